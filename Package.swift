@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+]
+
+let package = Package(
+  name: "EKNetwork",
+  platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+  products: [
+    .library(name: "EKNetwork", targets: ["EKNetwork"])
+  ],
+  targets: [
+    .target(
+      name: "EKNetwork",
+      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
+      swiftSettings: swiftSettings
+    ),
+    .target(name: "CCurl"),
+    .target(name: "LoopbackServer", swiftSettings: swiftSettings),
+    .executableTarget(
+      name: "EKNetworkDemo",
+      dependencies: ["EKNetwork", "LoopbackServer"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "EKNetworkTests",
+      dependencies: ["EKNetwork", "LoopbackServer"],
+      swiftSettings: swiftSettings
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)

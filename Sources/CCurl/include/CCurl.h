@@ -1,0 +1,3 @@
+#ifndef EKN_CCURL_H
+#define EKN_CCURL_H
+#endif

@@ -1,0 +1,97 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A typed request: where it goes, what it carries, and what its answer decodes to.
+///
+/// Only ``path`` and ``method`` are required. A conforming type is read on the caller's actor, once for each attempt.
+public protocol NetworkRequest {
+  /// What the response body decodes to.
+  associatedtype Response: Decodable
+
+  /// The path that is joined to the base URL's own path. A `..` segment is ``NetworkError/invalidURL``.
+  var path: String { get }
+  /// The request method.
+  var method: HTTPMethod { get }
+  /// Header fields. They win over the access token and over every default. Defaults to `nil`.
+  var headers: [String: String]? { get }
+  /// Query items, sent sorted by name after those of the base URL. Defaults to `nil`.
+  var queryParameters: [String: String]? { get }
+  /// The `Content-Type` of a body that does not name a more specific one. Defaults to `"application/json"`.
+  var contentType: String { get }
+  /// The body. Defaults to `nil`.
+  var body: RequestBody? { get }
+  /// A multipart form to send as the body; together with ``body`` it is ``NetworkError/conflictingBodyTypes``.
+  /// Defaults to `nil`.
+  var multipartData: MultipartFormData? { get }
+  /// An observer of the upload's or download's progress. Defaults to `nil`.
+  var progress: NetworkProgress? { get }
+  /// When and how often a failed attempt is repeated. Defaults to `RetryPolicy()`: never.
+  var retryPolicy: RetryPolicy { get }
+  /// Makes an error of your own from the body of a non-2xx answer; `nil` from it means ``HTTPError``.
+  /// Defaults to `nil`.
+  var errorDecoder: ((Data) -> Error?)? { get }
+  /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
+  var allowsRetry: Bool { get }
+  /// Makes the response of a successful answer without a body. Defaults to `nil`, and for ``EmptyResponse`` and
+  /// ``StatusCodeResponse`` to a handler that makes them.
+  var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { get }
+  /// The decoder of JSON responses. Defaults to `JSONDecoder()`.
+  var jsonDecoder: JSONDecoder { get }
+  /// The encoder of JSON bodies. Defaults to `JSONEncoder()`.
+  var jsonEncoder: JSONEncoder { get }
+  /// Whether the manager's `responseDecoderProvider` may take the place of ``decodeResponse(data:response:)``.
+  /// Defaults to `true`.
+  var allowsResponseDecoderOverride: Bool { get }
+  /// Whether ``path`` is percent-encoded already, so that a `%2F` in it reaches the server as it stands.
+  /// Defaults to `false`: every `%` is itself encoded.
+  var pathIsPercentEncoded: Bool { get }
+  /// How long the exchange may stand still before it fails with `URLError.timedOut`; sub-second values work.
+  /// Defaults to `nil`: the session's `timeoutIntervalForRequest`.
+  var timeout: Duration? { get }
+  /// What happens when the server redirects. Defaults to ``RedirectPolicy/follow``.
+  var redirectPolicy: RedirectPolicy { get }
+
+  /// Makes the response from a successful answer.
+  ///
+  /// The default decodes JSON with ``jsonDecoder``; an empty body goes to ``emptyResponseHandler``, without which it
+  /// is ``NetworkError/emptyResponse``.
+  func decodeResponse(data: Data, response: URLResponse) throws -> Response
+}
+
+extension NetworkRequest {
+  public var headers: [String: String]? { nil }
+  public var queryParameters: [String: String]? { nil }
+  public var contentType: String { "application/json" }
+  public var body: RequestBody? { nil }
+  public var multipartData: MultipartFormData? { nil }
+  public var progress: NetworkProgress? { nil }
+  public var retryPolicy: RetryPolicy { RetryPolicy() }
+  public var errorDecoder: ((Data) -> Error?)? { nil }
+  public var allowsRetry: Bool { true }
+  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { nil }
+  public var jsonDecoder: JSONDecoder { JSONDecoder() }
+  public var jsonEncoder: JSONEncoder { JSONEncoder() }
+  public var allowsResponseDecoderOverride: Bool { true }
+  public var pathIsPercentEncoded: Bool { false }
+  public var timeout: Duration? { nil }
+  public var redirectPolicy: RedirectPolicy { .follow }
+
+  public func decodeResponse(data: Data, response: URLResponse) throws -> Response {
+    try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)
+  }
+}
+
+extension NetworkRequest where Response == EmptyResponse {
+  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
+    { _ in EmptyResponse() }
+  }
+}
+
+extension NetworkRequest where Response == StatusCodeResponse {
+  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
+    { StatusCodeResponse($0) }
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One attempt on the wire. Redirects, retries, tokens and status codes are the business of `Exchange/`.
+///
+/// What every transport promises: an error is a `URLError`, or `CancellationError` when the task was cancelled;
+/// cancelling ends a suspended call within milliseconds and closes the connection; nothing is buffered without bound.
+protocol Transport: Sendable {
+  /// Whether a redirect has been followed (or declined) below this seam already, so that `Exchange/` must not follow it.
+  var resolvesRedirects: Bool { get }
+
+  /// The `timeoutIntervalForResource` of the session, for one attempt with all its redirects.
+  var resourceTimeout: Duration? { get }
+
+  /// Sends the request and returns as soon as the final response head is there.
+  func start(_ request: TransportRequest) async throws -> TransportResponse
+
+  /// Sends the request and returns with the whole body.
+  func fetch(_ request: TransportRequest) async throws -> FetchedResponse
+}
+
+/// What a transport is asked to do.
+struct TransportRequest: Sendable {
+  /// Method, URL, headers and body. Fields of the session's configuration are added by the transport.
+  var urlRequest: URLRequest
+  /// When the attempt has to be over, redirects included.
+  var deadline: ContinuousClock.Instant?
+  /// Whether `fetch` may drop the body of a redirect, because it is going to be followed.
+  var followsRedirects = false
+  /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the
+  /// transport's own thread: must return at once.
+  var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
+  /// Called with the body bytes received so far and the announced length.
+  var onReceive: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
+
+  init(_ urlRequest: URLRequest) { self.urlRequest = urlRequest }
+}
+
+/// A response whose body has yet to be pulled.
+struct TransportResponse: Sendable {
+  var head: ResponseHead
+  var body: any TransportBody
+}
+
+/// A response body. Dropping the last reference, or `cancel()`, ends the exchange and closes its connection.
+protocol TransportBody: AnyObject, Sendable {
+  /// The next bytes as soon as there are any, never empty; `nil` at the end. One caller at a time.
+  func next() async throws -> Data?
+  /// Ends the exchange. A suspended `next()` throws `CancellationError`.
+  func cancel()
+}
+
+/// A response with its whole body.
+struct FetchedResponse: Sendable {
+  var head: ResponseHead
+  var data: Data
+}

@@ -1,0 +1,2 @@
+import EKNetwork
+import Testing
