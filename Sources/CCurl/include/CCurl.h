@@ -1,3 +1,7 @@
 #ifndef EKN_CCURL_H
 #define EKN_CCURL_H
+
+#include "ekn_codec.h"
+#include "ekn_curl.h"
+
 #endif
