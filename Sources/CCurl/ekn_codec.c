@@ -135,9 +135,9 @@ void ekn_decoder_free(ekn_decoder *decoder) {
 
 static ekn_decoder_status run_zlib(ekn_decoder *decoder, const uint8_t **input, size_t *input_length,
                                    uint8_t **output, size_t *output_length) {
-  if (*input_length == 0) return EKN_DECODER_MORE;
   ekn_zstream *stream = &decoder->stream;
   if (!decoder->started) {
+    if (*input_length == 0) return EKN_DECODER_MORE;
     // RFC 9110 §8.4.1.2: "deflate" is the zlib format, but some servers send a raw deflate stream. A zlib header's
     // first byte has 8 in its low half, which no encoder's raw stream begins with.
     int bits = (**input & 0x0f) == 8 ? 15 : -15;

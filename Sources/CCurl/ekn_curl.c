@@ -97,6 +97,10 @@ long ekn_easy_info_long(ekn_easy *easy, int info) {
   long value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
+void *ekn_easy_context(ekn_easy *easy) {
+  void *context = NULL;
+  return curl.easy_getinfo(easy, EKN_INFO_PRIVATE, &context) == 0 ? context : NULL;
+}
 int ekn_easy_pause(ekn_easy *easy, int bits) { return curl.easy_pause(easy, bits); }
 const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 

@@ -3,5 +3,6 @@
 
 #include "ekn_codec.h"
 #include "ekn_curl.h"
+#include "ekn_poller.h"
 
 #endif

@@ -48,6 +48,7 @@ enum {
   EKN_PROTO_HTTP = 1,
   EKN_PROTO_HTTPS = 2,
 
+  EKN_INFO_PRIVATE = 0x100000 + 21,
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
@@ -107,6 +108,8 @@ int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 long ekn_easy_info_long(ekn_easy *easy, int info);
+// What was set as EKN_OPT_PRIVATE.
+void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);
 const char *ekn_easy_strerror(int code);
 

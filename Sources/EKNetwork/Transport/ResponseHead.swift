@@ -4,21 +4,58 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Status and header fields of a response, from Foundation or, still unparsed, from libcurl.
+/// Status and header fields of a response: Foundation's, or still the bytes that libcurl received.
 struct ResponseHead: Sendable {
-  /// The response, as Foundation's type.
-  let urlResponse: URLResponse
-
-  init(_ response: URLResponse) { urlResponse = response }
-
-  /// The status code; `nil` for a response that is not HTTP.
-  var statusCode: Int? { (urlResponse as? HTTPURLResponse)?.statusCode }
-
-  /// The value of a field, whatever the case of its name; repeated fields are joined with `", "`.
-  func value(_ name: String) -> String? {
-    (urlResponse as? HTTPURLResponse)?.value(forHTTPHeaderField: name)
+  private enum Source {
+    case foundation(URLResponse)
+    case raw(RawHead)
   }
 
-  /// The announced length of the body.
-  var contentLength: Int64? { value("Content-Length").flatMap { Int64($0) } }
+  private let source: Source
+
+  init(_ response: URLResponse) { source = .foundation(response) }
+
+  init(_ head: RawHead) { source = .raw(head) }
+
+  /// The status code; `nil` for a response that is not HTTP.
+  var statusCode: Int? {
+    switch source {
+    case .foundation(let response): (response as? HTTPURLResponse)?.statusCode
+    case .raw(let head): head.statusCode
+    }
+  }
+
+  /// The value of a field, whatever the case of its name; repeated fields are joined with `", "`. `name` is in lower
+  /// case.
+  func value(_ name: StaticString) -> String? {
+    switch source {
+    case .foundation(let response):
+      return (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "\(name)")
+    case .raw(let head):
+      let values = head.values(name)
+      return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+  }
+
+  /// Every `Set-Cookie` value by itself: joined with commas, cookies cannot be told apart (RFC 9110 §5.3).
+  var setCookieLines: [String] {
+    switch source {
+    case .foundation: value("set-cookie").map { [$0] } ?? []
+    case .raw(let head): head.values("set-cookie")
+    }
+  }
+
+  /// The announced length of the body; `nil` when there is none, or one that makes no sense.
+  var contentLength: Int64? {
+    guard let length = value("content-length").flatMap({ Int64($0) }), length >= 0 else { return nil }
+    return length
+  }
+
+  /// The response as Foundation's type. Made anew at each call: keep it.
+  var urlResponse: URLResponse {
+    switch source {
+    case .foundation(let response): response
+    case .raw(let head): head.urlResponse
+    }
+  }
 }

@@ -1,0 +1,64 @@
+#include "ekn_poller.h"
+
+#if defined(__linux__)
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "ekn_curl.h"
+
+enum { EKN_EVENTS = 256 };
+
+bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag) {
+  *poller = epoll_create1(EPOLL_CLOEXEC);
+  *waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  struct epoll_event event = {.events = EPOLLIN, .data.u64 = wake_tag};
+  if (*poller >= 0 && *waker >= 0 && epoll_ctl(*poller, EPOLL_CTL_ADD, *waker, &event) == 0) return true;
+  if (*poller >= 0) close(*poller);
+  if (*waker >= 0) close(*waker);
+  return false;
+}
+
+void ekn_poller_watch(int poller, int socket, int what, uint64_t tag) {
+  struct epoll_event event = {.data.u64 = tag};
+  if (what == EKN_POLL_REMOVE) {
+    epoll_ctl(poller, EPOLL_CTL_DEL, socket, &event);
+    return;
+  }
+  if (what & EKN_POLL_IN) event.events |= EPOLLIN;
+  if (what & EKN_POLL_OUT) event.events |= EPOLLOUT;
+  if (epoll_ctl(poller, EPOLL_CTL_MOD, socket, &event) != 0 && errno == ENOENT)
+    epoll_ctl(poller, EPOLL_CTL_ADD, socket, &event);
+}
+
+int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout) {
+  struct epoll_event events[EKN_EVENTS];
+  int count = epoll_wait(poller, events, capacity < EKN_EVENTS ? capacity : EKN_EVENTS, timeout);
+  for (int index = 0; index < count; index++) {
+    ready[index].tag = events[index].data.u64;
+    ready[index].events = (events[index].events & (EPOLLIN | EPOLLHUP) ? EKN_CSELECT_IN : 0) |
+                          (events[index].events & EPOLLOUT ? EKN_CSELECT_OUT : 0) |
+                          (events[index].events & EPOLLERR ? EKN_CSELECT_ERR : 0);
+  }
+  return count;
+}
+
+void ekn_waker_wake(int waker) { eventfd_write(waker, 1); }
+
+void ekn_waker_drain(int waker) {
+  eventfd_t value;
+  eventfd_read(waker, &value);
+}
+
+void ekn_block_broken_pipe_signal(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+#endif

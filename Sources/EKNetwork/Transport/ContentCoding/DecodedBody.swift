@@ -1,0 +1,46 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+
+  /// A body with one content coding undone as it is pulled: nothing is inflated that nobody asks for.
+  ///
+  /// Unchecked: `decoder` is used by `next()` alone, which has one caller at a time.
+  final class DecodedBody: TransportBody, @unchecked Sendable {
+    private let body: any TransportBody
+    private let decoder: ContentDecoder
+    private let url: URL
+
+    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL) {
+      self.body = body
+      self.decoder = decoder
+      self.url = url
+    }
+
+    func next() async throws -> Data? {
+      do {
+        while true {
+          if let data = try decoder.next() { return data }
+          guard let encoded = try await body.next() else {
+            try decoder.finish()
+            return nil
+          }
+          decoder.feed(encoded)
+        }
+      } catch let failure as ContentDecoder.Failure {
+        body.cancel()
+        throw failure.urlError(url)
+      }
+    }
+
+    func cancel() { body.cancel() }
+  }
+
+  extension ContentDecoder.Failure {
+    fileprivate func urlError(_ url: URL) -> URLError {
+      switch self {
+      case .corrupt: CurlError.make(.cannotDecodeContentData, "The encoded body is corrupt", url: url)
+      case .truncated: CurlError.make(.cannotDecodeContentData, "The encoded body ends too early", url: url)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,16 @@
+#if os(Linux)
+  import Foundation
+
+  /// The consumer's end of a transfer. Its last reference takes the exchange with it.
+  final class CurlBody: TransportBody {
+    private let transfer: CurlTransfer
+
+    init(_ transfer: CurlTransfer) { self.transfer = transfer }
+
+    deinit { transfer.cancel() }
+
+    func next() async throws -> Data? { try await transfer.next() }
+
+    func cancel() { transfer.cancel() }
+  }
+#endif

@@ -1,0 +1,98 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+
+  /// What libcurl's result codes mean in the words of Apple's platforms.
+  enum CurlError {
+    /// Everything about a failed transfer that decides its code.
+    struct Failure {
+      var code: Int
+      /// libcurl's own sentence about what happened.
+      var text: String
+      /// The `errno` of the last system call that failed.
+      var systemError: Int
+      /// OpenSSL's verdict about the certificate (`X509_V_ERR_…`), 0 for none.
+      var verifyResult: Int
+    }
+
+    /// The error that a user sees: the code that an Apple developer expects, with libcurl's sentence.
+    static func urlError(_ failure: Failure, url: URL) -> URLError {
+      make(urlErrorCode(failure), failure.text, url: url)
+    }
+
+    static func make(_ code: URLError.Code, _ text: String, url: URL) -> URLError {
+      URLError(
+        code,
+        userInfo: [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url])
+    }
+
+    static func urlErrorCode(_ failure: Failure) -> URLError.Code {
+      switch failure.code {
+      case 60: certificateCode(failure.verifyResult)
+      case 56: receiveCode(failure)
+      default: codes[failure.code]?.code ?? .unknown
+      }
+    }
+
+    /// `CURLE_RECV_ERROR` stands both for a connection that broke and for framing that makes no sense.
+    private static func receiveCode(_ failure: Failure) -> URLError.Code {
+      let isFraming = ["chunk", "header", "status line"].contains { failure.text.localizedCaseInsensitiveContains($0) }
+      return isFraming ? .badServerResponse : .networkConnectionLost
+    }
+
+    /// `CURLE_PEER_FAILED_VERIFICATION`: OpenSSL's verdict says why. 0 is a certificate for another host.
+    private static func certificateCode(_ verifyResult: Int) -> URLError.Code {
+      switch verifyResult {
+      case 9: .serverCertificateNotYetValid
+      case 10: .serverCertificateHasBadDate
+      case 2, 19, 20, 21: .serverCertificateHasUnknownRoot
+      default: .serverCertificateUntrusted
+      }
+    }
+
+    /// Each result code that a transfer can end with, and why it maps as it does.
+    static let codes: [Int: (code: URLError.Code, reason: String)] = [
+      1: (.badServerResponse, "the scheme was checked before; what is left is HTTP/0.9 or another protocol's greeting"),
+      2: (.unknown, "libcurl could not be initialised"),
+      3: (.badURL, "libcurl's URL parser is stricter than Foundation's"),
+      4: (.unsupportedURL, "the feature is not built into this libcurl"),
+      5: (.cannotFindHost, "the proxy's name does not resolve"),
+      6: (.cannotFindHost, "the host's name does not resolve"),
+      7: (.cannotConnectToHost, "refused, unreachable, or the proxy said no"),
+      8: (.badServerResponse, "the answer does not begin like HTTP"),
+      16: (.badServerResponse, "HTTP/2 framing is broken"),
+      18: (.networkConnectionLost, "the connection ended before the announced length"),
+      22: (.badServerResponse, "an HTTP error where libcurl does not expect one"),
+      23: (.unknown, "a callback stopped the transfer and left its own reason"),
+      26: (.requestBodyStreamExhausted, "the request body could not be read"),
+      27: (.dataLengthExceedsMaximum, "libcurl's answer to a header line past 100 KB"),
+      28: (.timedOut, "a time limit of libcurl's own"),
+      35: (.secureConnectionFailed, "the TLS handshake failed"),
+      42: (.unknown, "a callback stopped the transfer and left its own reason"),
+      43: (.unknown, "libcurl was called wrongly"),
+      47: (.httpTooManyRedirects, "redirects are not libcurl's business, but its code is"),
+      52: (.networkConnectionLost, "the server closed without a byte of an answer"),
+      53: (.secureConnectionFailed, "the TLS engine is missing"),
+      54: (.secureConnectionFailed, "the TLS engine cannot be used"),
+      55: (.networkConnectionLost, "the connection broke while sending"),
+      58: (.clientCertificateRejected, "the client certificate cannot be used"),
+      59: (.secureConnectionFailed, "no common cipher"),
+      61: (.cannotDecodeContentData, "unknown content coding"),
+      63: (.dataLengthExceedsMaximum, "longer than a size limit"),
+      64: (.secureConnectionFailed, "TLS is required and not there"),
+      65: (.networkConnectionLost, "the connection died and the body cannot be sent again"),
+      66: (.secureConnectionFailed, "the TLS engine did not start"),
+      77: (.secureConnectionFailed, "the file of trusted certificates cannot be read"),
+      80: (.networkConnectionLost, "the TLS connection did not shut down"),
+      82: (.secureConnectionFailed, "the revocation list cannot be read"),
+      83: (.serverCertificateUntrusted, "the issuer check failed"),
+      88: (.badServerResponse, "the chunked framing is broken"),
+      90: (.serverCertificateUntrusted, "the pinned key does not match"),
+      91: (.serverCertificateUntrusted, "the certificate's status is invalid"),
+      92: (.networkConnectionLost, "the HTTP/2 stream was reset"),
+      96: (.cannotConnectToHost, "the QUIC connection failed"),
+      97: (.cannotConnectToHost, "the proxy handshake failed"),
+      98: (.clientCertificateRequired, "the server asks for a client certificate"),
+    ]
+  }
+#endif

@@ -1,0 +1,162 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// A reusable libcurl easy handle. Belongs to the event-loop thread.
+  final class CurlHandle {
+    let easy: OpaquePointer
+    private(set) var transfer: CurlTransfer?
+    private let errorText: UnsafeMutablePointer<CChar>
+    private unowned let eventLoop: CurlEventLoop
+
+    init?(eventLoop: CurlEventLoop) {
+      guard let easy = ekn_easy_init() else { return nil }
+      self.easy = easy
+      self.eventLoop = eventLoop
+      errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
+    }
+
+    deinit {
+      ekn_easy_cleanup(easy)
+      errorText.deallocate()
+    }
+
+    /// Sets every option that the transfer needs. A reset keeps connections, names and TLS sessions.
+    func prepare(for transfer: CurlTransfer) {
+      self.transfer = transfer
+      errorText.pointee = 0
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      ekn_easy_reset(easy)
+      set(EKN_OPT_NOSIGNAL, 1)
+      set(EKN_OPT_PROTOCOLS, EKN_PROTO_HTTP | EKN_PROTO_HTTPS)
+      set(EKN_OPT_BUFFERSIZE, 64 * 1024)
+      set(EKN_OPT_TCP_KEEPALIVE, 1)
+      // Connecting is under the transfer's own idle timeout; libcurl's limit of 300 s would cut a longer one short.
+      set(EKN_OPT_CONNECTTIMEOUT_MS, 24 * 3600 * 1000)
+      // Without it, removing a handle whose name is being resolved waits for the resolver thread.
+      set(EKN_OPT_QUICK_EXIT, 1)
+      set(EKN_OPT_SUPPRESS_CONNECT_HEADERS, 1)
+      set(EKN_OPT_HTTP_CONTENT_DECODING, 0)
+      // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), errorText)
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_PRIVATE), context)
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_WRITEDATA), context)
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HEADERDATA), context)
+      _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_WRITEFUNCTION), writeCallback)
+      _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_HEADERFUNCTION), headerCallback)
+      apply(transfer.request, context: context)
+    }
+
+    private func apply(_ request: CurlRequest, context: UnsafeMutableRawPointer) {
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), request.url.absoluteString)
+      if request.isSecure { set(EKN_OPT_PIPEWAIT, 1) }
+      if request.method == "HEAD" {
+        set(EKN_OPT_NOBODY, 1)
+      } else if let upload = request.upload {
+        set(EKN_OPT_POST, 1)
+        _ = ekn_easy_set_offset(easy, Int32(EKN_OPT_POSTFIELDSIZE_LARGE), upload.length ?? -1)
+        _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_READDATA), context)
+        _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_READFUNCTION), readCallback)
+        _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_SEEKDATA), context)
+        _ = ekn_easy_set_seek_callback(easy, seekCallback)
+        _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method)
+      } else {
+        set(EKN_OPT_HTTPGET, 1)
+        if request.method != "GET" { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method) }
+      }
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HTTPHEADER), UnsafeRawPointer(request.headerLines.list))
+    }
+
+    /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.
+    func finish() {
+      ekn_easy_reset(easy)
+      transfer = nil
+    }
+
+    /// What went wrong, in libcurl's words.
+    func failure(code: Int) -> CurlError.Failure {
+      let text = String(cString: errorText)
+      return CurlError.Failure(
+        code: code,
+        text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
+        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
+    }
+
+    private func set(_ option: Int, _ value: Int) {
+      _ = ekn_easy_set_long(easy, Int32(option), value)
+    }
+
+    // MARK: - Callbacks, on the event-loop thread, inside a call of libcurl's
+
+    fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard let transfer else { return 0 }
+      transfer.loopLastActivity = eventLoop.now
+      eventLoop.markDirty(transfer)
+      if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
+      return bytes.count
+    }
+
+    fileprivate func receivedLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard let transfer else { return 0 }
+      transfer.loopLastActivity = eventLoop.now
+      switch transfer.loopParser.line(bytes) {
+      case .none: return bytes.count
+      case .head(let head):
+        transfer.loopReceivedHead(head)
+        eventLoop.markDirty(transfer)
+        return bytes.count
+      case .failure(let code, let text):
+        transfer.loopFailure = CurlError.make(code, text, url: transfer.request.url)
+        return 0
+      }
+    }
+
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      guard let transfer, let upload = transfer.request.upload else { return Int(EKN_READFUNC_ABORT) }
+      transfer.loopLastActivity = eventLoop.now
+      switch upload.read(into: buffer) {
+      case .bytes(let count):
+        transfer.loopSent(count)
+        return count
+      case .end: return 0
+      case .pending:
+        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        return Int(EKN_READFUNC_PAUSE)
+      case .failed(let error):
+        transfer.loopFailure = error
+        return Int(EKN_READFUNC_ABORT)
+      }
+    }
+
+    fileprivate func seek(to offset: Int64) -> Int32 {
+      guard offset == 0, let upload = transfer?.request.upload, upload.rewind() else { return Int32(EKN_SEEKFUNC_FAIL) }
+      transfer?.loopRewound()
+      return Int32(EKN_SEEKFUNC_OK)
+    }
+  }
+
+  private func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
+    context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private let writeCallback: ekn_data_callback = { data, size, count, context in
+    handle(context)?.received(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+  }
+
+  private let headerCallback: ekn_data_callback = { data, size, count, context in
+    handle(context)?.receivedLine(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+  }
+
+  private let readCallback: ekn_data_callback = { data, size, count, context in
+    handle(context)?.read(into: UnsafeMutableRawBufferPointer(start: data, count: size * count))
+      ?? Int(EKN_READFUNC_ABORT)
+  }
+
+  private let seekCallback: ekn_seek_callback = { context, offset, origin in
+    handle(context)?.seek(to: origin == SEEK_SET ? offset : -1) ?? Int32(EKN_SEEKFUNC_FAIL)
+  }
+#endif

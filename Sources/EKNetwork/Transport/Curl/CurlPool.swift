@@ -1,0 +1,102 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// The connections of all sessions that allow the same number of them per host. Belongs to the event-loop thread.
+  final class CurlPool {
+    /// Idle connections kept for reuse, and idle easy handles likewise.
+    private static let maximumIdle = 64
+
+    let multi: OpaquePointer
+    let index: Int
+    let connectionsPerHost: Int
+    /// When libcurl wants to be called although no socket has anything, in nanoseconds of the loop's clock.
+    var timer: UInt64?
+    private(set) var activeCount = 0
+    private var idleHandles: [CurlHandle] = []
+    private unowned let eventLoop: CurlEventLoop
+
+    init?(index: Int, connectionsPerHost: Int, eventLoop: CurlEventLoop) {
+      guard let multi = ekn_multi_init() else { return nil }
+      self.multi = multi
+      self.index = index
+      self.connectionsPerHost = connectionsPerHost
+      self.eventLoop = eventLoop
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
+      _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
+      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), connectionsPerHost)
+      // libcurl's default is four times the handles of the moment, which closes connections after a burst.
+      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, connectionsPerHost))
+    }
+
+    func add(_ transfer: CurlTransfer) -> Bool {
+      guard let handle = idleHandles.popLast() ?? CurlHandle(eventLoop: eventLoop) else { return false }
+      handle.prepare(for: transfer)
+      transfer.loopHandle = handle
+      guard ekn_multi_add(multi, handle.easy) == 0 else {
+        release(handle)
+        return false
+      }
+      activeCount += 1
+      return true
+    }
+
+    func remove(_ transfer: CurlTransfer) {
+      guard let handle = transfer.loopHandle else { return }
+      _ = ekn_multi_remove(multi, handle.easy)
+      activeCount -= 1
+      release(handle)
+    }
+
+    /// Tells libcurl that a socket is ready, or that its timer has fired.
+    func act(on socket: Int32, events: Int32) {
+      var running: Int32 = 0
+      _ = ekn_multi_socket_action(multi, socket, events, &running)
+    }
+
+    /// The next transfer that has ended, and libcurl's result code.
+    func nextFinished() -> (transfer: CurlTransfer, code: Int)? {
+      while true {
+        let completion = ekn_multi_next_completion(multi)
+        guard let easy = completion.easy else { return nil }
+        guard let context = ekn_easy_context(easy) else { continue }
+        let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+        if let transfer = handle.transfer { return (transfer, Int(completion.code)) }
+      }
+    }
+
+    private func release(_ handle: CurlHandle) {
+      handle.transfer?.loopHandle = nil
+      handle.finish()
+      if idleHandles.count < Self.maximumIdle { idleHandles.append(handle) }
+    }
+
+    fileprivate func watch(_ socket: Int32, _ what: Int32) {
+      eventLoop.watch(socket, what, pool: index)
+    }
+
+    fileprivate func setTimer(milliseconds: Int) {
+      guard milliseconds >= 0 else {
+        timer = nil
+        return
+      }
+      // libcurl rounds its delay down, and after a call that comes too early it does not name the timer again.
+      timer = milliseconds == 0 ? 0 : MonotonicClock.now().addingClamped(UInt64(milliseconds + 1) * 1_000_000)
+    }
+  }
+
+  private func pool(_ context: UnsafeMutableRawPointer?) -> CurlPool? {
+    context.map { Unmanaged<CurlPool>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private let socketCallback: ekn_socket_callback = { _, socket, what, context, _ in
+    pool(context)?.watch(socket, what)
+    return 0
+  }
+
+  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
+    pool(context)?.setTimer(milliseconds: milliseconds)
+    return 0
+  }
+#endif

@@ -1,0 +1,39 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// A request in the form that libcurl takes. Made on the caller's side, read by the event loop.
+  struct CurlRequest: Sendable {
+    let url: URL
+    let isSecure: Bool
+    let method: String
+    let headerLines: CurlHeaderLines
+    let upload: (any UploadSource)?
+    /// Nanoseconds without a byte in either direction after which the server is given up.
+    let idleTimeout: UInt64
+    /// The end of the attempt, in nanoseconds of the event loop's clock.
+    let deadline: UInt64
+    let connectionsPerHost: Int
+    let onSend: (@Sendable (Int64, Int64?) -> Void)?
+    let onReceive: (@Sendable (Int64, Int64?) -> Void)?
+  }
+
+  /// libcurl's list of header lines, freed with its last reference.
+  final class CurlHeaderLines: @unchecked Sendable {
+    // Unchecked: written by `init` alone.
+    let list: OpaquePointer?
+
+    init(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
+      var list: OpaquePointer?
+      for (name, value) in fields {
+        // `Name;` is libcurl's way to send a field without a value.
+        list = ekn_slist_append(list, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? list
+      }
+      for name in suppressed { list = ekn_slist_append(list, "\(name):") ?? list }
+      self.list = list
+    }
+
+    deinit { ekn_slist_free(list) }
+  }
+#endif

@@ -1,0 +1,154 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// One exchange on the wire, shared by the event loop, which pushes, and a consumer, which pulls.
+  ///
+  /// Unchecked: `request` is immutable, `loop…` members belong to the event-loop thread, and the rest is in `queue`,
+  /// which has its lock.
+  final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
+    typealias Queue = ResponseQueue<
+      UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
+    >
+
+    let request: CurlRequest
+    private let eventLoop: CurlEventLoop
+    private let queue = Locked(Queue())
+
+    // The event loop's own, touched on its thread alone.
+    var loopHandle: CurlHandle?
+    var loopParser: ResponseHeadParser
+    var loopLastActivity: UInt64 = 0
+    var loopPauseBits = 0
+    var loopFailure: (any Error)?
+    var loopOutcome: Result<Void, any Error>?
+    var loopIsDirty = false
+    var deadlineIndex = -1
+    private var loopHead: ResponseHead?
+    private var loopHasHead = false
+    private var loopBlock = BodyBlock()
+    private var loopReceived: Int64 = 0
+    private var loopSent: Int64 = 0
+    private var loopExpected: Int64?
+
+    init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
+      self.request = request
+      self.eventLoop = eventLoop
+      loopParser = ResponseHeadParser(url: request.url)
+    }
+
+    // MARK: - Consumer's side
+
+    /// Starts the exchange and waits for the final head.
+    func start() async throws -> ResponseHead {
+      try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { continuation in
+          if let result = queue.withLock({ $0.waitForHead(continuation) }) {
+            continuation.resume(with: result)
+          } else {
+            eventLoop.submit(.start(self))
+          }
+        }
+      } onCancel: {
+        cancel()
+      }
+    }
+
+    /// The next chunk, or `nil` at the end.
+    func next() async throws -> Data? {
+      try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { continuation in
+          switch queue.withLock({ $0.next(continuation) }) {
+          case .chunk(let chunk, let resumes):
+            if resumes { eventLoop.submit(.resumeReceiving(self)) }
+            continuation.resume(returning: chunk)
+          case .failure(let error): continuation.resume(throwing: error)
+          case .wait: break
+          }
+        }
+      } onCancel: {
+        cancel()
+      }
+    }
+
+    /// Whether the consumer has left, or everything has been delivered.
+    var isOver: Bool { queue.withLock { $0.isOver } }
+
+    /// Ends the exchange: whoever waits is told at once, the event loop closes the connection when it comes to it.
+    func cancel() {
+      guard let delivery = queue.withLock({ $0.cancel() }) else { return }
+      eventLoop.submit(.cancel(self))
+      delivery.resume()
+    }
+
+    // MARK: - Event loop's side
+
+    /// When the transfer is to be ended if nothing happens.
+    var loopDeadline: UInt64 {
+      // A consumer that does not read, or a body that is not ready, is not the server's silence.
+      let idleEnd = loopPauseBits == 0 ? loopLastActivity.addingClamped(request.idleTimeout) : .max
+      return min(idleEnd, request.deadline)
+    }
+
+    func loopReceivedHead(_ head: RawHead) {
+      let head = ResponseHead(head)
+      loopExpected = head.contentLength
+      loopHead = head
+      loopHasHead = true
+    }
+
+    /// Takes body bytes. `true` when a block is full and must be delivered before the next bytes come.
+    func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      loopReceived += Int64(bytes.count)
+      request.onReceive?(loopReceived, loopExpected)
+      loopBlock.append(bytes, outstanding: (loopExpected ?? 0) - loopReceived)
+      return loopBlock.isFull
+    }
+
+    func loopSent(_ count: Int) {
+      loopSent += Int64(count)
+      request.onSend?(loopSent, request.upload?.length)
+    }
+
+    /// The body is going to be sent from its start again: the connection was a stale one.
+    func loopRewound() { loopSent = 0 }
+
+    /// What the transfer's end means to its consumer; `nil` for success.
+    func loopError(code: Int) -> (any Error)? {
+      if let loopFailure { return loopFailure }
+      if code == 0 {
+        guard !loopHasHead else { return nil }
+        return CurlError.make(.badServerResponse, "The server closed before its response head was complete", url: request.url)
+      }
+      guard let failure = loopHandle?.failure(code: code) else { return URLError(.unknown) }
+      return CurlError.urlError(failure, url: request.url)
+    }
+
+    /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is
+    /// done with libcurl.
+    func loopDeliver() -> Queue.Delivery {
+      let chunk = loopBlock.takeData()
+      let head = loopHead
+      let outcome = loopOutcome
+      loopHead = nil
+      return queue.withLock { $0.deliver(head: head, chunk: chunk, outcome: outcome) }
+    }
+  }
+
+  extension ResponseQueue.Delivery
+  where HeadWaiter == UnsafeContinuation<ResponseHead, any Error>, ChunkWaiter == UnsafeContinuation<Data?, any Error> {
+    /// Wakes whoever waits. Never called under a lock.
+    func resume() {
+      if let head { head.waiter.resume(with: head.result) }
+      if let chunk { chunk.waiter.resume(with: chunk.result) }
+    }
+  }
+
+  extension UInt64 {
+    func addingClamped(_ other: UInt64) -> UInt64 {
+      let (sum, overflow) = addingReportingOverflow(other)
+      return overflow ? .max : sum
+    }
+  }
+#endif

@@ -1,0 +1,113 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+
+  /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
+  struct CurlTransport: Transport {
+    private let eventLoop: CurlEventLoop
+    private let configuration: SessionDescription
+
+    /// `nil` when libcurl cannot be opened.
+    init?(configuration: URLSessionConfiguration) {
+      guard let eventLoop = CurlEventLoop.shared else { return nil }
+      self.eventLoop = eventLoop
+      self.configuration = SessionDescription(configuration)
+    }
+
+    var resolvesRedirects: Bool { false }
+    var resourceTimeout: Duration? { configuration.resourceTimeout }
+
+    func start(_ request: TransportRequest) async throws -> TransportResponse {
+      let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
+      let body = CurlBody(transfer)
+      let head = try await transfer.start()
+      configuration.cookies.store(setCookieLines: head.setCookieLines, for: transfer.request.url)
+      return TransportResponse(head: head, body: try ContentCoding.decoding(body, of: head, url: transfer.request.url))
+    }
+
+    // MARK: - From URLRequest
+
+    private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
+      let urlRequest = request.urlRequest
+      let url = try Self.checked(urlRequest.url)
+      let upload = Self.upload(of: urlRequest)
+      let method = urlRequest.httpMethod ?? "GET"
+      guard Self.isToken(method) else { throw URLError(.badURL) }
+      let headers = try headerLines(for: urlRequest, url: url, method: method, upload: upload)
+      return CurlRequest(
+        url: url,
+        isSecure: url.scheme?.lowercased() == "https",
+        method: method,
+        headerLines: headers,
+        upload: upload,
+        idleTimeout: configuration.idleTimeout(of: urlRequest).clampedNanoseconds,
+        deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
+        connectionsPerHost: configuration.connectionsPerHost,
+        onSend: request.onSend,
+        onReceive: request.onReceive)
+    }
+
+    private static func checked(_ url: URL?) throws -> URL {
+      guard let url else { throw URLError(.badURL) }
+      switch url.scheme?.lowercased() {
+      case "http", "https": break
+      default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
+      }
+      guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+      return url
+    }
+
+    private static func upload(of request: URLRequest) -> (any UploadSource)? {
+      if let stream = request.httpBodyStream { return StreamUpload(stream) }
+      if let data = request.httpBody { return DataUpload(data) }
+      return nil
+    }
+
+    private static let bodylessByDefault: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
+
+    private func headerLines(
+      for request: URLRequest, url: URL, method: String, upload: (any UploadSource)?
+    ) throws -> CurlHeaderLines {
+      var fields: [(name: String, value: String)] = []
+      var names: Set<String> = []
+      for (name, value) in request.allHTTPHeaderFields ?? [:] {
+        guard Self.isToken(name), Self.isFieldValue(value) else { throw URLError(.badURL) }
+        let lowercased = name.lowercased()
+        names.insert(lowercased)
+        // libcurl writes the length itself, from the body that it sends.
+        if lowercased != "content-length" { fields.append((name, value)) }
+      }
+      func addDefault(_ name: String, _ value: @autoclosure () -> String?) {
+        if !names.contains(name.lowercased()), let value = value() { fields.append((name, value)) }
+      }
+      for (name, value) in configuration.additionalHeaders { addDefault(name, value) }
+      for (name, _) in configuration.additionalHeaders { names.insert(name.lowercased()) }
+      addDefault("Cookie", configuration.cookies.header(for: request, url: url))
+      addDefault("Accept-Encoding", ContentCoding.acceptEncoding)
+      addDefault("User-Agent", UserAgentConfiguration.fallback)
+      var suppressed: [String] = []
+      if let upload {
+        if upload.length == nil { addDefault("Transfer-Encoding", "chunked") }
+        if !names.contains("content-type") { suppressed.append("Content-Type") }
+        // libcurl would wait a second for a server that does not know RFC 9110 §10.1.1.
+        if !names.contains("expect") { suppressed.append("Expect") }
+      } else if !Self.bodylessByDefault.contains(method) {
+        // RFC 9110 §8.6: a method that anticipates content says so when there is none.
+        fields.append(("Content-Length", "0"))
+      }
+      return CurlHeaderLines(fields, suppressing: suppressed)
+    }
+
+    private static func isToken(_ name: String) -> Bool {
+      !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
+    }
+
+    private static func isFieldValue(_ value: String) -> Bool {
+      value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+    }
+
+    private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
+      MonotonicClock.now().addingClamped((deadline - .now).clampedNanoseconds)
+    }
+  }
+#endif

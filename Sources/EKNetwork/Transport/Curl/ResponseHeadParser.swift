@@ -1,0 +1,73 @@
+import Foundation
+
+/// Gathers the head of the final response from the lines that libcurl hands on one by one.
+///
+/// Every block of lines comes through here: interim responses (RFC 9110 §15.2), the final one, and trailer fields
+/// (RFC 9110 §6.5), which must not end up in the head.
+struct ResponseHeadParser {
+  enum Action {
+    /// The head is not complete yet, or the line was not part of it.
+    case none
+    /// The final head.
+    case head(RawHead)
+    /// The response cannot be trusted.
+    case failure(URLError.Code, String)
+  }
+
+  /// libcurl's own limit, where it has one: a head may hold 300 KB in all.
+  static let maximumSize = 300 * 1024
+
+  private let url: URL
+  private var lines: [UInt8] = []
+  private var isComplete = false
+
+  init(url: URL) { self.url = url }
+
+  /// Whether nothing of a final response has been seen.
+  var isEmpty: Bool { lines.isEmpty && !isComplete }
+
+  mutating func line(_ line: UnsafeRawBufferPointer) -> Action {
+    guard !isComplete else { return .none }
+    if line.starts(with: "HTTP/".utf8) {
+      lines.removeAll(keepingCapacity: true)
+      lines.reserveCapacity(512)
+    }
+    guard lines.count + line.count <= Self.maximumSize else {
+      return .failure(.dataLengthExceedsMaximum, "The response head is longer than \(Self.maximumSize) bytes")
+    }
+    lines.append(contentsOf: line)
+    guard line.first == UInt8(ascii: "\n") || line.starts(with: "\r\n".utf8) else { return .none }
+    return endOfBlock()
+  }
+
+  private mutating func endOfBlock() -> Action {
+    guard let head = RawHead(bytes: lines, url: url) else {
+      return .failure(.badServerResponse, "The status line is malformed")
+    }
+    if head.statusCode == 101 {
+      // RFC 9110 §15.2.2: only a request with an Upgrade field may be answered so, and none is sent here.
+      return .failure(.badServerResponse, "The server switched protocols without being asked to")
+    }
+    guard head.statusCode >= 200 else {
+      lines.removeAll(keepingCapacity: true)
+      return .none
+    }
+    if let failure = contradictoryLength(head) { return failure }
+    isComplete = true
+    return .head(head)
+  }
+
+  /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they do not count.
+  private func contradictoryLength(_ head: RawHead) -> Action? {
+    let lengths = head.values("content-length")
+    guard !lengths.isEmpty, head.values("transfer-encoding").isEmpty else { return nil }
+    let values = lengths.flatMap { $0.split(separator: ",") }.map { $0.trimmingCharacters(in: .whitespaces) }
+    guard let first = values.first, values.allSatisfy({ $0 == first }) else {
+      return .failure(.badServerResponse, "The response has contradictory Content-Length fields")
+    }
+    guard first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), Int64(first) != nil else {
+      return .failure(.badServerResponse, "The response's Content-Length is not a length")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The part of a `URLSessionConfiguration` that describes how requests are made, read once.
+struct SessionDescription: Sendable {
+  let requestTimeout: Duration
+  let resourceTimeout: Duration
+  let additionalHeaders: [(name: String, value: String)]
+  let connectionsPerHost: Int
+  let cookies: SessionCookies
+
+  init(_ configuration: URLSessionConfiguration) {
+    requestTimeout = .clamped(seconds: configuration.timeoutIntervalForRequest)
+    resourceTimeout = .clamped(seconds: configuration.timeoutIntervalForResource)
+    connectionsPerHost = min(max(1, configuration.httpMaximumConnectionsPerHost), 10_000)
+    additionalHeaders = (configuration.httpAdditionalHeaders ?? [:])
+      .map { (name: "\($0.key)", value: "\($0.value)") }
+      .sorted { $0.name < $1.name }
+    cookies = SessionCookies(configuration: configuration)
+  }
+
+  /// How long this request may stand still. A `URLRequest` whose timeout was not set has 60 s, and cannot be told from
+  /// one that was set to 60 s: the session's own value counts for both.
+  func idleTimeout(of request: URLRequest) -> Duration {
+    request.timeoutInterval == 60 ? requestTimeout : .clamped(seconds: request.timeoutInterval)
+  }
+}
+
+extension Duration {
+  /// A timeout from a `TimeInterval` that may be anything: not a number and negative ones are 0, huge ones a century.
+  static func clamped(seconds: TimeInterval) -> Duration {
+    guard seconds > 0 else { return .zero }
+    return .nanoseconds(Int64(min(seconds, 3_155_760_000) * 1_000_000_000))
+  }
+
+  /// The whole duration in nanoseconds, within what 64 bits can hold.
+  var clampedNanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max : product.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000).partialValue
+  }
+}
