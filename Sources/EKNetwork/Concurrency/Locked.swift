@@ -60,7 +60,7 @@ private final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
       #if canImport(Darwin)
         os_unfair_lock_lock(lock)
       #else
-        pthread_mutex_lock(lock)
+        _ = pthread_mutex_lock(lock)
       #endif
     }
   }
@@ -70,15 +70,15 @@ private final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
       #if canImport(Darwin)
         os_unfair_lock_unlock(lock)
       #else
-        pthread_mutex_unlock(lock)
+        _ = pthread_mutex_unlock(lock)
       #endif
     }
   }
 
   deinit {
-    _ = withUnsafeMutablePointerToElements { lock in
+    withUnsafeMutablePointerToElements { lock in
       #if !canImport(Darwin)
-        pthread_mutex_destroy(lock)
+        _ = pthread_mutex_destroy(lock)
       #endif
       lock.deinitialize(count: 1)
     }

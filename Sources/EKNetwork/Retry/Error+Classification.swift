@@ -1,0 +1,19 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Error {
+  /// The code, where this is a `URLError`, or the `NSError` that an injected session throws in its place.
+  var urlErrorCode: URLError.Code? {
+    if let error = self as? URLError { return error.code }
+    let error = self as NSError
+    return error.domain == NSURLErrorDomain ? URLError.Code(rawValue: error.code) : nil
+  }
+
+  /// Whether this says that somebody cancelled the work, in either of the two ways there are to say it.
+  var isCancellation: Bool {
+    self is CancellationError || urlErrorCode == .cancelled
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// The value of a `Retry-After` field (RFC 9110 §10.2.3).
+enum RetryAfter: Equatable, Sendable {
+  case seconds(Int64)
+  case date(Date)
+
+  /// Reads a field value; `nil` when it is neither a number of seconds nor a date.
+  ///
+  /// - Parameter now: Decides the century of a date with a two-digit year.
+  init?(_ value: String, now: Date) {
+    let text = value.trimmingCharacters(in: Self.optionalWhitespace)
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      // RFC 9111 §1.2.2: a number too large to hold is taken as 2³¹.
+      self = .seconds(text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 2_147_483_648) })
+    } else if let date = HTTPDate.parse(text, now: now) {
+      self = .date(date)
+    } else {
+      return nil
+    }
+  }
+
+  /// What the server wishes that sent this error's response; `nil` when it is not an ``HTTPError`` or names no time.
+  static func delay(in error: any Error, now: Date) -> Duration? {
+    guard let value = (error as? HTTPError)?.value(forHTTPHeaderField: "Retry-After") else { return nil }
+    return RetryAfter(value, now: now)?.delay(from: now)
+  }
+
+  /// How long to wait, never negative.
+  func delay(from now: Date) -> Duration {
+    switch self {
+    case .seconds(let seconds): .seconds(seconds)
+    case .date(let date): .clamped(seconds: date.timeIntervalSince(now))
+    }
+  }
+
+  private static let optionalWhitespace = CharacterSet(charactersIn: " \t")
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct HTTPDateTests {
+  /// 2026-11-21 00:00:00 GMT
+  private static let now = Date(timeIntervalSince1970: 1_795_219_200)
+
+  @Test(arguments: [
+    // The three forms of the same moment, as RFC 9110 §5.6.7 shows them.
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777.0),
+    ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777),
+    ("sun, 06 nov 1994 08:49:37 gmt", 784_111_777),
+    ("Sat Nov 21 00:00:00 2026", 1_795_219_200),
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+    ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+    ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+    ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400),
+    ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+    ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+    // Not more than 50 years ahead of the year 2026: the future; more: the past.
+    ("Friday, 20-Nov-76 00:00:00 GMT", 3_373_056_000),
+    ("Thursday, 31-Dec-76 00:00:00 GMT", 220_838_400),
+    ("Saturday, 01-Jan-77 00:00:00 GMT", 220_924_800),
+    ("Saturday, 21-Nov-26 00:01:00 GMT", 1_795_219_260),
+  ])
+  func reads(_ text: String, _ seconds: Double) {
+    #expect(HTTPDate.parse(text, now: Self.now) == Date(timeIntervalSince1970: seconds))
+  }
+
+  @Test(arguments: [
+    "", " ", "GMT", "Sun,", "0", "-1", "1994-11-06T08:49:37Z",
+    "Sun, 6 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37",
+    "Sun, 06 Nov 1994 08:49:37 UTC",
+    "Sun, 06 Nov 1994 08:49:37 GMT ",
+    "Sun, 06 Nov 1994 08:49:37 GMTx",
+    "Sun, 06 Nov 94 08:49:37 GMT",
+    "Sun, 06 Nov 19940 08:49:37 GMT",
+    "Sun, 00 Nov 1994 08:49:37 GMT",
+    "Sun, 31 Nov 1994 08:49:37 GMT",
+    "Sun, 29 Feb 1900 08:49:37 GMT",
+    "Sun, 06 Foo 1994 08:49:37 GMT",
+    "Foo, 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 24:00:00 GMT",
+    "Sun, 06 Nov 1994 08:60:00 GMT",
+    "Sun, 06 Nov 1994 08:49:61 GMT",
+    "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37 GM\u{0130}",
+    "Sun, 06-Nov-94 08:49:37 GMT",
+    "Sunday, 06-Nov-1994 08:49:37 GMT",
+    "Sun Nov 6 08:49:37 1994",
+    "Sun Nov   6 08:49:37 1994",
+    "Sun Nov  0 08:49:37 1994",
+    "Sun, 06 Nov 1994 08:49:37 GMT\r\nX: y",
+    String(repeating: "9", count: 100_000),
+  ])
+  func refuses(_ text: String) {
+    #expect(HTTPDate.parse(text, now: Self.now) == nil)
+  }
+
+  @Test func everyDayOfFourCenturiesRoundTrips() {
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? calendar.timeZone
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    for day in stride(from: -40_000, to: 110_000, by: 37) {
+      let date = Date(timeIntervalSince1970: Double(day) * 86_400)
+      let parts = calendar.dateComponents([.year, .month, .day], from: date)
+      guard let year = parts.year, let month = parts.month, let dayOfMonth = parts.day else { continue }
+      let text = "Mon, \(dayOfMonth < 10 ? "0" : "")\(dayOfMonth) \(months[month - 1]) \(year) 00:00:00 GMT"
+      #expect(HTTPDate.parse(text, now: Self.now) == date, "\(text)")
+    }
+  }
+
+  @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300])
+  func aSenselessClockDoesNoHarm(_ seconds: Double) {
+    let now = Date(timeIntervalSince1970: seconds)
+    #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT", now: now) != nil)
+    _ = HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: now)
+    _ = RetryAfter("Sunday, 06-Nov-94 08:49:37 GMT", now: now)?.delay(from: now)
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RetryStateTests {
+  private struct Oops: Error, Equatable {}
+
+  private func delay(_ action: RetryState.Action) -> Duration? {
+    if case .retry(let delay) = action { delay } else { nil }
+  }
+
+  private func error(_ action: RetryState.Action) -> (any Error)? {
+    if case .fail(let error) = action { error } else { nil }
+  }
+
+  @Test func retriesAsOftenAsThePolicySaysAndThenThrowsTheLastError() {
+    var state = RetryState(policy: RetryPolicy(maxRetryCount: 3, delay: 0.25))
+    for _ in 0..<3 { #expect(delay(state.failed(with: Oops())) == .milliseconds(250)) }
+    #expect(error(state.failed(with: Oops())) is Oops)
+    #expect(state.retryCount == 3)
+  }
+
+  @Test(arguments: [0, -1, .min])
+  func noCountIsNoRetry(_ count: Int) {
+    var state = RetryState(policy: RetryPolicy(maxRetryCount: count))
+    #expect(error(state.failed(with: Oops())) is Oops)
+  }
+
+  @Test func theRequestMayForbidRetries() {
+    var state = RetryState(policy: RetryPolicy(maxRetryCount: 3), isAllowed: false)
+    #expect(error(state.failed(with: Oops())) is Oops)
+  }
+
+  @Test func aBodyThatCannotBeReplayedEndsInTheOriginalError() {
+    var state = RetryState(policy: RetryPolicy(maxRetryCount: 3, delay: 0))
+    #expect(delay(state.failed(with: URLError(.timedOut))) == .zero)
+    #expect(error(state.failed(with: Oops(), bodyIsReplayable: false)) is Oops)
+  }
+
+  @Test(arguments: [
+    CancellationError() as any Error, URLError(.cancelled),
+    NSError(domain: NSURLErrorDomain, code: URLError.Code.cancelled.rawValue),
+  ])
+  func cancellationIsNotRetriedByAnyPolicy(_ cancellation: any Error) {
+    var asked = false
+    var state = RetryState(
+      policy: RetryPolicy(maxRetryCount: 9) { _ in
+        asked = true
+        return true
+      })
+    #expect(delay(state.failed(with: cancellation)) == nil)
+    #expect(error(state.failed(with: Oops(), wasCancelled: true)) is CancellationError)
+    #expect(!asked)
+  }
+
+  @Test func retryAfterLengthensTheDelayUpToTheCapAndNeverShortensIt() {
+    let table: [(delay: TimeInterval, retryAfter: Duration?, cap: TimeInterval, expected: Duration)] = [
+      (1, nil, 60, .seconds(1)),
+      (1, .seconds(5), 60, .seconds(5)),
+      (5, .seconds(1), 60, .seconds(5)),
+      (1, .seconds(3600), 60, .seconds(60)),
+      (90, .seconds(3600), 60, .seconds(90)),
+      (1, .seconds(5), 0, .seconds(1)),
+      (1, .seconds(5), -1, .seconds(1)),
+      (1, .seconds(5), .nan, .seconds(1)),
+      (1, .seconds(5), .infinity, .seconds(5)),
+      (1, .seconds(-5), 60, .seconds(1)),
+      (0, .seconds(Int64.max), .infinity, .seconds(31_536_000)),
+    ]
+    for row in table {
+      var policy = RetryPolicy(maxRetryCount: 1, delay: row.delay)
+      policy.maxRetryAfter = row.cap
+      var state = RetryState(policy: policy)
+      #expect(delay(state.failed(with: Oops(), retryAfter: row.retryAfter)) == row.expected, "\(row)")
+    }
+  }
+
+  @Test func exponentialDelaysDoubleUpToTheMaximum() {
+    let policy = RetryPolicy.exponentialBackoff(maxRetryCount: 6, baseDelay: 0.5, maxDelay: 5, jitter: 0)
+    var state = RetryState(policy: policy)
+    let delays = (0..<7).map { _ in delay(state.failed(with: Oops())) }
+    #expect(
+      delays == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5), nil])
+  }
+
+  @Test(arguments: [
+    (0.5, 0.0, 1.0), (0.5, 1.0, 0.5), (1, 0.25, 0.75), (1, 1, 0), (0, 1, 1), (7, 0.5, 0.5), (-1, 0.5, 1),
+    (.nan, 0.5, 1), (1, .nan, 1), (1, 9, 0), (1, -9, 1),
+  ])
+  func jitterTakesItsShare(_ jitter: Double, _ random: Double, _ expected: Double) {
+    let policy = RetryPolicy.exponentialBackoff(maxRetryCount: 1, baseDelay: 1, jitter: jitter)
+    var state = RetryState(policy: policy)
+    #expect(delay(state.failed(with: Oops(), random: { random })) == .seconds(expected))
+  }
+
+  @Test func noDelayCanOverflow() {
+    let extremes: [Double] = [
+      .nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0, -0.0, -1,
+    ]
+    let year = Duration.seconds(31_536_000)
+    for delay in extremes {
+      for maximum in extremes {
+        for number in [0, 1, 63, 64, 1023, 1024, 5000, .max, -1, .min] {
+          let backoff = RetryBackoff.exponential(base: delay, maximum: maximum, jitter: 0.5)
+          let result = backoff.delay(beforeRetry: number, random: { 0.5 })
+          #expect(result >= .zero && result <= year)
+        }
+      }
+      let result = RetryBackoff.constant(delay).delay(beforeRetry: 5000, random: { 0 })
+      #expect(result >= .zero && result <= year)
+    }
+    #expect(RetryBackoff.constant(.infinity).delay(beforeRetry: 0, random: { 0 }) == year)
+    #expect(RetryBackoff.constant(.nan).delay(beforeRetry: 0, random: { 0 }) == .zero)
+
+    var state = RetryState(policy: .exponentialBackoff(maxRetryCount: .max, baseDelay: 1, maxDelay: 1e300, jitter: 0))
+    for _ in 0..<5000 { #expect(self.delay(state.failed(with: Oops())) != nil) }
+  }
+}
