@@ -30,12 +30,6 @@ struct SessionDescription: Sendable {
 }
 
 extension Duration {
-  /// A timeout from a `TimeInterval` that may be anything: not a number and negative ones are 0, huge ones a century.
-  static func clamped(seconds: TimeInterval) -> Duration {
-    guard seconds > 0 else { return .zero }
-    return .nanoseconds(Int64(min(seconds, 3_155_760_000) * 1_000_000_000))
-  }
-
   /// The whole duration in nanoseconds, within what 64 bits can hold.
   var clampedNanoseconds: UInt64 {
     let (seconds, attoseconds) = components
