@@ -1,35 +1,74 @@
 import Foundation
 
 /// A `multipart/form-data` body (RFC 7578).
-public struct MultipartFormData {
+public struct MultipartFormData: Equatable, Sendable {
   /// One field or file of the form.
-  public struct Part {
+  public struct Part: Equatable, Sendable {
     /// The form field's name.
     public let name: String
     /// The name of the file that the part holds, if it holds one.
     public let filename: String?
     /// The part's content.
     public let data: Data
-    /// The part's media type.
+    /// The part's media type. Without one (an empty string) the part has no `Content-Type` and is plain text.
     public let mimeType: String
+
+    /// A part as ``MultipartFormData/addPart(name:data:mimeType:filename:)`` makes it, for tests.
+    public init(name: String, data: Data, mimeType: String, filename: String? = nil) {
+      self.name = name
+      self.filename = filename
+      self.data = data
+      self.mimeType = mimeType
+    }
   }
 
-  /// The line that separates the parts; it occurs in none of them.
-  public let boundary: String
+  /// The text that separates the parts and occurs in none of them. It starts as a UUID.
+  ///
+  /// Adding a part whose data happens to hold the boundary replaces it by a new one, so read it when the form is
+  /// complete.
+  public private(set) var boundary: String
   /// The parts, in the order in which they are sent.
-  public private(set) var parts: [Part]
+  public private(set) var parts: [Part] = []
 
   /// An empty form with a boundary of its own.
   public init() {
-    boundary = UUID().uuidString
-    parts = []
+    self.init(boundary: UUID().uuidString)
+  }
+
+  /// An empty form with a known boundary.
+  init(boundary: String) {
+    self.boundary = boundary
   }
 
   /// Adds a part.
+  ///
+  /// The data is searched for the boundary, once and at the speed of memory. It is not copied before
+  /// ``encodedData()`` is called.
+  ///
+  /// - Parameters:
+  ///   - name: The form field's name.
+  ///   - data: The content.
+  ///   - mimeType: The media type, for example `"image/png"`.
+  ///   - filename: The name of the file; `nil` for a plain field.
   public mutating func addPart(name: String, data: Data, mimeType: String, filename: String? = nil) {
-    parts.append(Part(name: name, filename: filename, data: data, mimeType: mimeType))
+    parts.append(Part(name: name, data: data, mimeType: mimeType, filename: filename))
+    guard data.withUnsafeBytes(ByteSearch(boundary).occurs) else { return }
+    var search: ByteSearch
+    repeat {
+      boundary = UUID().uuidString
+      search = ByteSearch(boundary)
+    } while parts.contains { $0.data.withUnsafeBytes(search.occurs) }
   }
 
-  /// The whole body.
-  public func encodedData() -> Data? { nil }
+  /// The whole body: every part in order, then the closing boundary.
+  ///
+  /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end the quoted string or the header line that
+  /// they stand in: a quote is sent as `%22`, CR and LF as `%0D` and `%0A`, as browsers do, other control characters
+  /// likewise, and a backslash as `\\` (RFC 2183).
+  ///
+  /// - Returns: `nil` if a part's media type holds CR, LF, NUL or another control character; `NetworkManager` then
+  ///   throws ``NetworkError/invalidMultipartEncoding``.
+  public func encodedData() -> Data? {
+    MultipartEncoding.encode(parts, boundary: boundary)
+  }
 }

@@ -61,6 +61,8 @@ public protocol NetworkRequest {
   func decodeResponse(data: Data, response: URLResponse) throws -> Response
 }
 
+// The requirements above document the defaults.
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest {
   public var headers: [String: String]? { nil }
   public var queryParameters: [String: String]? { nil }
@@ -84,12 +86,14 @@ extension NetworkRequest {
   }
 }
 
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where Response == EmptyResponse {
   public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
     { _ in EmptyResponse() }
   }
 }
 
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where Response == StatusCodeResponse {
   public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
     { StatusCodeResponse($0) }

@@ -1,7 +1,57 @@
 import Foundation
 
 /// What the `User-Agent` header is made of.
-public struct UserAgentConfiguration {
-  /// The header's value.
-  public func generateUserAgentString() -> String { "" }
+public struct UserAgentConfiguration: Equatable, Sendable {
+  /// The application's name.
+  public let appName: String
+  /// The application's version.
+  public let appVersion: String
+  /// The bundle identifier.
+  public let bundleIdentifier: String
+  /// The build number.
+  public let buildNumber: String
+  /// The version of the operating system; on Linux that of the kernel.
+  public let osVersion: String
+  /// The version of this library.
+  public let networkVersion: String
+
+  private let userAgent: String
+
+  /// A configuration with the given values.
+  ///
+  /// What is `nil` or blank comes from `Bundle.main` and the system. Where there is no bundle, as in a command-line
+  /// tool, the name and the identifier are those of the process, and the versions are `0`.
+  public init(
+    appName: String? = nil,
+    appVersion: String? = nil,
+    bundleIdentifier: String? = nil,
+    buildNumber: String? = nil,
+    osVersion: String? = nil,
+    networkVersion: String? = nil
+  ) {
+    let defaults = UserAgentDefaults.current
+    self.appName = Self.value(appName, or: defaults.appName)
+    self.appVersion = Self.value(appVersion, or: defaults.appVersion)
+    self.bundleIdentifier = Self.value(bundleIdentifier, or: defaults.bundleIdentifier)
+    self.buildNumber = Self.value(buildNumber, or: defaults.buildNumber)
+    self.osVersion = Self.value(osVersion, or: defaults.osVersion)
+    self.networkVersion = Self.value(networkVersion, or: UserAgentDefaults.networkVersion)
+
+    userAgent =
+      UserAgentSyntax.product(self.appName) + "/" + UserAgentSyntax.product(self.appVersion)
+      + " (" + UserAgentSyntax.comment(self.bundleIdentifier) + "; build:" + UserAgentSyntax.comment(self.buildNumber)
+      + "; " + UserAgentDefaults.platform + " " + UserAgentSyntax.comment(self.osVersion)
+      + ") EKNetwork/" + UserAgentSyntax.product(self.networkVersion)
+  }
+
+  /// The header's value: `AppName/Version (BundleID; build:BuildNumber; Platform OSVersion) EKNetwork/Version`.
+  ///
+  /// Characters that RFC 9110 §10.1.5 has no room for, such as the letters of a non-Latin name, are percent-encoded,
+  /// as Foundation does in its own `User-Agent`. The value is made once, by the initializer.
+  public func generateUserAgentString() -> String { userAgent }
+
+  private static func value(_ given: String?, or fallback: String) -> String {
+    guard let given, given.contains(where: { !$0.isWhitespace }) else { return fallback }
+    return given
+  }
 }

@@ -1,0 +1,105 @@
+/// The header fields of a request, checked by the rules of RFC 9110 as they come in.
+///
+/// `URLRequest` either drops a bad value without a word or lets it through as an injected line, depending on the
+/// setter and the platform. So everything is checked here, and the whole dictionary is assigned at once.
+struct HeaderFields {
+  /// The fields, under the names by which they were given.
+  private(set) var fields: [String: String] = [:]
+
+  /// The names under which the request itself gave the fields that the library has an opinion on.
+  private var ownAccept: String?
+  private var ownAuthorization: String?
+  private var ownContentLength: String?
+  private var ownContentType: String?
+  private var ownUserAgent: String?
+
+  /// Takes the request's own fields. Those whose names differ only in case are one field.
+  init(_ headers: [String: String]?) throws {
+    guard let headers, !headers.isEmpty else { return }
+    let own = headers.count > 1 ? Self.joiningNamesOfAllCases(headers) : headers
+    fields.reserveCapacity(own.count + 5)
+    do {
+      for (name, value) in own { try insert(name, value) }
+    } catch {
+      // A dictionary has no order; the error that is thrown for two bad fields has to have one.
+      fields = [:]
+      for (name, value) in own.sorted(by: { $0.key < $1.key }) { try insert(name, value) }
+      throw error
+    }
+  }
+
+  /// `Authorization: Bearer …`, where the request has no such field of its own. An empty token is no token.
+  mutating func setBearerToken(_ token: String?) throws {
+    guard ownAuthorization == nil, let token, !token.isEmpty else { return }
+    fields["Authorization"] = try Self.validated("Bearer " + token, of: "Authorization")
+  }
+
+  /// What every request says about itself, where the request does not say it.
+  mutating func setDefaults(userAgent: String?) throws {
+    if ownAccept == nil { fields["Accept"] = "application/json" }
+    if ownUserAgent == nil, let userAgent, !userAgent.isEmpty {
+      fields["User-Agent"] = try Self.validated(userAgent, of: "User-Agent")
+    }
+  }
+
+  /// `Content-Type` and `Content-Length` of the payload.
+  ///
+  /// A length that the request gives itself is dropped: where it is wrong, what follows the body on the connection
+  /// would be read as another request (RFC 9112 §11.2), and beside a chunked stream it is forbidden (§6.2).
+  mutating func describe(_ payload: RequestPayload) throws {
+    if let ownContentLength { fields[ownContentLength] = nil }
+    guard payload.exists else { return }
+    if let length = payload.length { fields["Content-Length"] = String(length) }
+    if let ownContentType {
+      try completeMultipartType(ownContentType, boundary: payload.boundary)
+    } else if !payload.contentType.isEmpty {
+      fields["Content-Type"] = try Self.validated(payload.contentType, of: "Content-Type")
+    }
+  }
+
+  /// A multipart type without a boundary cannot be parsed by anybody (RFC 2046 §5.1.1).
+  private mutating func completeMultipartType(_ name: String, boundary: String?) throws {
+    guard let boundary, let type = fields[name]?.lowercased() else { return }
+    if type.hasPrefix("multipart/"), !type.contains("boundary=") { fields[name]?.append("; boundary=\(boundary)") }
+  }
+
+  /// One name per field: the values of `X-A` and `x-a` are joined, as those of a repeated field are (RFC 9110 §5.3),
+  /// in the order of their names. Cookies are joined as RFC 6265 §4.2.1 has it.
+  private static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
+    guard Set(own.keys.lazy.map { $0.lowercased() }).count < own.count else { return own }
+    var names: [String: String] = [:]
+    var joined: [String: String] = [:]
+    for (name, value) in own.sorted(by: { $0.key < $1.key }) {
+      let lowercased = name.lowercased()
+      if let first = names[lowercased] {
+        joined[first]?.append((lowercased == "cookie" ? "; " : ", ") + value)
+      } else {
+        names[lowercased] = name
+        joined[name] = value
+      }
+    }
+    return joined
+  }
+
+  private mutating func insert(_ name: String, _ value: String) throws {
+    guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+    switch name.utf8.count {
+    case 6 where HeaderSyntax.isSame(name, "accept"): ownAccept = name
+    case 10 where HeaderSyntax.isSame(name, "user-agent"): ownUserAgent = name
+    case 12 where HeaderSyntax.isSame(name, "content-type"): ownContentType = name
+    case 13 where HeaderSyntax.isSame(name, "authorization"): ownAuthorization = name
+    case 14 where HeaderSyntax.isSame(name, "content-length"): ownContentLength = name
+    case 17 where HeaderSyntax.isSame(name, "transfer-encoding"):
+      throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+    default: break
+    }
+    fields[name] = try Self.validated(value, of: name)
+  }
+
+  private static func validated(_ value: String, of name: String) throws -> String {
+    guard let value = HeaderSyntax.trimmedValue(value) else {
+      throw InvalidHeaderError(field: name, reason: .invalidValue)
+    }
+    return value
+  }
+}

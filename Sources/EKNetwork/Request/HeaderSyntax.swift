@@ -1,0 +1,40 @@
+/// The grammar of field names and values (RFC 9110 §5).
+enum HeaderSyntax {
+  /// `tchar` (RFC 9110 §5.6.2).
+  static let token = ByteSet.alphanumerics(and: "!#$%&'*+-.^_`|~")
+
+  /// Whether the string is a token, as a field name has to be.
+  static func isToken(_ string: String) -> Bool {
+    var string = string
+    let token = token
+    return !string.isEmpty && string.withUTF8 { $0.allSatisfy(token.contains) }
+  }
+
+  /// The value without the whitespace around it, which is not part of a value (RFC 9110 §5.5); `nil` for a value with
+  /// CR, LF, NUL or another control character than the tab. Bytes outside ASCII are `obs-text`, which is allowed.
+  static func trimmedValue(_ value: String) -> String? {
+    var value = value
+    var isTrimmed = true
+    let isValid = value.withUTF8 { bytes in
+      if let first = bytes.first, let last = bytes.last { isTrimmed = !isBlank(first) && !isBlank(last) }
+      return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+    guard isValid else { return nil }
+    guard !isTrimmed else { return value }
+    let start = value.utf8.firstIndex { !isBlank($0) } ?? value.endIndex
+    let end = value.utf8.lastIndex { !isBlank($0) }.map { value.utf8.index(after: $0) } ?? start
+    return String(value[start..<end])
+  }
+
+  /// Whether two names of the same length are one name: only ASCII letters have case in a name.
+  static func isSame(_ name: String, _ lowercased: StaticString) -> Bool {
+    var name = name
+    return name.withUTF8 { bytes in
+      lowercased.withUTF8Buffer { other in
+        zip(bytes, other).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
+      }
+    }
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// The wire format of a multipart form (RFC 7578, RFC 2046 §5.1.1).
+enum MultipartEncoding {
+  /// The body in one buffer of exactly its size, so that each part's data is copied once.
+  static func encode(_ parts: [MultipartFormData.Part], boundary: String) -> Data? {
+    var heads: [[UInt8]] = []
+    heads.reserveCapacity(parts.count)
+    var size = 0
+    for part in parts {
+      guard let head = head(of: part, boundary: boundary) else { return nil }
+      heads.append(head)
+      size += head.count + part.data.count + 2
+    }
+    let end = "--\(boundary)--\r\n"
+    size += end.utf8.count
+
+    var body = Data(capacity: size)
+    for (head, part) in zip(heads, parts) {
+      body.append(contentsOf: head)
+      body.append(part.data)
+      body.append(contentsOf: [0x0D, 0x0A])
+    }
+    body.append(contentsOf: end.utf8)
+    return body
+  }
+
+  /// The delimiter and the header lines of a part, with the empty line behind them.
+  private static func head(of part: MultipartFormData.Part, boundary: String) -> [UInt8]? {
+    guard let mimeType = HeaderSyntax.trimmedValue(part.mimeType) else { return nil }
+    var head: [UInt8] = []
+    head.reserveCapacity(128 + part.name.utf8.count + (part.filename?.utf8.count ?? 0) + mimeType.utf8.count)
+    head.append(contentsOf: "--\(boundary)\r\nContent-Disposition: form-data; name=\"".utf8)
+    appendEscaped(part.name, to: &head)
+    if let filename = part.filename {
+      head.append(contentsOf: "\"; filename=\"".utf8)
+      appendEscaped(filename, to: &head)
+    }
+    head.append(contentsOf: "\"\r\n".utf8)
+    if !mimeType.isEmpty { head.append(contentsOf: "Content-Type: \(mimeType)\r\n".utf8) }
+    head.append(contentsOf: "\r\n".utf8)
+    return head
+  }
+
+  /// Writes a string so that it ends neither its quotes nor its line for any reader.
+  ///
+  /// The two families of readers disagree: browsers and the WHATWG parsers know `%22`, `%0D` and `%0A` and no
+  /// backslash; mail parsers and most servers know the quoted pair of RFC 2183. A `\"` would end the string for the
+  /// first, a bare backslash before the closing quote would swallow that quote for the second.
+  private static func appendEscaped(_ string: String, to output: inout [UInt8]) {
+    var string = string
+    string.withUTF8 { bytes in
+      for byte in bytes {
+        switch byte {
+        case UInt8(ascii: "\\"):
+          output.append(byte)
+          output.append(byte)
+        case UInt8(ascii: "\""), 0x7F: PercentEncoding.appendEncoded(byte, to: &output)
+        case 0x00..<0x20 where byte != 0x09: PercentEncoding.appendEncoded(byte, to: &output)
+        default: output.append(byte)
+        }
+      }
+    }
+  }
+}

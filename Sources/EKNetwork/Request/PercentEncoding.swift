@@ -1,0 +1,41 @@
+/// Percent-encoding of UTF-8 bytes (RFC 3986 §2.1).
+enum PercentEncoding {
+  /// The characters that mean the same bare and encoded (RFC 3986 §2.3).
+  static let unreserved = ByteSet.alphanumerics(and: "-._~")
+  /// What may stand bare in a path: `pchar` without `pct-encoded`, and the slash (RFC 3986 §3.3).
+  static let path = ByteSet.alphanumerics(and: "-._~!$&'()*+,;=:@/")
+
+  /// Appends the bytes to `output`, encoding every byte outside `allowed`.
+  static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8], allowed: ByteSet) {
+    for byte in bytes {
+      if allowed.contains(byte) { output.append(byte) } else { appendEncoded(byte, to: &output) }
+    }
+  }
+
+  /// Appends the string's UTF-8 to `output`, encoding every byte outside `allowed`.
+  static func append(_ string: String, to output: inout [UInt8], allowed: ByteSet) {
+    var string = string
+    string.withUTF8 { append($0, to: &output, allowed: allowed) }
+  }
+
+  /// Appends `%` and two digits, in upper case as RFC 3986 §2.1 asks of producers.
+  static func appendEncoded(_ byte: UInt8, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "%"))
+    output.append(digit(byte >> 4))
+    output.append(digit(byte & 15))
+  }
+
+  /// The value of a hexadecimal digit of either case.
+  static func value(ofDigit byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The body of a request as it goes onto the wire, whatever it was made from.
+struct RequestPayload {
+  private enum Source {
+    case none
+    case data(Data)
+    case stream(InputStream)
+  }
+
+  private let source: Source
+  /// The media type to announce, unless the request's own header fields name one.
+  let contentType: String
+  /// The boundary between the parts of a multipart form.
+  let boundary: String?
+
+  /// Makes the body of a request.
+  ///
+  /// - Throws: ``NetworkError/conflictingBodyTypes``, ``NetworkError/invalidMultipartEncoding``, or the error with
+  ///   which a value refused to be encoded.
+  init<T: NetworkRequest>(of request: T) throws {
+    switch (request.body, request.multipartData) {
+    case (nil, nil):
+      self.init(.none, contentType: "")
+    case (let body?, nil):
+      // The initializer's default says nothing about the body, so the request's own property decides.
+      let contentType = body.contentType == "application/json" ? request.contentType : body.contentType
+      switch body.content {
+      case .encodable(let value): self.init(.data(try request.jsonEncoder.encode(value)), contentType: contentType)
+      case .raw(let data): self.init(.data(data), contentType: contentType)
+      case .formURLEncoded(let pairs): self.init(.data(FormURLEncoding.encode(pairs)), contentType: contentType)
+      case .stream(let stream): self.init(.stream(stream), contentType: contentType)
+      }
+    case (nil, let form?):
+      guard let data = form.encodedData() else { throw NetworkError.invalidMultipartEncoding }
+      self.init(
+        .data(data), contentType: "multipart/form-data; boundary=\(form.boundary)", boundary: form.boundary)
+    case (.some, .some):
+      throw NetworkError.conflictingBodyTypes
+    }
+  }
+
+  private init(_ source: Source, contentType: String, boundary: String? = nil) {
+    self.source = source
+    self.contentType = contentType
+    self.boundary = boundary
+  }
+
+  /// Whether the request has a body, if only one of no bytes.
+  var exists: Bool {
+    if case .none = source { false } else { true }
+  }
+
+  /// The number of bytes; `nil` for a stream, whose length nobody knows.
+  var length: Int? {
+    if case .data(let data) = source { data.count } else { nil }
+  }
+
+  /// Hands the body to the request that is going to be sent.
+  func attach(to urlRequest: inout URLRequest) {
+    switch source {
+    case .none: break
+    case .data(let data): urlRequest.httpBody = data
+    case .stream(let stream): urlRequest.httpBodyStream = stream
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct HeaderFieldsTests {
+  private func headers(
+    _ request: TestRequest, token: String? = nil, userAgent: String? = nil
+  ) throws -> [String: String] {
+    let base = try #require(URL(string: "https://h"))
+    return try RequestBuilder.build(request, baseURL: base, accessToken: token, userAgent: userAgent)
+      .allHTTPHeaderFields ?? [:]
+  }
+
+  @Test func sendsTheDefaults() throws {
+    #expect(try headers(TestRequest()) == ["Accept": "application/json"])
+    #expect(
+      try headers(TestRequest(), token: "t0k", userAgent: "App/1")
+        == ["Accept": "application/json", "Authorization": "Bearer t0k", "User-Agent": "App/1"])
+    #expect(try headers(TestRequest(), token: "", userAgent: "") == ["Accept": "application/json"])
+  }
+
+  @Test func theRequestsOwnFieldsWinWhateverTheirCase() throws {
+    let own = ["authorization": "Basic x", "ACCEPT": "text/plain", "user-Agent": "Mine", "X-A": "1", "Host": "other"]
+    #expect(try headers(TestRequest(headers: own), token: "t0k", userAgent: "App/1") == own)
+  }
+
+  @Test func keepsTheCaseOfNames() throws {
+    let own = ["x-lower": "1", "X-UPPER": "2", "eTag": "3", "Accept": "*/*"]
+    #expect(try headers(TestRequest(headers: own)) == own)
+  }
+
+  @Test func joinsNamesThatDifferInCaseOnly() throws {
+    for _ in 0..<20 {
+      let own = ["x-a": "3", "X-A": "1", "X-a": "2", "cookie": "b=2", "Cookie": "a=1", "accept": "b", "Accept": "a"]
+      #expect(try headers(TestRequest(headers: own)) == ["X-A": "1, 2, 3", "Cookie": "a=1; b=2", "Accept": "a, b"])
+    }
+  }
+
+  @Test(arguments: [
+    "", " ", "a b", "a:", ":a", "a\r\nb", "a\0", "é", "a\t", "a(", "a/b", "a\"", "a,b", "a=b", "[a]", "{a}", "X-A ",
+  ])
+  func refusesNamesThatAreNoTokens(name: String) throws {
+    #expect(throws: InvalidHeaderError(field: name, reason: .invalidName)) {
+      try headers(TestRequest(headers: [name: "v"]))
+    }
+  }
+
+  @Test(arguments: [
+    "\r", "\n", "\r\n", "a\r\nInjected: 1", "a\nb", "a\0b", "\0", "a\u{1}", "\u{1B}[0m", "a\u{7F}", "a\n", "\na",
+  ])
+  func refusesControlCharactersInValues(value: String) throws {
+    #expect(throws: InvalidHeaderError(field: "X-A", reason: .invalidValue)) {
+      try headers(TestRequest(headers: ["X-A": value]))
+    }
+    #expect(throws: InvalidHeaderError(field: "Authorization", reason: .invalidValue)) {
+      try headers(TestRequest(), token: value)
+    }
+    #expect(throws: InvalidHeaderError(field: "User-Agent", reason: .invalidValue)) {
+      try headers(TestRequest(), userAgent: value)
+    }
+    #expect(throws: InvalidHeaderError(field: "Content-Type", reason: .invalidValue)) {
+      try headers(TestRequest(contentType: value, body: RequestBody(encodable: 1)))
+    }
+    #expect(throws: InvalidHeaderError(field: "Content-Type", reason: .invalidValue)) {
+      try headers(TestRequest(body: RequestBody(data: Data(), contentType: value)))
+    }
+  }
+
+  @Test(arguments: [
+    ("a", "a"), ("a\tb", "a\tb"), (" a ", "a"), ("\t a b\t ", "a b"), ("", ""), ("  ", ""), ("é日😀", "é日😀"),
+    ("\u{85}", "\u{85}"),
+  ])
+  func trimsAndKeepsOtherValues(value: String, expected: String) throws {
+    #expect(try headers(TestRequest(headers: ["X-A": value]))["X-A"] == expected)
+  }
+
+  @Test func namesTheSameOfTwoBadFieldsEveryTime() throws {
+    for _ in 0..<20 {
+      #expect(throws: InvalidHeaderError(field: "B", reason: .invalidValue)) {
+        try headers(TestRequest(headers: ["C": "\0", "A": "1", "B": "\r", "D": "\n", "a": "2"]))
+      }
+    }
+  }
+
+  @Test(arguments: ["Transfer-Encoding", "transfer-encoding", "TRANSFER-ENCODING"])
+  func refusesTransferEncoding(name: String) throws {
+    #expect(throws: InvalidHeaderError(field: name, reason: .managedByLibrary)) {
+      try headers(TestRequest(headers: [name: "chunked"]))
+    }
+  }
+
+  @Test func sendsTheTrueContentLength() throws {
+    let body = RequestBody(data: Data("12345".utf8), contentType: "text/plain")
+    #expect(try headers(TestRequest(body: body))["Content-Length"] == "5")
+    let contradicted = try headers(TestRequest(headers: ["content-length": "3", "Content-Length": "0"], body: body))
+    #expect(contradicted.filter { $0.key.lowercased() == "content-length" } == ["Content-Length": "5"])
+    #expect(try headers(TestRequest(body: RequestBody(data: Data(), contentType: "a/b")))["Content-Length"] == "0")
+    #expect(try headers(TestRequest(body: RequestBody(formURLEncoded: [:])))["Content-Length"] == "0")
+    #expect(try headers(TestRequest(method: .post))["Content-Length"] == nil)
+    #expect(try headers(TestRequest(headers: ["Content-length": "7"])) == ["Accept": "application/json"])
+    let stream = RequestBody(stream: InputStream(data: Data("abc".utf8)), contentType: "a/b")
+    #expect(
+      try headers(TestRequest(headers: ["CONTENT-LENGTH": "3"], body: stream))
+        == ["Accept": "application/json", "Content-Type": "a/b"])
+  }
+
+  @Test func choosesTheContentType() throws {
+    func type(_ request: TestRequest) throws -> String? {
+      try headers(request).first { $0.key.lowercased() == "content-type" }?.value
+    }
+    let json = RequestBody(encodable: ["a": 1])
+    let raw = RequestBody(data: Data(), contentType: "image/png")
+    var form = MultipartFormData(boundary: "B")
+    form.addPart(name: "a", data: Data(), mimeType: "")
+
+    #expect(try type(TestRequest(contentType: "x/y")) == nil)
+    #expect(try type(TestRequest(body: json)) == "application/json")
+    #expect(try type(TestRequest(contentType: "application/vnd.api+json", body: json)) == "application/vnd.api+json")
+    #expect(try type(TestRequest(contentType: "x/y", body: raw)) == "image/png")
+    #expect(
+      try type(TestRequest(contentType: "x/y", body: RequestBody(formURLEncoded: [:])))
+        == "application/x-www-form-urlencoded")
+    #expect(try type(TestRequest(headers: ["content-type": "own/type"], contentType: "x/y", body: raw)) == "own/type")
+    #expect(try type(TestRequest(contentType: "x/y", multipartData: form)) == "multipart/form-data; boundary=B")
+    #expect(try type(TestRequest(headers: ["Content-Type": "own/type"], multipartData: form)) == "own/type")
+    #expect(
+      try type(TestRequest(headers: ["Content-type": "Multipart/Related; type=x"], multipartData: form))
+        == "Multipart/Related; type=x; boundary=B")
+    #expect(
+      try type(TestRequest(headers: ["Content-type": "multipart/form-data; boundary=C"], multipartData: form))
+        == "multipart/form-data; boundary=C")
+    #expect(try type(TestRequest(body: RequestBody(data: Data(), contentType: ""))) == nil)
+  }
+}

@@ -1,0 +1,17 @@
+import EKNetwork
+
+/// A request whose every property is a variable, for tables.
+struct TestRequest: NetworkRequest {
+  typealias Response = EmptyResponse
+
+  var path = "/items"
+  var method: HTTPMethod = .get
+  var headers: [String: String]?
+  var queryParameters: [String: String]?
+  var contentType = "application/json"
+  var body: RequestBody?
+  var multipartData: MultipartFormData?
+  var timeout: Duration?
+  var pathIsPercentEncoded = false
+  var jsonEncoder = JSONEncoder()
+}
