@@ -1,0 +1,125 @@
+/// Runs at most one token refresh at a time, and lets every request that needs the new token wait for it.
+///
+/// `TokenRefreshState` decides. This acts: it owns the task of the refresh and the continuations of those who wait.
+final class TokenRefreshCoordinator: Sendable {
+  /// One refresh in flight, known by its identity.
+  fileprivate final class Refresh: Sendable {}
+
+  fileprivate struct State {
+    var rules = TokenRefreshState()
+    var refresh: Refresh?
+    var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+    var nextWaiter: UInt64 = 0
+  }
+
+  /// The refreshes that the current task is part of. Child tasks and `Task { }` inherit it, `Task.detached` does not.
+  @TaskLocal private static var enclosing: [Refresh] = []
+
+  private let state = Locked(State())
+
+  /// How many refreshes have succeeded. To be noted before the token of a request is read.
+  var generation: UInt64 { state.withLock { $0.rules.generation } }
+
+  /// Whether a refresh is in flight.
+  var isRefreshing: Bool { state.withLock { $0.refresh != nil } }
+
+  /// How many requests wait for the refresh in flight.
+  var waiterCount: Int { state.withLock { $0.waiters.count } }
+
+  /// Returns when there is a token newer than the one that was refused, having joined or started a refresh if needed.
+  ///
+  /// - Parameter generation: What ``generation`` was before the refused token was read.
+  /// - Throws: The refresh's error; `CancellationError` at once when the task is cancelled, while the refresh goes on;
+  ///   `NetworkError.unauthorized` when the task is part of the very refresh that it would have to wait for.
+  func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider) async throws {
+    let waiter = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    let enclosing = Self.enclosing
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let step = state.withLock { state in
+          // Asked under the lock: a cancellation that is not seen here finds the waiter that is added here.
+          state.enter(waiter, continuation, generation, enclosing: enclosing, isCancelled: Task.isCancelled)
+        }
+        switch step {
+        case .resume(let result): continuation.resume(with: result)
+        case .wait: break
+        case .start(let refresh): start(refresh, enclosing: enclosing, provider)
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: CancellationError())
+    }
+  }
+
+  private func start(_ refresh: Refresh, enclosing: [Refresh], _ provider: any TokenRefreshProvider) {
+    let transfer = ProviderTransfer(provider: provider)
+    Task { @concurrent in
+      let result = await Self.$enclosing.withValue(enclosing + [refresh]) { () async -> Result<Void, any Error> in
+        do {
+          return .success(try await transfer.provider.refreshTokenIfNeeded())
+        } catch {
+          return .failure(error)
+        }
+      }
+      finish(with: result)
+    }
+  }
+
+  private func finish(with result: Result<Void, any Error>) {
+    let waiters = state.withLock { state in
+      state.rules.finished(result)
+      state.refresh = nil
+      let waiters = state.waiters
+      state.waiters = [:]
+      return waiters
+    }
+    for waiter in waiters.values { waiter.resume(with: result) }
+  }
+}
+
+extension TokenRefreshCoordinator {
+  /// Takes a provider that may not be Sendable into the task of the refresh.
+  ///
+  /// Sendable, unchecked: no two refreshes run at a time, the lock orders one after the other, and what else uses the
+  /// provider is bound by the rule in the documentation of `TokenRefreshProvider`.
+  private struct ProviderTransfer: @unchecked Sendable {
+    let provider: any TokenRefreshProvider
+  }
+
+  fileprivate enum Step {
+    case resume(Result<Void, any Error>)
+    case wait
+    case start(Refresh)
+  }
+}
+
+extension TokenRefreshCoordinator.State {
+  fileprivate mutating func enter(
+    _ waiter: UInt64,
+    _ continuation: CheckedContinuation<Void, any Error>,
+    _ generation: UInt64,
+    enclosing: [TokenRefreshCoordinator.Refresh],
+    isCancelled: Bool
+  ) -> TokenRefreshCoordinator.Step {
+    if isCancelled { return .resume(.failure(CancellationError())) }
+    // A refresh that has ended leaves its marks in tasks that outlive it; those may wait for a later one.
+    if let refresh, enclosing.contains(where: { $0 === refresh }) {
+      return .resume(.failure(NetworkError.unauthorized))
+    }
+    switch rules.unauthorized(generation: generation) {
+    case .retryNow:
+      return .resume(.success(()))
+    case .join:
+      waiters[waiter] = continuation
+      return .wait
+    case .start:
+      let refresh = TokenRefreshCoordinator.Refresh()
+      self.refresh = refresh
+      waiters[waiter] = continuation
+      return .start(refresh)
+    }
+  }
+}
