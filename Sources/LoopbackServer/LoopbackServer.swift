@@ -1,1 +1,133 @@
 import Foundation
+
+/// An HTTP/1.1 server in this process, on 127.0.0.1 and a port that the system chose, that can also misbehave in
+/// every way a client must survive.
+///
+/// Every connection is served by a thread of its own, so a handler may block. A handler that holds the server
+/// keeps it alive until ``stop()``; the end of the server stops it, too.
+public final class LoopbackServer: Sendable {
+  /// Answers a request. It runs on the connection's thread; an error that it throws is answered with 500.
+  public typealias Handler = @Sendable (Request) throws -> Response
+  /// Decides what to do when a head has been received and its body has not.
+  public typealias HeadHandler = @Sendable (Request) -> HeadDecision
+
+  private let core: ServerCore
+
+  /// Listens at once. Throws ``SocketError`` when the system has no socket or thread left.
+  public init(options: Options = Options()) throws {
+    core = try ServerCore(options: options)
+  }
+
+  deinit { core.stop() }
+
+  /// The port on which it listens.
+  public var port: Int { core.listener.port }
+
+  /// `http://127.0.0.1:PORT`, without a path.
+  public var baseURL: URL {
+    var components = URLComponents()
+    components.scheme = "http"
+    components.host = "127.0.0.1"
+    components.port = port
+    return components.url ?? URL(fileURLWithPath: "/")
+  }
+
+  /// The URL of a path (and query) on this server, which must be percent-encoded already.
+  public func url(_ path: String) -> URL {
+    URL(string: "http://127.0.0.1:\(port)\(path)") ?? baseURL
+  }
+
+  // MARK: Routes
+
+  /// Answers requests for a path, or for everything below it when it ends in `/*`. A route added later wins.
+  ///
+  /// `onHead` is asked when the head has been received and the body has not; without it the body is read at once.
+  public func route(
+    _ method: String, _ path: String, onHead: HeadHandler? = nil, _ handler: @escaping Handler
+  ) {
+    core.router.withLock {
+      $0.add(Router.Route(method: method, path: path, onHead: onHead, handler: handler))
+    }
+  }
+
+  /// Answers requests of any method for a path, or for everything below it when it ends in `/*`.
+  public func route(_ path: String, onHead: HeadHandler? = nil, _ handler: @escaping Handler) {
+    core.router.withLock {
+      $0.add(Router.Route(method: nil, path: path, onHead: onHead, handler: handler))
+    }
+  }
+
+  /// Answers requests of any method for a path with these responses, one after the other; the last one is repeated.
+  public func route(_ path: String, _ responses: Response...) {
+    let next = Monitor(0)
+    route(path) { _ in
+      let index = next.withLock { index in
+        defer { index += 1 }
+        return index
+      }
+      return responses.isEmpty ? .status(404) : responses[min(index, responses.count - 1)]
+    }
+  }
+
+  /// Answers what no route does; by default with 404.
+  public var fallback: Handler {
+    get { core.router.withLock { $0.fallback } }
+    set { core.router.withLock { $0.fallback = newValue } }
+  }
+
+  // MARK: What was received
+
+  /// The requests received, in order; up to ``Options/recordLimit`` of them. A request is recorded when its body has
+  /// been read, before its handler is called, or when the client left half-way, or before an early answer.
+  public var requests: [Request] { core.records.withLock { $0.requests } }
+
+  /// How many requests were received, also beyond the limit.
+  public var requestCount: Int { core.records.withLock { $0.count } }
+
+  /// The requests received for a path, percent-encoded as it came.
+  public func requests(path: String) -> [Request] { core.records.withLock { $0.requests(path: path) } }
+
+  /// Suspends until that many requests have been received, for that path or in all. Returns those received; they
+  /// are fewer when the time was up or the task was cancelled.
+  @discardableResult
+  public func waitForRequests(
+    count: Int, path: String? = nil, timeout: Duration = .seconds(60)
+  ) async -> [Request] {
+    _ = await core.records.wait(timeout: timeout) { $0.count(path: path) >= count }
+    return core.records.withLock { $0.requests(path: path) }
+  }
+
+  /// Forgets the requests received so far.
+  public func reset() { core.records.withLock { $0.clear() } }
+
+  // MARK: Connections
+
+  /// How many connections are open at this end.
+  public var openConnections: Int { core.connections.open }
+
+  /// How many connections have been accepted since the start.
+  public var acceptedConnections: Int { core.connections.accepted }
+
+  /// How many bytes have been handed to the system for sending, on all connections.
+  public var bytesSent: Int { core.bytesSent.count }
+
+  /// Suspends until exactly that many connections are open. Returns whether they are: false when the time was up or
+  /// the task was cancelled.
+  @discardableResult
+  public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    await core.connections.waitForOpen(count, timeout: timeout)
+  }
+
+  /// Suspends until at least that many connections have been accepted since the start. Returns whether they have.
+  @discardableResult
+  public func waitForAcceptedConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+    await core.connections.waitForAccepted(count, timeout: timeout)
+  }
+
+  /// Closes every connection, idle or not, and goes on listening.
+  public func closeConnections() { core.connections.dropAll() }
+
+  /// Stops listening, closes every connection and waits for its thread. A handler that waits for something other
+  /// than a ``Gate`` is waited for, at most 20 seconds. Calling it again does nothing.
+  public func stop() { core.stop() }
+}

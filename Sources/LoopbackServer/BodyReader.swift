@@ -1,0 +1,42 @@
+import Foundation
+
+/// Collects a request's body from the parser's events.
+struct BodyReader {
+  var keepsBytes: Bool
+  private(set) var isComplete = false
+  /// How many bytes came, framing included.
+  private(set) var rawCount = 0
+  private var contentCount = 0
+  private var content = Data()
+  /// Only kept where it differs from the content.
+  private var raw: Data?
+  private var trailers = HeaderFields()
+
+  init(keepsBytes: Bool) { self.keepsBytes = keepsBytes }
+
+  mutating func take(_ event: RequestParser.Event) {
+    switch event {
+    case .head:
+      break
+    case .body(let content, let raw):
+      rawCount += raw.count
+      contentCount += content.count
+      guard keepsBytes else { return }
+      if content.count != raw.count, self.raw == nil { self.raw = self.content }
+      self.content.append(contentsOf: content)
+      self.raw?.append(contentsOf: raw)
+    case .end(let trailers):
+      self.trailers = trailers
+      isComplete = true
+    }
+  }
+
+  /// Hands everything to the request.
+  mutating func move(to request: inout LoopbackServer.Request) {
+    request.body = content
+    request.rawBody = raw ?? content
+    request.trailers = trailers
+    request.bodyByteCount = contentCount
+    request.isComplete = isComplete
+  }
+}

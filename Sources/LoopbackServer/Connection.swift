@@ -1,0 +1,209 @@
+import Foundation
+
+/// One connection's life. It belongs to the thread that serves it.
+final class Connection {
+  /// The end of the connection, at whatever depth it is noticed.
+  struct Ended: Error {}
+
+  let socket: Socket
+  let core: ServerCore
+  private let number: Int
+  private var parser: RequestParser
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+  private var served = 0
+  private var closesOnNextRequest = false
+
+  init(socket: Socket, number: Int, core: ServerCore) {
+    self.socket = socket
+    self.number = number
+    self.core = core
+    parser = RequestParser(
+      maximumHeadSize: core.options.maximumHeadSize, maximumBodySize: core.options.maximumBodySize)
+  }
+
+  deinit { buffer.deallocate() }
+
+  /// Answers requests until either side ends the connection.
+  func serve() {
+    do {
+      while try serveOne() {}
+    } catch let failure as RequestParser.Failure {
+      let answer = LoopbackServer.Response.text(failure.reason + "\n", status: failure.status).then(.close)
+      if (try? write(answer, to: nil)) != nil { closeGracefully() }
+    } catch {
+      // The connection has ended; there is nobody to tell.
+    }
+  }
+
+  /// Answers one request. Returns whether the connection stays open.
+  private func serveOne() throws -> Bool {
+    guard case .head(let head) = try nextEvent() else { return false }
+    var request = LoopbackServer.Request(head: head, connection: number, index: served)
+    served += 1
+    if closesOnNextRequest {
+      record(request)
+      return false
+    }
+    let route = core.router.withLock { $0.route(for: request) }
+    var body = BodyReader(keepsBytes: true)
+    let response: LoopbackServer.Response
+    var isRead = true
+    switch route.onHead?(request) ?? .readBody {
+    case .respond(let early):
+      record(request)
+      response = early
+      isRead = false
+    case .steps(let steps):
+      try readBody(of: &request, into: &body, steps: steps, sendsContinue: false)
+      response = answer(to: request, from: route)
+    case .readBody:
+      try readBody(of: &request, into: &body, steps: [], sendsContinue: core.options.answersExpectContinue)
+      response = answer(to: request, from: route)
+    }
+    try write(response, to: request)
+    return try finish(response, request: request, isRead: isRead)
+  }
+
+  private func answer(to request: LoopbackServer.Request, from route: Router.Route) -> LoopbackServer.Response {
+    record(request)
+    do {
+      return try route.handler(request)
+    } catch {
+      return .text("The handler failed: \(error)\n", status: 500)
+    }
+  }
+
+  private func record(_ request: LoopbackServer.Request) {
+    core.records.withLock { $0.add(request) }
+  }
+
+  // MARK: Reading
+
+  private func readBody(
+    of request: inout LoopbackServer.Request, into body: inout BodyReader, steps: [LoopbackServer.BodyStep],
+    sendsContinue: Bool
+  ) throws {
+    do {
+      if sendsContinue, request.headers.contains(token: "100-continue", in: "Expect"), parser.bufferedCount == 0 {
+        try sendContinue()
+      }
+      for step in steps { try perform(step, on: &body) }
+      while !body.isComplete { body.take(try nextEvent()) }
+    } catch {
+      body.move(to: &request)
+      record(request)
+      throw error
+    }
+    body.move(to: &request)
+  }
+
+  private func perform(_ step: LoopbackServer.BodyStep, on body: inout BodyReader) throws {
+    switch step {
+    case .sendContinue:
+      try sendContinue()
+    case .read(let total):
+      while !body.isComplete, body.rawCount < total {
+        body.take(try nextEvent(receivingAtMost: total - body.rawCount))
+      }
+    case .trickle(let chunk, let pause):
+      while !body.isComplete {
+        body.take(try nextEvent(receivingAtMost: max(1, chunk)))
+        if parser.bufferedCount == 0, !body.isComplete { try wait(pause) }
+      }
+    case .wait(let gate):
+      guard socket.wait(for: gate, timeout: nil) == .signalled else { throw Ended() }
+    case .open(let gate):
+      gate.open()
+    case .delay(let duration):
+      try wait(duration)
+    case .stall:
+      _ = socket.wait(timeout: nil)
+      throw Ended()
+    case .discard:
+      body.keepsBytes = false
+    case .close:
+      throw Ended()
+    case .reset:
+      socket.reset()
+      throw Ended()
+    }
+  }
+
+  private func sendContinue() throws {
+    try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+  }
+
+  /// Waits; throws when the client leaves or the server stops meanwhile.
+  func wait(_ duration: Duration) throws {
+    guard socket.wait(timeout: duration) == .timedOut else { throw Ended() }
+  }
+
+  /// The next event, received if need be.
+  private func nextEvent(receivingAtMost limit: Int = .max) throws -> RequestParser.Event {
+    while true {
+      if let event = try parser.next() { return event }
+      parser.append(UnsafeRawBufferPointer(rebasing: buffer[..<(try receive(atMost: limit))]))
+    }
+  }
+
+  private func receive(atMost limit: Int = .max) throws -> Int {
+    let count = socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(limit, buffer.count)]))
+    guard count > 0 else { throw Ended() }
+    return count
+  }
+
+  /// Bytes past HTTP: first those that came with the head.
+  func readRaw(upTo limit: Int) -> Data? {
+    if let buffered = parser.takeRest(upTo: limit) { return Data(buffered) }
+    guard let count = try? receive(atMost: max(1, limit)) else { return nil }
+    return Data(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  // MARK: Ending
+
+  /// Does with the connection what the response says. Returns whether it stays open.
+  private func finish(
+    _ response: LoopbackServer.Response, request: LoopbackServer.Request, isRead: Bool
+  ) throws -> Bool {
+    switch response.ending {
+    case .reset:
+      socket.reset()
+      return false
+    case .keepAlive, .closeOnNextRequest:
+      if case .upgrade = response.body { return false }
+      if Self.mustClose(after: request) { break }
+      if core.options.requestsPerConnection.map({ served >= $0 }) == true { break }
+      closesOnNextRequest = response.isClosingOnNextRequest
+      if isRead { return true }
+      while true { if case .end = try nextEvent() { return true } }
+    case .close, .closeSilently:
+      break
+    }
+    closeGracefully()
+    return false
+  }
+
+  /// Whether the client wants the connection closed after the answer (RFC 9112, section 9.3).
+  static func mustClose(after request: LoopbackServer.Request) -> Bool {
+    request.headers.contains(token: "close", in: "Connection")
+      || request.version == "HTTP/1.0" && !request.headers.contains(token: "keep-alive", in: "Connection")
+  }
+
+  /// Closes so that the client still gets what was sent: with unread bytes in the socket the system would send a
+  /// reset, which overtakes the answer (RFC 9112, section 9.6). So they are read, for a while.
+  func closeGracefully() {
+    socket.shutDownSending()
+    let deadline = ContinuousClock.now + .seconds(2)
+    while socket.hasUnreadBytes || parser.isMidRequest, ContinuousClock.now < deadline {
+      guard socket.waitUntilReadable(timeout: .milliseconds(200)), (try? receive()) != nil else { break }
+    }
+    socket.close()
+  }
+}
+
+extension LoopbackServer.Response {
+  var isClosingOnNextRequest: Bool {
+    if case .closeOnNextRequest = ending { return true }
+    return false
+  }
+}

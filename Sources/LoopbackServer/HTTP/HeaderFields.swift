@@ -1,0 +1,82 @@
+import Foundation
+
+/// Header fields in the order in which they were sent, with repeated names kept.
+public struct HeaderFields: Sendable, Hashable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
+  /// One field line.
+  public struct Field: Sendable, Hashable {
+    /// The name as it was written.
+    public var name: String
+    /// The value, without the white space around it.
+    public var value: String
+
+    /// Makes a field; nothing is checked, so that a server can also send what is forbidden.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  private var fields: [Field]
+
+  /// Makes a list of fields.
+  public init(_ fields: [Field] = []) { self.fields = fields }
+
+  /// `["Set-Cookie": "a=1", "Set-Cookie": "b=2"]` keeps both fields and their order.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field($0.0, $0.1) }
+  }
+
+  /// The position of the first field.
+  public var startIndex: Int { 0 }
+  /// The position after the last field.
+  public var endIndex: Int { fields.count }
+  /// The field at a position.
+  public subscript(position: Int) -> Field { fields[position] }
+
+  /// The value of the first field of that name, whatever its case.
+  public subscript(name: String) -> String? {
+    fields.first { $0.name.equalsIgnoringCase(name) }?.value
+  }
+
+  /// The values of all fields of that name, whatever its case, in order.
+  public func values(_ name: String) -> [String] {
+    fields.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
+  }
+
+  /// Appends a field; an earlier one of the same name stays.
+  public mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name, value))
+  }
+
+  /// Whether a comma-separated list field has the token, whatever its case (RFC 9110, section 5.6.1).
+  func contains(token: String, in name: String) -> Bool {
+    for field in fields where field.name.equalsIgnoringCase(name) {
+      let members = field.value.split(separator: ",")
+      if members.contains(where: { $0.trimmingSpaces.equalsIgnoringCase(token) }) { return true }
+    }
+    return false
+  }
+}
+
+extension StringProtocol {
+  /// ASCII case-insensitive equality, which is what field names and tokens need.
+  func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
+    let left = utf8
+    let right = other.utf8
+    guard left.count == right.count else { return false }
+    return zip(left, right).allSatisfy { $0 == $1 || $0.lowercasedASCII == $1.lowercasedASCII }
+  }
+
+  /// The text without the spaces and tabs around it.
+  var trimmingSpaces: SubSequence {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    let front = drop(while: isSpace)
+    guard let last = front.lastIndex(where: { !isSpace($0) }) else { return front }
+    return front[...last]
+  }
+}
+
+extension UInt8 {
+  /// The byte, with an ASCII capital made small.
+  var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}

@@ -1,0 +1,230 @@
+import Foundation
+
+/// HTTP/1.1 requests (RFC 9112) as a value: bytes in, events out, however the bytes are cut.
+///
+/// It is strict on purpose. A client that sends a bare line feed, two lengths or a broken chunk is told so
+/// instead of being understood.
+struct RequestParser {
+  enum Event: Equatable {
+    case head(RequestHead)
+    /// A piece of the body: its content and the same piece as it came, with chunk framing.
+    case body(content: [UInt8], raw: [UInt8])
+    case end(trailers: HeaderFields)
+  }
+
+  /// Why the bytes are no request, with the status that says so.
+  struct Failure: Error, Equatable {
+    let status: Int
+    let reason: String
+  }
+
+  private enum State {
+    case head
+    case fixed(remaining: Int)
+    case chunkSize
+    case chunkContent(remaining: Int)
+    case chunkEnd
+    case trailers
+    case failed(Failure)
+  }
+
+  private let maximumHeadSize: Int
+  private let maximumBodySize: Int
+  private var state = State.head
+  private var buffer: [UInt8] = []
+  /// The first byte not yet consumed.
+  private var start = 0
+  /// Where the search for a line's end goes on.
+  private var searched = 0
+  /// The first byte of the line that is being searched.
+  private var lineStart = 0
+  private var bodySize = 0
+
+  init(maximumHeadSize: Int = 1 << 20, maximumBodySize: Int = .max) {
+    self.maximumHeadSize = maximumHeadSize
+    self.maximumBodySize = maximumBodySize
+  }
+
+  /// Bytes received but not yet given out.
+  var bufferedCount: Int { buffer.count - start }
+
+  /// Whether a request has begun and is not complete.
+  var isMidRequest: Bool {
+    if case .head = state { return bufferedCount > 0 }
+    return true
+  }
+
+  mutating func append(_ bytes: some Collection<UInt8>) {
+    if start == buffer.count {
+      buffer.removeAll(keepingCapacity: buffer.capacity <= 1 << 17)
+      rewind(to: 0)
+    }
+    buffer.append(contentsOf: bytes)
+  }
+
+  /// The next event, or `nil` when more bytes are needed.
+  mutating func next() throws(Failure) -> Event? {
+    do {
+      return try advance()
+    } catch {
+      state = .failed(error)
+      throw error
+    }
+  }
+
+  /// Bytes that are no longer HTTP, because the connection was upgraded; `nil` when none are buffered.
+  mutating func takeRest(upTo limit: Int) -> [UInt8]? { take(upTo: max(1, limit)) }
+
+  private mutating func advance() throws(Failure) -> Event? {
+    switch state {
+    case .failed(let failure):
+      throw failure
+    case .head:
+      return try parseHead()
+    case .fixed(let remaining):
+      if remaining == 0 { return finish(trailers: HeaderFields()) }
+      guard let piece = take(upTo: remaining) else { return nil }
+      state = .fixed(remaining: remaining - piece.count)
+      return .body(content: piece, raw: piece)
+    case .chunkSize:
+      return try parseChunkSize()
+    case .chunkContent(let remaining):
+      guard let piece = take(upTo: remaining) else { return nil }
+      state = piece.count == remaining ? .chunkEnd : .chunkContent(remaining: remaining - piece.count)
+      return .body(content: piece, raw: piece)
+    case .chunkEnd:
+      guard bufferedCount >= 2 else { return nil }
+      guard buffer[start] == .carriageReturn, buffer[start + 1] == .lineFeed else {
+        throw Failure(status: 400, reason: "chunk data is not followed by CRLF")
+      }
+      state = .chunkSize
+      return .body(content: [], raw: consume(2))
+    case .trailers:
+      guard let block = try nextBlock(limit: maximumHeadSize) else { return nil }
+      let trailers = try RequestHead.fields(in: block.dropLast(2))
+      // The trailer section belongs to the body as it came; the end event follows on the next call.
+      state = .fixed(remaining: 0)
+      pendingTrailers = trailers
+      return .body(content: [], raw: block)
+    }
+  }
+
+  private var pendingTrailers: HeaderFields?
+
+  private mutating func parseHead() throws(Failure) -> Event? {
+    // RFC 9112, section 2.2: an empty line before the request line is ignored.
+    while bufferedCount >= 2, buffer[start] == .carriageReturn, buffer[start + 1] == .lineFeed { _ = consume(2) }
+    guard let block = try nextBlock(limit: maximumHeadSize) else { return nil }
+    let head = try RequestHead(parsing: block)
+    bodySize = 0
+    switch try head.framing() {
+    case .length(let count):
+      guard count <= maximumBodySize else { throw Failure(status: 413, reason: "body too large") }
+      state = .fixed(remaining: count)
+    case .chunked:
+      state = .chunkSize
+    }
+    return .head(head)
+  }
+
+  private mutating func parseChunkSize() throws(Failure) -> Event? {
+    guard let line = try nextLine(limit: 1 << 14) else { return nil }
+    let digits = line.dropLast(2).prefix { $0.hexValue != nil }
+    let rest = line.dropLast(2).dropFirst(digits.count)
+    // Fifteen hexadecimal digits always fit an Int; more are an attack or a mistake.
+    guard (1...15).contains(digits.count), rest.isEmpty || rest.first == UInt8(ascii: ";") else {
+      throw Failure(status: 400, reason: "bad chunk size")
+    }
+    let size = digits.reduce(0) { $0 << 4 | Int($1.hexValue ?? 0) }
+    guard size <= maximumBodySize - bodySize else { throw Failure(status: 413, reason: "body too large") }
+    bodySize += size
+    state = size == 0 ? .trailers : .chunkContent(remaining: size)
+    return .body(content: [], raw: line)
+  }
+
+  private mutating func finish(trailers: HeaderFields) -> Event {
+    state = .head
+    defer { pendingTrailers = nil }
+    return .end(trailers: pendingTrailers ?? trailers)
+  }
+
+  /// Consumes one line with its CRLF.
+  private mutating func nextLine(limit: Int) throws(Failure) -> [UInt8]? {
+    guard let end = try endOfLine(limit: limit) else { return nil }
+    return consume(end - start)
+  }
+
+  /// Consumes lines up to and including the first empty one.
+  private mutating func nextBlock(limit: Int) throws(Failure) -> [UInt8]? {
+    while let end = try endOfLine(limit: limit) {
+      if end - lineStart == 2 { return consume(end - start) }
+      lineStart = end
+    }
+    return nil
+  }
+
+  /// The position after the next line feed; the line before it ends in CRLF.
+  private mutating func endOfLine(limit: Int) throws(Failure) -> Int? {
+    let found = buffer.withUnsafeBytes { bytes -> Int? in
+      guard let base = bytes.baseAddress, searched < bytes.count,
+        let hit = memchr(base + searched, 0x0A, bytes.count - searched)
+      else { return nil }
+      return UnsafeRawPointer(hit) - base
+    }
+    guard let found else {
+      searched = buffer.count
+      guard bufferedCount <= limit else { throw Failure(status: 431, reason: "too many header bytes") }
+      return nil
+    }
+    guard found > lineStart, buffer[found - 1] == .carriageReturn else {
+      throw Failure(status: 400, reason: "a line feed without a carriage return")
+    }
+    searched = found + 1
+    guard searched - start <= limit else { throw Failure(status: 431, reason: "too many header bytes") }
+    return searched
+  }
+
+  private mutating func take(upTo count: Int) -> [UInt8]? {
+    bufferedCount == 0 ? nil : consume(min(count, bufferedCount))
+  }
+
+  private mutating func consume(_ count: Int) -> [UInt8] {
+    let taken = Array(buffer[start..<start + count])
+    rewind(to: start + count)
+    if start > 1 << 17 {
+      buffer.removeFirst(start)
+      rewind(to: 0)
+    }
+    return taken
+  }
+
+  private mutating func rewind(to position: Int) {
+    start = position
+    searched = position
+    lineStart = position
+  }
+}
+
+extension UInt8 {
+  static let carriageReturn: UInt8 = 0x0D
+  static let lineFeed: UInt8 = 0x0A
+
+  /// The value of a hexadecimal digit.
+  var hexValue: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x41 + 10
+    case 0x61...0x66: self - 0x61 + 10
+    default: nil
+    }
+  }
+
+  /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
+  var isTokenCharacter: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+    default: false
+    }
+  }
+}

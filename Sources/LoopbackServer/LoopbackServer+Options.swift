@@ -1,0 +1,44 @@
+import Foundation
+
+extension LoopbackServer {
+  /// How a server behaves as a whole.
+  public struct Options: Sendable {
+    /// How many connections the system holds ready before they are accepted. The system may hold fewer.
+    public var backlog = 4096
+    /// A pause before every acceptance; none by default.
+    public var acceptDelay: Duration?
+    /// How many connections may be open; one more is closed at once.
+    public var maximumConnections = 10_000
+    /// How many requests are kept on record; later ones are only counted.
+    public var recordLimit = 20_000
+    /// The largest header section in bytes; a larger one is answered with 431.
+    public var maximumHeadSize = 1 << 20
+    /// The largest body in bytes; a larger one is answered with 413.
+    public var maximumBodySize = 1 << 30
+    /// After so many requests on a connection it is closed without a word, right after the answer.
+    public var requestsPerConnection: Int?
+    /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read.
+    public var answersExpectContinue = true
+    /// The size of the system's send buffer; a small one shows back-pressure early. The system's choice by default.
+    public var sendBufferSize: Int?
+    /// The size of the system's receive buffer; a small one makes clients feel back-pressure early.
+    public var receiveBufferSize: Int?
+
+    /// The defaults; set what should differ.
+    public init() {}
+
+    /// The defaults, changed by a closure.
+    public init(_ change: (inout Options) -> Void) { change(&self) }
+  }
+
+  /// A system call for a socket or thread that failed.
+  public struct SocketError: Error, Sendable, CustomStringConvertible {
+    /// The call.
+    public let call: String
+    /// Its `errno`.
+    public let code: Int32
+
+    /// The call and the system's text.
+    public var description: String { "\(call): \(String(cString: strerror(code)))" }
+  }
+}

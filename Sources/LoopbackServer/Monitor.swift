@@ -1,0 +1,104 @@
+import Foundation
+
+/// A value behind a lock that tasks and threads can wait on: every change re-examines the conditions of those waiting.
+final class Monitor<State: Sendable>: @unchecked Sendable {
+  private struct Waiter {
+    let condition: @Sendable (State) -> Bool
+    let continuation: CheckedContinuation<Bool, Never>
+  }
+
+  // Everything mutable below is touched only while `lock` is held.
+  private let lock = NSCondition()
+  private var state: State
+  private var waiters: [UInt64: Waiter] = [:]
+  private var nextWaiter: UInt64 = 0
+  private var blockedThreads = 0
+
+  init(_ state: State) { self.state = state }
+
+  /// Reads or changes the state. `body` must not call back into this monitor.
+  func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    let result = try body(&state)
+    if blockedThreads > 0 { lock.broadcast() }
+    if !waiters.isEmpty { resumeSatisfied() }
+    return result
+  }
+
+  /// Suspends until the condition holds. Returns false when the time is up or the task is cancelled first.
+  func wait(timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async -> Bool {
+    let id = takeIdentifier()
+    // An unstructured task, because the waiter must return at once when it is satisfied.
+    let alarm = Task { [weak self] in
+      try await Task.sleep(for: timeout)
+      self?.abandon(id)
+    }
+    defer { alarm.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        enroll(id, Waiter(condition: condition, continuation: continuation), isCancelled: Task.isCancelled)
+      }
+    } onCancel: {
+      abandon(id)
+    }
+  }
+
+  /// Blocks the calling thread until the condition holds. Returns false when the time is up first.
+  func waitBlocking(timeout: Duration, until condition: (State) -> Bool) -> Bool {
+    let deadline = Date(timeIntervalSinceNow: timeout.seconds)
+    lock.lock()
+    defer { lock.unlock() }
+    blockedThreads += 1
+    defer { blockedThreads -= 1 }
+    while !condition(state) {
+      if !lock.wait(until: deadline) { return condition(state) }
+    }
+    return true
+  }
+
+  private func takeIdentifier() -> UInt64 {
+    lock.lock()
+    defer { lock.unlock() }
+    nextWaiter += 1
+    return nextWaiter
+  }
+
+  private func enroll(_ id: UInt64, _ waiter: Waiter, isCancelled: Bool) {
+    lock.lock()
+    defer { lock.unlock() }
+    if waiter.condition(state) {
+      waiter.continuation.resume(returning: true)
+    } else if isCancelled {
+      waiter.continuation.resume(returning: false)
+    } else {
+      waiters[id] = waiter
+    }
+  }
+
+  private func abandon(_ id: UInt64) {
+    lock.lock()
+    defer { lock.unlock() }
+    waiters.removeValue(forKey: id)?.continuation.resume(returning: false)
+  }
+
+  // Resuming only enqueues the task, so doing it under the lock runs nobody's code.
+  private func resumeSatisfied() {
+    for (id, waiter) in waiters where waiter.condition(state) {
+      waiters.removeValue(forKey: id)
+      waiter.continuation.resume(returning: true)
+    }
+  }
+}
+
+extension Duration {
+  /// The length in seconds, as Foundation counts them.
+  var seconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) / 1e18
+  }
+
+  /// The length as poll(2) wants it: rounded up, so that a wait is never too short.
+  var pollMilliseconds: Int32 {
+    Int32(max(0, min((seconds * 1000).rounded(.up), Double(Int32.max))))
+  }
+}

@@ -1,0 +1,77 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+// Constants that the two systems spell or type differently.
+#if canImport(Darwin)
+  let streamSocket = SOCK_STREAM
+  let tcpProtocol = IPPROTO_TCP
+  let sendFlags: Int32 = 0
+  let moreFlag: Int32 = 0
+  /// What poll(2) reports when the client has left.
+  let hangUpEvents = Int16(POLLHUP)
+#else
+  let streamSocket = Int32(SOCK_STREAM.rawValue)
+  let tcpProtocol = Int32(IPPROTO_TCP)
+  let sendFlags = Int32(MSG_NOSIGNAL)
+  let moreFlag = Int32(MSG_MORE)
+  /// What poll(2) reports when the client has left; POLLHUP alone would wait until both sides have.
+  let hangUpEvents = Int16(0x2000)
+#endif
+
+// System calls whose names methods of this module hide.
+func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
+  send(descriptor, bytes.baseAddress, bytes.count, flags)
+}
+
+func bindAddress(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+  bind(descriptor, address, length)
+}
+
+func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+
+/// The two ends of a pipe; a plain value whose owner closes it.
+struct Pipe: Sendable {
+  let reading: Int32
+  private var writing: Int32
+
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    reading = ends[0]
+    writing = ends[1]
+    _ = fcntl(reading, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(writing, F_SETFD, FD_CLOEXEC)
+  }
+
+  /// Makes the reading end readable for good.
+  mutating func closeWriting() {
+    if writing >= 0 { close(writing) }
+    writing = -1
+  }
+
+  mutating func closeBoth() {
+    closeWriting()
+    close(reading)
+  }
+}
+
+/// Waits until one of the descriptors reports something. Returns what each reported; `nil` when the time was up.
+func poll(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
+  var descriptors = wanted.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+  let deadline = timeout.map { ContinuousClock.now + $0 }
+  while true {
+    let left = deadline.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1
+    let count = poll(&descriptors, nfds_t(descriptors.count), left)
+    if count > 0 { return descriptors.map(\.revents) }
+    if count == 0 { return nil }
+    // A signal only interrupts; anything else is reported as trouble on every descriptor.
+    if errno != EINTR { return descriptors.map { _ in Int16(POLLERR) } }
+  }
+}

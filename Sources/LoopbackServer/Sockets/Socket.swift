@@ -1,0 +1,115 @@
+import Foundation
+
+/// A connected TCP socket. One thread reads, writes and closes it; any thread may shut it down.
+final class Socket: Sendable {
+  enum WaitResult { case timedOut, signalled, hungUp }
+
+  /// The socket that the calling thread serves.
+  @TaskLocal static var current: Socket?
+
+  private let descriptor: Int32
+  private let isClosed = Monitor(false)
+
+  init(adopting descriptor: Int32) {
+    self.descriptor = descriptor
+    var one: Int32 = 1
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    setsockopt(descriptor, tcpProtocol, TCP_NODELAY, &one, size)
+    #if canImport(Darwin)
+      setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, size)
+    #endif
+    // A descriptor accepted from a non-blocking listener is non-blocking on Darwin.
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  deinit { close() }
+
+  /// Receives into the buffer, blocking. 0: the client has ended its side. -1: the connection is broken.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      if count >= 0 || errno != EINTR { return count }
+    }
+  }
+
+  /// Sends all bytes, blocking. Returns false when the connection is broken.
+  func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = UnsafeRawBufferPointer(rebasing: rest)
+      let count = sendBytes(descriptor, part, more ? sendFlags | moreFlag : sendFlags)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// Sends what the client takes just now. 0: it takes nothing. -1: the connection is broken.
+  func sendWithoutBlocking(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let count = sendBytes(descriptor, bytes, sendFlags | Int32(MSG_DONTWAIT))
+    if count < 0, errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR { return 0 }
+    return count
+  }
+
+  /// Waits until the client takes more bytes. Returns false when the time was up.
+  func waitUntilWritable(timeout: Duration?) -> Bool {
+    poll([(descriptor, Int16(POLLOUT))], timeout: timeout) != nil
+  }
+
+  /// Waits until bytes, or the end, have arrived. Returns false when the time was up.
+  func waitUntilReadable(timeout: Duration?) -> Bool {
+    poll([(descriptor, Int16(POLLIN))], timeout: timeout) != nil
+  }
+
+  /// Waits, until the client leaves or somebody shuts the socket down, for at most that time.
+  func wait(timeout: Duration?) -> WaitResult {
+    poll([(descriptor, hangUpEvents)], timeout: timeout) == nil ? .timedOut : .hungUp
+  }
+
+  /// Waits for a gate, until the client leaves or somebody shuts the socket down, for at most that time.
+  func wait(for gate: Gate, timeout: Duration?) -> WaitResult {
+    if gate.isOpen { return .signalled }
+    // The gate lives at least as long as this frame, and with it the descriptor.
+    return withExtendedLifetime(gate) {
+      let wanted = [(descriptor, hangUpEvents), (gate.pollDescriptor, Int16(POLLIN))]
+      guard let events = poll(wanted, timeout: timeout) else { return .timedOut }
+      return events[1] != 0 ? .signalled : .hungUp
+    }
+  }
+
+  /// Whether bytes have arrived that were not received. Closing then makes the system send RST instead of FIN.
+  var hasUnreadBytes: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+  }
+
+  /// Ends the sending side (FIN).
+  func shutDownSending() { shutDown(how: Int32(SHUT_WR)) }
+
+  /// Ends both sides: whoever is blocked in this socket comes back.
+  func shutDown() { shutDown(how: Int32(SHUT_RDWR)) }
+
+  private func shutDown(how: Int32) {
+    // Under the lock, lest the number belong to another descriptor by now.
+    isClosed.withLock { isClosed in
+      if !isClosed { _ = shutdown(descriptor, how) }
+    }
+  }
+
+  /// Closes the descriptor, once.
+  func close() {
+    isClosed.withLock { isClosed in
+      if !isClosed { _ = closeDescriptor(descriptor) }
+      isClosed = true
+    }
+  }
+
+  /// Closes with a reset (RST).
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    close()
+  }
+}
