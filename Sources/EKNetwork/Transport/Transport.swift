@@ -43,6 +43,8 @@ struct TransportRequest: Sendable {
 struct TransportResponse: Sendable {
   var head: ResponseHead
   var body: any TransportBody
+  /// What the user's own session delegate said, if `head` is a redirect.
+  var redirect = RedirectDecision.undecided
 }
 
 /// A response body. Dropping the last reference, or `cancel()`, ends the exchange and closes its connection.
@@ -57,4 +59,6 @@ protocol TransportBody: AnyObject, Sendable {
 struct FetchedResponse: Sendable {
   var head: ResponseHead
   var data: Data
+  /// What the user's own session delegate said, if `head` is a redirect.
+  var redirect = RedirectDecision.undecided
 }

@@ -1,0 +1,31 @@
+import Foundation
+
+/// A body that was there all at once.
+final class BufferedBody: TransportBody {
+  private enum State {
+    case full(Data)
+    case read
+    case cancelled
+  }
+
+  private let state: Locked<State>
+
+  init(_ data: Data) { state = Locked(data.isEmpty ? .read : .full(data)) }
+
+  func next() async throws -> Data? {
+    try Task.checkCancellation()
+    return try state.withLock { state in
+      switch state {
+      case .full(let data):
+        state = .read
+        return data
+      case .read: return nil
+      case .cancelled: throw CancellationError()
+      }
+    }
+  }
+
+  func cancel() {
+    state.withLock { $0 = .cancelled }
+  }
+}

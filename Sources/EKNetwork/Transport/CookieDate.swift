@@ -1,0 +1,64 @@
+import Foundation
+
+/// The dates of cookies, in any of the forms that servers send (RFC 6265 §5.1.1).
+enum CookieDate {
+  private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+  static func parse(_ text: String) -> Date? {
+    var time: (hour: Int, minute: Int, second: Int)?
+    var day: Int?
+    var month: Int?
+    var year: Int?
+    for token in text.utf8.split(whereSeparator: isDelimiter) {
+      if time == nil, let found = parseTime(token) {
+        time = found
+      } else if day == nil, let found = number(token, digits: 1...2) {
+        day = found
+      } else if month == nil, let found = months.firstIndex(of: String(Substring(token).lowercased().prefix(3))) {
+        month = found + 1
+      } else if year == nil, let found = number(token, digits: 2...4) {
+        year = found
+      }
+    }
+    guard let time, let day, let month, var year else { return nil }
+    if (70...99).contains(year) { year += 1900 } else if (0...69).contains(year) { year += 2000 }
+    guard (1...31).contains(day), year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else {
+      return nil
+    }
+    let days = days(year: year, month: month, day: day)
+    let seconds = days * 86_400 + time.hour * 3_600 + time.minute * 60 + time.second
+    return Date(timeIntervalSince1970: TimeInterval(seconds))
+  }
+
+  private static func isDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x09, 0x20...0x2f, 0x3b...0x40, 0x5b...0x60, 0x7b...0x7e: true
+    default: false
+    }
+  }
+
+  private static func parseTime(_ token: Substring.UTF8View) -> (hour: Int, minute: Int, second: Int)? {
+    let parts = token.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard parts.count == 3, let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+      let second = number(parts[2], digits: 1...2)
+    else { return nil }
+    return (hour, minute, second)
+  }
+
+  /// A number of so many digits, and perhaps something else after them.
+  private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int? {
+    let found = token.prefix { (0x30...0x39).contains($0) }
+    guard digits.contains(found.count) else { return nil }
+    return Int(Substring(found))
+  }
+
+  /// Days since 1970-01-01 in the Gregorian calendar, by counting years that begin in March.
+  private static func days(year: Int, month: Int, day: Int) -> Int {
+    let year = month <= 2 ? year - 1 : year
+    let era = year / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+}

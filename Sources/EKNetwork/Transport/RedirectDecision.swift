@@ -1,0 +1,15 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What the user's own session delegate said about a redirect, which was not followed below the `Transport` seam.
+enum RedirectDecision: Sendable {
+  /// Nobody was asked, or the proposed request was handed back as it was: the redirect is followed by the usual rules.
+  case undecided
+  /// The delegate declined: the redirect is the answer, with its body.
+  case declined
+  /// The delegate wants this request to be sent instead. It carries a body only if the delegate put one in.
+  case request(URLRequest)
+}

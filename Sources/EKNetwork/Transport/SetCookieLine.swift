@@ -1,0 +1,100 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A `Set-Cookie` line, read by the rules of RFC 6265 §5.2.
+///
+/// `HTTPCookie.cookies(withResponseHeaderFields:for:)` is not used: on Linux a line with certain non-ASCII characters
+/// in a name ends the process.
+struct SetCookieLine: Equatable {
+  /// RFC 6265 §6.1: what a user agent has to be able to keep. Anything longer is not kept.
+  static let largestPair = 4096
+  /// Anything longer in an attribute makes it as good as absent.
+  static let largestAttribute = 1024
+
+  private(set) var name: String
+  private(set) var value: String
+  private(set) var expires: Date?
+  private(set) var maxAge: Int?
+  private(set) var domain: String?
+  private(set) var path: String?
+  private(set) var isSecure = false
+  private(set) var isHTTPOnly = false
+
+  /// `nil` for a line that sets no cookie.
+  init?(_ line: String) {
+    // A control character can only be an attack on whoever reads the cookie next.
+    guard !line.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
+    var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
+    guard let pair = parts.popFirst(), pair.count <= Self.largestPair else { return nil }
+    guard let (name, value) = Self.pair(pair), let value, !name.isEmpty else { return nil }
+    self.name = name
+    self.value = value
+    for part in parts where part.count <= Self.largestAttribute {
+      if let (name, value) = Self.pair(part) { apply(name.lowercased(), value ?? "") }
+    }
+  }
+
+  private mutating func apply(_ name: String, _ value: String) {
+    switch name {
+    case "expires": expires = CookieDate.parse(value) ?? expires
+    case "max-age": maxAge = Self.seconds(value) ?? maxAge
+    case "domain":
+      let domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
+      if !domain.isEmpty { self.domain = domain }
+    case "path": path = value.hasPrefix("/") ? value : nil
+    case "secure": isSecure = true
+    case "httponly": isHTTPOnly = true
+    default: break
+    }
+  }
+
+  /// RFC 6265 §5.2.2: digits, with a sign perhaps. What does not fit is as good as for ever.
+  private static func seconds(_ value: String) -> Int? {
+    let digits = value.hasPrefix("-") ? value.dropFirst() : value[...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    if value.hasPrefix("-") { return -1 }
+    return min(Int(digits) ?? .max, 100 * 365 * 86_400)
+  }
+
+  private static func pair(_ part: Substring.UTF8View.SubSequence) -> (name: String, value: String?)? {
+    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
+      return Substring(part).trimmed.map { ($0, nil) }
+    }
+    guard let name = Substring(part[..<equals]).trimmed else { return nil }
+    return (name, Substring(part[part.index(after: equals)...]).trimmed ?? "")
+  }
+
+  /// The lines of a field that Foundation has joined with commas, which dates contain as well: a comma separates when
+  /// a token and an equals sign follow it.
+  static func split(joined: String) -> [String] {
+    let bytes = Array(joined.utf8)
+    var lines: [String] = []
+    var start = 0
+    for index in bytes.indices where bytes[index] == UInt8(ascii: ",") && startsPair(bytes[(index + 1)...]) {
+      lines.append(String(decoding: bytes[start..<index], as: UTF8.self))
+      start = index + 1
+    }
+    lines.append(String(decoding: bytes[start...], as: UTF8.self))
+    return lines
+  }
+
+  private static func startsPair(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+    // Longer names exist in theory; looking no further keeps a head full of commas from costing its square.
+    let token = rest.prefix(largestPair / 16).prefix { HTTPToken.isValid(String(UnicodeScalar($0))) }
+    return !token.isEmpty && rest.dropFirst(token.count).drop { $0 == 0x20 || $0 == 0x09 }.first == UInt8(ascii: "=")
+  }
+}
+
+extension Substring {
+  /// Without blanks at both ends; `nil` if nothing is left.
+  fileprivate var trimmed: String? {
+    let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var rest = self.drop(while: blanks)
+    while let last = rest.last, blanks(last) { rest.removeLast() }
+    return rest.isEmpty ? nil : String(rest)
+  }
+}

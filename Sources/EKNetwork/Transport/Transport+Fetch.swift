@@ -1,0 +1,61 @@
+import Foundation
+
+extension Transport {
+  /// Starts the request and collects the body, off the caller's actor.
+  @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
+    try await start(request).collect(followsRedirects: request.followsRedirects)
+  }
+}
+
+extension TransportResponse {
+  /// How much of a redirect's body is read to keep its connection; past that, a new connection is cheaper.
+  static let redirectDrainLimit = 64 * 1024
+  /// How far an announced length is believed before the bytes are there.
+  static let reservationLimit = 16 * 1024 * 1024
+
+  /// Pulls the body to its end. The body of a redirect that is going to be followed is dropped.
+  @concurrent func collect(followsRedirects: Bool) async throws -> FetchedResponse {
+    if followsRedirects, willBeFollowed {
+      try await drain()
+      return FetchedResponse(head: head, data: Data(), redirect: redirect)
+    }
+    // A body that comes in one piece, as most do, is handed on without copying it.
+    guard let first = try await body.next() else {
+      return FetchedResponse(head: head, data: Data(), redirect: redirect)
+    }
+    guard let second = try await body.next() else {
+      return FetchedResponse(head: head, data: first, redirect: redirect)
+    }
+    var data = Data()
+    let announced = Int(clamping: head.contentLength ?? 0)
+    data.reserveCapacity(max(first.count + second.count, min(announced, Self.reservationLimit)))
+    data.append(first)
+    data.append(second)
+    while let chunk = try await body.next() { data.append(chunk) }
+    return FetchedResponse(head: head, data: data, redirect: redirect)
+  }
+
+  /// RFC 9110 §15.4: the redirects that name their target in `Location`. 300 and 304 are answers of their own.
+  private var willBeFollowed: Bool {
+    if case .declined = redirect { return false }
+    guard let status = head.statusCode, [301, 302, 303, 307, 308].contains(status) else { return false }
+    if case .request = redirect { return true }
+    return head.value("Location") != nil
+  }
+
+  private func drain() async throws {
+    if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
+    var drained = 0
+    do {
+      while drained <= Self.redirectDrainLimit {
+        guard let chunk = try await body.next() else { return }
+        drained += chunk.count
+      }
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      // The head is all that counts: where to go next is known, and a broken body does not change it.
+    }
+    body.cancel()
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension URLRequest {
+  /// How long the exchange may stand still; `nil` for ever.
+  ///
+  /// The request's own `timeoutInterval` counts where it differs from the documented default of 60 seconds, else the
+  /// configuration's `timeoutIntervalForRequest`. What is not a positive, finite number of seconds means no limit.
+  func idleTimeout(in configuration: URLSessionConfiguration) -> Duration? {
+    Duration(timeInterval: timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : timeoutInterval)
+  }
+}
+
+extension URLSessionConfiguration {
+  /// `timeoutIntervalForResource`; `nil` where it is not a positive, finite number of seconds.
+  var resourceTimeout: Duration? { Duration(timeInterval: timeoutIntervalForResource) }
+}
+
+extension Duration {
+  /// `nil` unless `timeInterval` is positive and finite. A century, and all above it, is a century: no sum with an
+  /// instant can overflow.
+  init?(timeInterval: TimeInterval) {
+    guard timeInterval > 0, timeInterval.isFinite else { return nil }
+    self = .seconds(min(timeInterval, 100 * 365 * 86_400))
+  }
+}

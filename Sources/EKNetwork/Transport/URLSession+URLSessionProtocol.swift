@@ -1,0 +1,19 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension URLSession: URLSessionProtocol {
+  /// Loads a request as ``NetworkManager`` does, following redirects.
+  ///
+  /// This is what `data(for:)` of ``URLSessionProtocol`` means for a `URLSession`. It has a name of its own, so that
+  /// `URLSession.shared.data(for:)` in your code still is Foundation's.
+  ///
+  /// Throws `URLError`, or `CancellationError` when the task is cancelled.
+  @_implements(URLSessionProtocol,data(for:))
+  public func loadThroughEKNetwork(_ request: URLRequest) async throws -> (Data, URLResponse) {
+    let fetched = try await SessionLoading.load(request, over: TransportSelection.transport(for: self))
+    return (fetched.data, fetched.head.urlResponse)
+  }
+}

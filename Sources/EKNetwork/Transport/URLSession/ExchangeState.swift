@@ -1,0 +1,214 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What one exchange has received, and what is owed to whoever waits for it. A value: events go in, effects come out.
+struct ExchangeState {
+  /// The response head with what the user's delegate said about it.
+  struct Head: Sendable {
+    var response: URLResponse
+    var redirect = RedirectDecision.undecided
+  }
+
+  /// What happens when more bytes are waiting than `limit`.
+  enum Overflow: Sendable {
+    /// The task is suspended until half of them are taken.
+    case suspend
+    /// The exchange fails with `URLError.dataLengthExceedsMaximum`: there is no way to slow the server down.
+    case fail
+  }
+
+  /// What has to be done outside the lock.
+  struct Effects {
+    var head: Result<Head, any Error>?
+    var body: Result<Data?, any Error>?
+    var suspendsTask = false
+    var resumesTask = false
+    var cancelsTask = false
+    /// The exchange has its ending; nothing that comes later counts.
+    var isOver = false
+  }
+
+  /// How much is handed over at once when more is waiting.
+  static let largestChunk = 256 * 1024
+
+  private let limit: Int
+  private let overflow: Overflow
+  private var head: Head?
+  /// The head is a challenge that somebody may still answer.
+  private(set) var isHeadHeld = false
+  private var redirect = RedirectDecision.undecided
+  private var chunks: [Data] = []
+  private var taken = 0
+  private var buffered = 0
+  private var isSuspended = false
+  private var ending: Result<Void, any Error>?
+  private var rejectsChallenge = false
+  private var headIsAwaited = false
+  private var bodyIsAwaited = false
+  /// The bytes of the body received so far.
+  private(set) var received: Int64 = 0
+
+  init(limit: Int, overflow: Overflow) {
+    self.limit = limit
+    self.overflow = overflow
+  }
+
+  var isOver: Bool { ending != nil }
+  /// The head, published or held.
+  var response: URLResponse? { head?.response }
+
+  // MARK: - From the wire
+
+  /// A response head. One that is held is published when the exchange goes on without the credentials it asks for.
+  mutating func receive(_ response: URLResponse, holding: Bool) -> Effects {
+    guard ending == nil, head == nil else { return Effects() }
+    head = Head(response: response, redirect: redirect)
+    isHeadHeld = holding
+    return publishHead()
+  }
+
+  mutating func receive(_ data: Data) -> Effects {
+    guard ending == nil, !data.isEmpty else { return Effects() }
+    received += Int64(data.count)
+    if bodyIsAwaited, !isHeadHeld {
+      bodyIsAwaited = false
+      return Effects(body: .success(data))
+    }
+    chunks.append(data)
+    buffered += data.count
+    guard buffered > limit else { return Effects() }
+    switch overflow {
+    case .suspend:
+      guard !isSuspended, !isHeadHeld else { return Effects() }
+      isSuspended = true
+      return Effects(suspendsTask: true)
+    case .fail:
+      return fail(URLError(.dataLengthExceedsMaximum))
+    }
+  }
+
+  /// The user's credentials are sent: what came with the challenge is forgotten.
+  mutating func restart() {
+    guard ending == nil, isHeadHeld else { return }
+    head = nil
+    isHeadHeld = false
+    dropBuffer()
+    received = 0
+  }
+
+  /// The challenge is turned down: the cancellation that follows means that the 401 is the answer.
+  mutating func rejectChallenge() { rejectsChallenge = true }
+
+  mutating func decide(_ decision: RedirectDecision) { redirect = decision }
+
+  /// The task is over. `fallback` is the response of a task that never announced one.
+  mutating func complete(_ error: (any Error)?, fallback: URLResponse?) -> Effects {
+    guard ending == nil else { return Effects() }
+    if head == nil, error == nil, let fallback { head = Head(response: fallback, redirect: redirect) }
+    isHeadHeld = false
+    if let error, !(rejectsChallenge && head != nil) {
+      ending = .failure(error)
+    } else if head == nil {
+      ending = .failure(URLError(.badServerResponse))
+    } else {
+      ending = .success(())
+    }
+    var effects = publishHead()
+    effects.isOver = true
+    if bodyIsAwaited {
+      bodyIsAwaited = false
+      effects.body = pull().result
+    }
+    return effects
+  }
+
+  /// Ends the exchange from our side. What has not been pulled yet is dropped.
+  mutating func fail(_ error: any Error) -> Effects {
+    guard ending == nil else { return Effects() }
+    ending = .failure(error)
+    dropBuffer()
+    isHeadHeld = false
+    var effects = Effects(cancelsTask: true, isOver: true)
+    if headIsAwaited { effects.head = .failure(error) }
+    if bodyIsAwaited { effects.body = .failure(error) }
+    headIsAwaited = false
+    bodyIsAwaited = false
+    return effects
+  }
+
+  /// As `fail`, but also takes back what came in time and was not pulled.
+  mutating func cancel() -> Effects {
+    guard ending != nil else { return fail(CancellationError()) }
+    ending = .failure(CancellationError())
+    dropBuffer()
+    return Effects()
+  }
+
+  // MARK: - From the consumer
+
+  /// The head, or `nil` when it has to be waited for.
+  mutating func awaitHead() -> Result<Head, any Error>? {
+    if let head, !isHeadHeld { return .success(head) }
+    if case .failure(let error) = ending { return .failure(error) }
+    headIsAwaited = true
+    return nil
+  }
+
+  /// The next bytes, or `nil` when they have to be waited for.
+  mutating func pull() -> (result: Result<Data?, any Error>?, effects: Effects) {
+    if taken < chunks.count {
+      let data = takeChunk()
+      guard isSuspended, buffered <= limit / 2 else { return (.success(data), Effects()) }
+      isSuspended = false
+      return (.success(data), Effects(resumesTask: ending == nil))
+    }
+    switch ending {
+    case .success: return (.success(nil), Effects())
+    case .failure(let error): return (.failure(error), Effects())
+    case nil: break
+    }
+    // One caller at a time is the contract; a second one must not make the first wait for ever.
+    guard !bodyIsAwaited else { return (.failure(URLError(.resourceUnavailable)), Effects()) }
+    bodyIsAwaited = true
+    return (nil, Effects())
+  }
+
+  // MARK: - Inside
+
+  private mutating func publishHead() -> Effects {
+    guard headIsAwaited, !isHeadHeld else { return Effects() }
+    if let head {
+      headIsAwaited = false
+      return Effects(head: .success(head))
+    }
+    guard case .failure(let error) = ending else { return Effects() }
+    headIsAwaited = false
+    return Effects(head: .failure(error))
+  }
+
+  private mutating func takeChunk() -> Data {
+    var data = chunks[taken]
+    chunks[taken] = Data()
+    taken += 1
+    while taken < chunks.count, data.count + chunks[taken].count <= Self.largestChunk {
+      data.append(chunks[taken])
+      chunks[taken] = Data()
+      taken += 1
+    }
+    if taken == chunks.count {
+      chunks.removeAll(keepingCapacity: true)
+      taken = 0
+    }
+    buffered -= data.count
+    return data
+  }
+
+  private mutating func dropBuffer() {
+    chunks = []
+    taken = 0
+    buffered = 0
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The delegate of our tasks, and the one that hands on to the user's delegate what the user expects to see.
+///
+/// On Apple it is the delegate of each task, so whatever it does not implement falls to the session's own delegate. On
+/// Linux a task's delegate never hears of data, so it is the delegate of a session of our own.
+///
+/// Sendable, unchecked: `exchanges` is a `Locked`, and the weak `source` is set once, before anybody else sees this.
+final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+  private weak var source: URLSession?
+  private let exchanges = Locked<[Int: SessionTask]>([:])
+
+  /// - Parameter source: the user's session. It is not kept alive: it may own, in the end, what owns this.
+  init(source: URLSession) { self.source = source }
+
+  /// Makes the exchange known. Before the task is resumed, or its first callback finds nobody.
+  func add(_ task: SessionTask, identifier: Int) {
+    exchanges.withLock { $0[identifier] = task }
+  }
+
+  private func sessionTask(_ task: URLSessionTask) -> SessionTask? {
+    exchanges.withLock { $0[task.taskIdentifier] }
+  }
+
+  private var user: (session: URLSession, delegate: any URLSessionDelegate)? {
+    guard let source, let delegate = source.delegate else { return nil }
+    return (source, delegate)
+  }
+
+  // MARK: - The response
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    sessionTask(dataTask)?.didReceive(response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    sessionTask(dataTask)?.exchange.didReceive(data)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let finished = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    finished?.didComplete(error, response: task.response)
+  }
+
+  // MARK: - The request's body
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    sessionTask(task)?.exchange.didSend(totalBytesSent, expected: totalBytesExpectedToSend)
+    guard let user, let delegate = user.delegate as? any URLSessionTaskDelegate else { return }
+    #if canImport(Darwin)
+      delegate.urlSession?(
+        user.session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+    #else
+      delegate.urlSession(
+        user.session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+    #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    // Asked on Foundation's own work queue on Linux: nothing here may wait, least of all for the task's gate.
+    guard let sessionTask = sessionTask(task) else { return completionHandler(nil) }
+    completionHandler(sessionTask.exchange.refuseSecondBody())
+  }
+
+  // MARK: - Redirects
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    guard let sessionTask = sessionTask(task) else { return }
+    let proposal = sessionTask.proposal(request)
+    // Always declined here: the next hop is a task of its own, sent by the engine above the `Transport` seam.
+    let answer = Once<URLRequest?> { decision in
+      switch decision {
+      case nil: sessionTask.exchange.decide(.declined)
+      case let request? where request != proposal: sessionTask.exchange.decide(.request(request))
+      default: break
+      }
+      sessionTask.exchange.gate.answer { completionHandler(nil) }
+    }
+    guard let user, let delegate = user.delegate as? any URLSessionTaskDelegate else { return answer(proposal) }
+    #if canImport(Darwin)
+      let call: Void? = delegate.urlSession?(
+        user.session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
+        completionHandler: { answer($0) })
+      if call == nil { answer(proposal) }
+    #else
+      delegate.urlSession(
+        user.session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
+        completionHandler: { answer($0) })
+    #endif
+  }
+
+  // MARK: - Challenges
+
+  #if !canImport(Darwin)
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let sessionTask = sessionTask(task) else { return }
+      let answer = Once<ChallengeAnswer> { sessionTask.answer(challenge, with: $0, completionHandler) }
+      guard let user else { return answer(ChallengeAnswer(.performDefaultHandling)) }
+      let askSession: @Sendable () -> Void = {
+        user.delegate.urlSession(user.session, didReceive: challenge) { answer(ChallengeAnswer($0, $1)) }
+      }
+      guard let delegate = user.delegate as? any URLSessionTaskDelegate else { return askSession() }
+      delegate.urlSession(user.session, task: task, didReceive: challenge) { disposition, credential in
+        // Nobody can tell here whether the delegate implements the method: default handling is what the protocol's
+        // own extension says, and the session-wide method is asked in turn.
+        guard disposition != .performDefaultHandling else { return askSession() }
+        answer(ChallengeAnswer(disposition, credential))
+      }
+    }
+  #endif
+}
+
+/// What a delegate says to a challenge.
+struct ChallengeAnswer: Sendable {
+  var disposition: URLSession.AuthChallengeDisposition
+  var credential: URLCredential?
+
+  init(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential? = nil) {
+    self.disposition = disposition
+    self.credential = credential
+  }
+}
+
+/// A completion handler of which only the first call counts: FoundationNetworking does not survive a second one.
+struct Once<Value>: Sendable {
+  private let isDone = Locked(false)
+  private let action: @Sendable (Value) -> Void
+
+  init(_ action: @escaping @Sendable (Value) -> Void) { self.action = action }
+
+  func callAsFunction(_ value: Value) {
+    let isFirst = isDone.withLock { isDone in
+      defer { isDone = true }
+      return !isDone
+    }
+    if isFirst { action(value) }
+  }
+}

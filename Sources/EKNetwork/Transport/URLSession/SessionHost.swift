@@ -1,0 +1,159 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+#if canImport(Darwin)
+  /// Runs exchanges on the user's session.
+  final class SessionHost: Sendable {
+    private let session: URLSession
+    private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
+
+    static func shared(for session: URLSession) -> SessionHost { SessionHost(session) }
+
+    private init(_ session: URLSession) { self.session = session }
+
+    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
+      // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
+      let exchange = URLSessionExchange(
+        request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
+      let delegate = SessionDelegate(source: session)
+      let task = session.dataTask(with: request.urlRequest)
+      task.delegate = delegate
+      delegate.add(
+        SessionTask(exchange: exchange, original: request.urlRequest, cookies: nil, addedFields: []),
+        identifier: task.taskIdentifier)
+      exchange.gate.start(task)
+      return exchange
+    }
+  }
+#else
+  /// Runs exchanges on sessions of our own that share the configuration of the user's.
+  final class SessionHost: Sendable {
+    /// Foundation's own timers are far away: they count whole seconds, and end the process when one fires while a
+    /// redirect is being decided.
+    static let never: TimeInterval = 1e9
+
+    /// For requests without a body.
+    private let pooled: URLSession
+    /// For requests with one. Every request asks for the connection to be closed, so none is ever used again.
+    private let closing: URLSession
+    private let pooledDelegate: SessionDelegate
+    private let closingDelegate: SessionDelegate
+    private let cookies: SessionCookies
+    private let additionalFields: [String: String]
+    /// Mutable, as configurations are, but never changed once it is here.
+    private let configuration: URLSessionConfiguration
+    private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
+
+    private init(_ source: URLSession) {
+      configuration = source.configuration.detached()
+      cookies = SessionCookies(configuration: configuration)
+      additionalFields = configuration.validAdditionalFields
+      let own = configuration.detached()
+      own.httpCookieStorage = nil
+      own.httpShouldSetCookies = false
+      own.urlCache = nil
+      own.timeoutIntervalForRequest = Self.never
+      own.httpAdditionalHeaders = nil
+      pooledDelegate = SessionDelegate(source: source)
+      closingDelegate = SessionDelegate(source: source)
+      pooled = URLSession(configuration: own, delegate: pooledDelegate, delegateQueue: nil)
+      closing = URLSession(configuration: own, delegate: closingDelegate, delegateQueue: nil)
+    }
+
+    deinit {
+      // A session keeps its delegate until it is told that no more tasks will come.
+      pooled.finishTasksAndInvalidate()
+      closing.finishTasksAndInvalidate()
+    }
+
+    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
+      let exchange = URLSessionExchange(
+        request, idleTimeout: request.urlRequest.idleTimeout(in: configuration), limit: limit, overflow: .fail,
+        queue: queue)
+      // Keeps this host, and with it the sessions, until the task has been made.
+      queue.async { self.run(exchange) }
+      return exchange
+    }
+
+    private func run(_ exchange: URLSessionExchange) {
+      let original = exchange.request.urlRequest
+      var request = original
+      var added: [String] = []
+      let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
+      // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).
+      request.setValue(nil, forHTTPHeaderField: "Content-Length")
+      for (name, value) in additionalFields where request.value(forHTTPHeaderField: name) == nil {
+        request.setValue(value, forHTTPHeaderField: name)
+        added.append(name)
+      }
+      if request.value(forHTTPHeaderField: "Cookie") == nil {
+        cookies.apply(to: &request)
+        added.append("Cookie")
+      }
+      if hasBody {
+        request.setValue("close", forHTTPHeaderField: "Connection")
+        added.append("Connection")
+      }
+      request.timeoutInterval = Self.never
+      let task = (hasBody ? closing : pooled).dataTask(with: request)
+      (hasBody ? closingDelegate : pooledDelegate).add(
+        SessionTask(exchange: exchange, original: original, cookies: cookies, addedFields: added),
+        identifier: task.taskIdentifier)
+      exchange.gate.start(task)
+    }
+  }
+
+  // MARK: - One host for each session
+
+  extension SessionHost {
+    private struct Entry {
+      weak var source: URLSession?
+      let host: SessionHost
+    }
+
+    // Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession`
+    // has no room for one. The entry of a session that is gone leaves with the next new session.
+    private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
+
+    /// The host of a session, made when it is first needed.
+    static func shared(for source: URLSession) -> SessionHost {
+      let key = ObjectIdentifier(source)
+      let known = entries.withLock { entries in
+        entries[key].flatMap { $0.source === source ? $0.host : nil }
+      }
+      if let known { return known }
+      let made = SessionHost(source)
+      let (host, dropped) = entries.withLock { entries in
+        if let entry = entries[key], entry.source === source { return (entry.host, [Entry]()) }
+        let dropped = entries.filter { $0.value.source == nil }
+        for key in dropped.keys { entries[key] = nil }
+        let replaced = entries.updateValue(Entry(source: source, host: made), forKey: key)
+        return (made, Array(dropped.values) + (replaced.map { [$0] } ?? []))
+      }
+      // Out here: the end of a host calls Foundation.
+      withExtendedLifetime(dropped) {}
+      return host
+    }
+  }
+
+  extension URLSessionConfiguration {
+    fileprivate func detached() -> URLSessionConfiguration {
+      copy() as? URLSessionConfiguration ?? .default
+    }
+
+    /// `httpAdditionalHeaders`, which Foundation sends as they are: a line break in one would be another field.
+    fileprivate var validAdditionalFields: [String: String] {
+      var fields: [String: String] = [:]
+      for (name, value) in httpAdditionalHeaders ?? [:] {
+        guard let name = name as? String, HTTPToken.isValid(name) else { continue }
+        let value = value as? String ?? "\(value)"
+        if HTTPToken.isValid(fieldValue: value) { fields[name] = value }
+      }
+      return fields
+    }
+  }
+#endif

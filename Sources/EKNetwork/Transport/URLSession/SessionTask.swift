@@ -1,0 +1,87 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An exchange with what was changed in its request for Foundation's sake, so that it can be changed back.
+struct SessionTask: Sendable {
+  /// Challenges that are answered with credentials before the 401 is the answer: one that always sends wrong ones
+  /// must not go round for ever.
+  static let challengeLimit = 10
+
+  let exchange: URLSessionExchange
+  /// The request as the caller made it.
+  let original: URLRequest
+  /// The cookies of the source session; `nil` where Foundation looks after them.
+  let cookies: SessionCookies?
+  /// The names of header fields that were added.
+  let addedFields: [String]
+
+  func didReceive(_ response: URLResponse) {
+    guard let response = response as? HTTPURLResponse else { return exchange.didReceive(response) }
+    store(response)
+    exchange.didReceive(response, holding: isChallenge(response))
+  }
+
+  func didComplete(_ error: (any Error)?, response: URLResponse?) {
+    // A redirect without a Location is never announced.
+    if error == nil, let response = response as? HTTPURLResponse, exchange.response == nil { store(response) }
+    exchange.didComplete(error, response: response)
+  }
+
+  /// The request that Foundation proposes for a redirect, without what was added for this hop alone.
+  func proposal(_ request: URLRequest) -> URLRequest {
+    guard cookies != nil else { return request }
+    var request = request
+    request.timeoutInterval = original.timeoutInterval
+    for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
+    return request
+  }
+
+  private func store(_ response: HTTPURLResponse) {
+    guard let cookies, let url = response.url ?? original.url else { return }
+    guard let lines = response.value(forHTTPHeaderField: "Set-Cookie") else { return }
+    cookies.store(setCookieLines: SetCookieLine.split(joined: lines), for: url, request: original)
+  }
+
+  /// On Linux a 401 and its body come before the challenge, which may replace them: they are held until it is settled.
+  private func isChallenge(_ response: HTTPURLResponse) -> Bool {
+    #if canImport(Darwin)
+      return false
+    #else
+      guard response.statusCode == 401 else { return false }
+      let schemes = response.value(forHTTPHeaderField: "WWW-Authenticate")?.lowercased() ?? ""
+      return schemes.contains("basic") || schemes.contains("digest")
+    #endif
+  }
+
+  #if !canImport(Darwin)
+    /// Passes on a credential, and turns everything else down: what Foundation calls default handling never ends when
+    /// there is no credential to propose, and a credential for anything but Basic ends the process.
+    func answer(
+      _ challenge: URLAuthenticationChallenge, with answer: ChallengeAnswer,
+      _ completionHandler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      let isBasic = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodHTTPBasic
+      let isEndless = challenge.previousFailureCount >= Self.challengeLimit
+      var credential: URLCredential?
+      switch answer.disposition {
+      case .useCredential: credential = answer.credential
+      case .performDefaultHandling: credential = challenge.proposedCredential
+      case .cancelAuthenticationChallenge: return exchange.fail(URLError(.cancelled, url: original.url))
+      default: break
+      }
+      guard let credential, isBasic, !isEndless else {
+        exchange.rejectChallenge()
+        return exchange.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
+      }
+      // The stream has been read, and Foundation would send what is left of it: nothing.
+      guard original.httpBodyStream == nil else {
+        return exchange.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+      }
+      exchange.restartWithCredentials()
+      exchange.gate.answer { completionHandler(.useCredential, credential) }
+    }
+  #endif
+}

@@ -1,0 +1,204 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request on a `URLSessionTask`: the delegate's callbacks go in on one side, the consumer pulls on the other.
+final class URLSessionExchange: Sendable {
+  private struct Storage {
+    var state: ExchangeState
+    var timeouts: ExchangeTimeouts
+    var headWaiter: CheckedContinuation<ExchangeState.Head, any Error>?
+    var bodyWaiter: CheckedContinuation<Data?, any Error>?
+    var timer: (any DispatchSourceTimer)?
+    var sent: Int64 = 0
+  }
+
+  let request: TransportRequest
+  let gate = TaskGate()
+  private let storage: Locked<Storage>
+  /// Foundation's calls block on its own work queue, and are therefore never made on the caller's thread.
+  private let queue: DispatchQueue
+
+  init(
+    _ request: TransportRequest, idleTimeout: Duration?, limit: Int, overflow: ExchangeState.Overflow,
+    queue: DispatchQueue
+  ) {
+    self.request = request
+    self.queue = queue
+    storage = Locked(
+      Storage(
+        state: ExchangeState(limit: limit, overflow: overflow),
+        timeouts: ExchangeTimeouts(idle: idleTimeout, deadline: request.deadline, now: .now)))
+  }
+
+  // MARK: - The consumer's side
+
+  /// Waits for the head.
+  func head() async throws -> ExchangeState.Head {
+    armTimer()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = storage.withLock { storage in
+          let result = storage.state.awaitHead()
+          if result == nil { storage.headWaiter = continuation }
+          return result
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// Waits for the next bytes.
+  func next() async throws -> Data? {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let (result, effects) = storage.withLock { storage in
+          let (result, effects) = storage.state.pull()
+          if result == nil { storage.bodyWaiter = continuation }
+          return (result, effects)
+        }
+        if let result { continuation.resume(with: result) }
+        perform(effects)
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// Ends the exchange: whoever waits is told at once, the task a little later.
+  func cancel() { change { $0.cancel() } }
+
+  // MARK: - The task's side
+
+  /// A response head. Interim responses (RFC 9110 §15.2) are passed over; 101 is final.
+  func didReceive(_ response: URLResponse, holding: Bool = false) {
+    if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status), status != 101 {
+      return noteActivity()
+    }
+    change { $0.receive(response, holding: holding) }
+  }
+
+  func didReceive(_ data: Data) {
+    let progress = change { $0.receive(data) }
+    guard let onReceive = request.onReceive, let progress else { return }
+    onReceive(progress.received, progress.total)
+  }
+
+  func didSend(_ sent: Int64, expected: Int64) {
+    let isProgress = storage.withLock { storage in
+      storage.timeouts.noteActivity(.now)
+      guard sent > storage.sent, !storage.state.isOver else { return false }
+      storage.sent = sent
+      return true
+    }
+    if isProgress { request.onSend?(sent, expected > 0 ? expected : nil) }
+  }
+
+  /// The task is over. `response` is what the task itself knows, for responses that were never announced.
+  func didComplete(_ error: (any Error)?, response: URLResponse?) {
+    gate.close()
+    change { $0.complete(error.map { URLError.mapped($0, url: self.request.urlRequest.url) }, fallback: response) }
+  }
+
+  func fail(_ error: any Error) { change { $0.fail(error) } }
+
+  /// The stream to answer with when the body is asked for again, which cannot be had: the exchange fails.
+  func refuseSecondBody() -> InputStream? {
+    guard request.urlRequest.httpBodyStream != nil else {
+      // The server closed the connection that half of the body had gone to.
+      fail(URLError(.networkConnectionLost, url: request.urlRequest.url))
+      return nil
+    }
+    fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
+    return RefusingInputStream()
+  }
+
+  /// The response so far, held or not.
+  var response: URLResponse? { storage.withLock { $0.state.response } }
+
+  func decide(_ decision: RedirectDecision) { storage.withLock { $0.state.decide(decision) } }
+
+  func restartWithCredentials() { storage.withLock { $0.state.restart() } }
+
+  func rejectChallenge() { storage.withLock { $0.state.rejectChallenge() } }
+
+  // MARK: - Inside
+
+  private func noteActivity() { storage.withLock { $0.timeouts.noteActivity(.now) } }
+
+  @discardableResult
+  private func change(
+    _ event: (inout ExchangeState) -> ExchangeState.Effects
+  ) -> (received: Int64, total: Int64?)? {
+    let now = ContinuousClock.now
+    var progress: (received: Int64, total: Int64?)?
+    let (effects, headWaiter, bodyWaiter, timer) = storage.withLock { storage in
+      storage.timeouts.noteActivity(now)
+      let effects = event(&storage.state)
+      let headWaiter = effects.head == nil ? nil : storage.headWaiter.take()
+      let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
+      let timer = effects.isOver ? storage.timer.take() : nil
+      if !storage.state.isOver, !storage.state.isHeadHeld {
+        let expected = storage.state.response?.expectedContentLength ?? -1
+        progress = (storage.state.received, expected >= 0 ? expected : nil)
+      }
+      return (effects, headWaiter, bodyWaiter, timer)
+    }
+    timer?.cancel()
+    if let head = effects.head { headWaiter?.resume(with: head) }
+    if let body = effects.body { bodyWaiter?.resume(with: body) }
+    perform(effects)
+    return progress
+  }
+
+  private func perform(_ effects: ExchangeState.Effects) {
+    if effects.cancelsTask { queue.async { [gate] in gate.cancel() } }
+    #if canImport(Darwin)
+      if effects.suspendsTask { gate.suspend() }
+      if effects.resumesTask { gate.resume() }
+    #endif
+  }
+
+  // MARK: - Timers
+
+  private func armTimer() {
+    guard storage.withLock({ $0.timeouts.expiry }) != nil else { return }
+    let timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.setEventHandler { [weak self] in self?.checkTime() }
+    let isNeeded = storage.withLock { storage in
+      guard !storage.state.isOver else { return false }
+      storage.timer = timer
+      return true
+    }
+    timer.resume()
+    if isNeeded { checkTime() } else { timer.cancel() }
+  }
+
+  /// Fails the exchange if its time is up, else looks again when it could be.
+  private func checkTime() {
+    let now = ContinuousClock.now
+    let expired = storage.withLock { storage in
+      guard let timer = storage.timer, let expiry = storage.timeouts.expiry else { return false }
+      guard expiry > now else { return true }
+      let wait = (expiry - now).components
+      // In whole milliseconds, rounded up: a timer that fires too early has to be armed twice.
+      let milliseconds = wait.seconds * 1_000 + wait.attoseconds / 1_000_000_000_000_000 + 1
+      timer.schedule(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), leeway: .milliseconds(1))
+      return false
+    }
+    if expired { fail(URLError.timedOut(request.urlRequest.url)) }
+  }
+}
+
+extension Optional {
+  /// The value, which is gone from here then.
+  fileprivate mutating func take() -> Wrapped? {
+    defer { self = nil }
+    return self
+  }
+}

@@ -1,0 +1,101 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Foundation's own machinery: on Apple for every `URLSession`, on Linux where the user customised the session with
+/// code, or insists.
+///
+/// On Apple the tasks run on the user's session, each with a delegate of its own. A consumer that does not keep up
+/// suspends its task.
+///
+/// On Linux they run on sessions of our own with the same configuration; redirects, challenges and upload progress are
+/// handed to the user's delegate. That is as safe as it gets. What FoundationNetworking does not let a client cure:
+/// - A response with trailers, a bare status line, an interim response without a final one, or a `Content-Length` of
+///   2^63 - 1 ends the process. So does a redirect to certain malformed locations.
+/// - A header line without a space after its colon, with a byte that is not UTF-8, or ended by a bare LF, and a status
+///   line without the space before an absent reason phrase, lose the response: `URLError.badServerResponse`.
+/// - Two different lengths wait for the timeout; a truncated gzip body counts as complete.
+/// - The last one of two fields that differ in case wins; repeated fields are joined.
+/// - IPv6 literals do not work.
+/// - There is no back-pressure. More than ``streamLimit`` unread bytes of a streamed body are
+///   `URLError.dataLengthExceedsMaximum`; the body of a redirect is kept in memory until it is complete.
+/// - A request that waits on a fresh connection burns a core.
+/// - A session that was invalidated cannot be told from one that was not.
+/// - A `Digest` challenge cannot be answered: its 401 is the answer.
+///
+/// A request with a body never travels on a reused connection on Linux: Foundation would lose the body when the
+/// server has just closed it. The price is a connection for each such request; `Content-Length` stays.
+struct URLSessionTransport: Transport {
+  /// How many unread bytes of a streamed body are kept. On Apple the task is suspended there, on Linux it fails.
+  static var streamLimit: Int {
+    #if canImport(Darwin)
+      1024 * 1024
+    #else
+      64 * 1024 * 1024
+    #endif
+  }
+
+  private let session: URLSession
+  private let host: SessionHost
+  private let limit: Int
+
+  init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
+    self.session = session
+    host = SessionHost.shared(for: session)
+    limit = streamLimit
+  }
+
+  var resolvesRedirects: Bool { false }
+
+  var resourceTimeout: Duration? { session.configuration.resourceTimeout }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    try await start(request, limit: limit)
+  }
+
+  @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
+    // Everything is collected anyway: a limit on what the collecting task has not taken yet would only fail it when
+    // the machine is busy. On Apple it keeps the task suspended while that is so.
+    #if canImport(Darwin)
+      let response = try await start(request, limit: limit)
+    #else
+      let response = try await start(request, limit: .max)
+    #endif
+    return try await response.collect(followsRedirects: request.followsRedirects)
+  }
+
+  private func start(_ request: TransportRequest, limit: Int) async throws -> TransportResponse {
+    try Task.checkCancellation()
+    try request.urlRequest.checkIsSendable()
+    if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
+    let exchange = host.start(request, limit: limit)
+    let body = URLSessionBody(exchange)
+    let head = try await exchange.head()
+    return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
+  }
+}
+
+extension URLRequest {
+  /// Throws what Foundation would send, or stumble over, without a word.
+  fileprivate func checkIsSendable() throws {
+    guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+      throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
+    }
+    #if !canImport(Darwin)
+      // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
+      guard HTTPToken.isValid(httpMethod ?? "GET") else {
+        throw URLError(.badURL, url: url, description: "The method is not a token.")
+      }
+      for (name, value) in allHTTPHeaderFields ?? [:]
+      where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
+        throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
+      }
+      if let stream = httpBodyStream, stream.streamStatus != .notOpen {
+        throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+      }
+    #endif
+  }
+}
