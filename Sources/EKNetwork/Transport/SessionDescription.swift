@@ -6,26 +6,20 @@ import Foundation
 
 /// The part of a `URLSessionConfiguration` that describes how requests are made, read once.
 struct SessionDescription: Sendable {
-  let requestTimeout: Duration
-  let resourceTimeout: Duration
+  let requestTimeout: TimeInterval
+  let resourceTimeout: Duration?
   let additionalHeaders: [(name: String, value: String)]
   let connectionsPerHost: Int
   let cookies: SessionCookies
 
   init(_ configuration: URLSessionConfiguration) {
-    requestTimeout = .clamped(seconds: configuration.timeoutIntervalForRequest)
-    resourceTimeout = .clamped(seconds: configuration.timeoutIntervalForResource)
+    requestTimeout = configuration.timeoutIntervalForRequest
+    resourceTimeout = configuration.resourceTimeout
     connectionsPerHost = min(max(1, configuration.httpMaximumConnectionsPerHost), 10_000)
     additionalHeaders = (configuration.httpAdditionalHeaders ?? [:])
       .map { (name: "\($0.key)", value: "\($0.value)") }
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
-  }
-
-  /// How long this request may stand still. A `URLRequest` whose timeout was not set has 60 s, and cannot be told from
-  /// one that was set to 60 s: the session's own value counts for both.
-  func idleTimeout(of request: URLRequest) -> Duration {
-    request.timeoutInterval == 60 ? requestTimeout : .clamped(seconds: request.timeoutInterval)
   }
 }
 

@@ -4,15 +4,32 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which machinery carries the requests of a `URLSession`.
-enum TransportChoice: Sendable {
-  case automatic
-  case urlSession
-}
-
-/// The one place that decides.
+/// The one place that decides which machinery carries the requests of a session.
 enum TransportSelection {
-  static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
-    URLSessionTransport(session)
+  /// The transport of an injected session.
+  static func transport(for session: any URLSessionProtocol, choice: TransportChoice = .automatic) -> any Transport {
+    guard let session = session as? URLSession else { return SessionTransport(session) }
+    return transport(for: session, choice: choice)
   }
+
+  /// The transport of a real session: on Linux libcurl itself, unless the session was customised with code, which
+  /// must then see the requests; everywhere else the session.
+  static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
+    #if os(Linux)
+      if choice == .automatic, !isCustomised(session),
+        let transport = CurlTransport(configuration: session.configuration)
+      {
+        return transport
+      }
+    #endif
+    return URLSessionTransport(session)
+  }
+
+  #if os(Linux)
+    private static func isCustomised(_ session: URLSession) -> Bool {
+      if session.delegate != nil || type(of: session) != URLSession.self { return true }
+      // FoundationNetworking's own classes are what a configuration starts with; `URLSession.shared` has none at all.
+      return (session.configuration.protocolClasses ?? []).contains { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+    }
+  #endif
 }

@@ -10,7 +10,12 @@ extension URLRequest {
   /// The request's own `timeoutInterval` counts where it differs from the documented default of 60 seconds, else the
   /// configuration's `timeoutIntervalForRequest`. What is not a positive, finite number of seconds means no limit.
   func idleTimeout(in configuration: URLSessionConfiguration) -> Duration? {
-    Duration(timeInterval: timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : timeoutInterval)
+    idleTimeout(default: configuration.timeoutIntervalForRequest)
+  }
+
+  /// The same, with the configuration's value at hand.
+  func idleTimeout(default configured: TimeInterval) -> Duration? {
+    Duration(timeInterval: timeoutInterval == 60 ? configured : timeoutInterval)
   }
 }
 

@@ -21,26 +21,32 @@
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      configuration.cookies.store(setCookieLines: head.setCookieLines, for: transfer.request.url)
+      let cookies = head.setCookieLines
+      if !cookies.isEmpty {
+        configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
+      }
       return TransportResponse(head: head, body: try ContentCoding.decoding(body, of: head, url: transfer.request.url))
     }
 
     // MARK: - From URLRequest
 
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
-      let urlRequest = request.urlRequest
+      var urlRequest = request.urlRequest
       let url = try Self.checked(urlRequest.url)
+      configuration.cookies.apply(to: &urlRequest)
       let upload = Self.upload(of: urlRequest)
       let method = urlRequest.httpMethod ?? "GET"
-      guard Self.isToken(method) else { throw URLError(.badURL) }
-      let headers = try headerLines(for: urlRequest, url: url, method: method, upload: upload)
+      guard HeaderSyntax.isToken(method) else {
+        throw CurlError.make(.badURL, "The request method is not a token", url: url)
+      }
+      let headers = try headerLines(for: urlRequest, method: method, upload: upload)
       return CurlRequest(
         url: url,
         isSecure: url.scheme?.lowercased() == "https",
         method: method,
         headerLines: headers,
         upload: upload,
-        idleTimeout: configuration.idleTimeout(of: urlRequest).clampedNanoseconds,
+        idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connectionsPerHost: configuration.connectionsPerHost,
         onSend: request.onSend,
@@ -63,28 +69,33 @@
       return nil
     }
 
+    /// The name that a request without a `User-Agent` gets, as Foundation gives it the process's.
+    private static let userAgent = UserAgentConfiguration().generateUserAgentString()
+
     private static let bodylessByDefault: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
 
     private func headerLines(
-      for request: URLRequest, url: URL, method: String, upload: (any UploadSource)?
+      for request: URLRequest, method: String, upload: (any UploadSource)?
     ) throws -> CurlHeaderLines {
       var fields: [(name: String, value: String)] = []
       var names: Set<String> = []
-      for (name, value) in request.allHTTPHeaderFields ?? [:] {
-        guard Self.isToken(name), Self.isFieldValue(value) else { throw URLError(.badURL) }
+      func add(_ name: String, _ value: String) throws {
+        guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+        guard let value = HeaderSyntax.trimmedValue(value) else {
+          throw InvalidHeaderError(field: name, reason: .invalidValue)
+        }
         let lowercased = name.lowercased()
-        names.insert(lowercased)
         // libcurl writes the length itself, from the body that it sends.
-        if lowercased != "content-length" { fields.append((name, value)) }
+        guard lowercased != "content-length", names.insert(lowercased).inserted else { return }
+        fields.append((name, value))
       }
+      for (name, value) in request.allHTTPHeaderFields ?? [:] { try add(name, value) }
+      for (name, value) in configuration.additionalHeaders { try add(name, value) }
       func addDefault(_ name: String, _ value: @autoclosure () -> String?) {
         if !names.contains(name.lowercased()), let value = value() { fields.append((name, value)) }
       }
-      for (name, value) in configuration.additionalHeaders { addDefault(name, value) }
-      for (name, _) in configuration.additionalHeaders { names.insert(name.lowercased()) }
-      addDefault("Cookie", configuration.cookies.header(for: request, url: url))
       addDefault("Accept-Encoding", ContentCoding.acceptEncoding)
-      addDefault("User-Agent", UserAgentConfiguration.fallback)
+      addDefault("User-Agent", Self.userAgent)
       var suppressed: [String] = []
       if let upload {
         if upload.length == nil { addDefault("Transfer-Encoding", "chunked") }
@@ -96,14 +107,6 @@
         fields.append(("Content-Length", "0"))
       }
       return CurlHeaderLines(fields, suppressing: suppressed)
-    }
-
-    private static func isToken(_ name: String) -> Bool {
-      !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
-    }
-
-    private static func isFieldValue(_ value: String) -> Bool {
-      value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
