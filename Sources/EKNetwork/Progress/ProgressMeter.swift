@@ -1,0 +1,104 @@
+/// Turns bytes on the wire into a fraction worth publishing.
+///
+/// - It never goes backwards, also when a retry begins the bytes anew, and stays below 1 until the request succeeded.
+/// - A body of 64 KiB or more leads: the fraction is that of the upload, or of both directions when the download's
+///   length is announced. A smaller one says nothing, because it is with the kernel at once.
+/// - A length that is missing, zero or negative is unknown, and one that is exceeded has lied: neither is believed.
+/// - The end of a download is not published, for it is only news if the answer is a success: otherwise the short body
+///   of a 401 or of a redirect would use up the whole scale.
+struct ProgressMeter: Sendable {
+  /// What to do with the fraction.
+  enum Action: Equatable, Sendable {
+    case none
+    /// Publish it now.
+    case publish(Double)
+    /// It is too early to publish: call ``flush(at:)`` after this time, in case that nothing else follows.
+    case flush(after: Duration)
+  }
+
+  /// From this length on, in bytes, a body leads.
+  static let leadingBodyLength: Int64 = 65_536
+  /// About 30 times a second.
+  static let interval = Duration.milliseconds(33)
+  /// What is not finished does not read "100 %", rounded to whole per cent.
+  static let greatestUnfinished = 0.99
+
+  private var sent = Count()
+  private var received = Count()
+  private var published = 0.0
+  private var publishedAt: ContinuousClock.Instant?
+  private var isFlushPending = false
+  private var hasSucceeded = false
+
+  private struct Count: Sendable {
+    var bytes: Int64 = 0
+    var total: Int64?
+
+    init(_ bytes: Int64 = 0, of total: Int64? = nil) {
+      self.bytes = max(bytes, 0)
+      if let total, total > 0 { self.total = total }
+    }
+
+    var fraction: Double? { total.map { Double(min(bytes, $0)) / Double($0) } }
+    var isComplete: Bool { total.map { bytes >= $0 } ?? false }
+  }
+
+  /// So many bytes of the body were handed to the network in this attempt.
+  mutating func sent(_ bytes: Int64, of total: Int64?, at now: ContinuousClock.Instant) -> Action {
+    sent = Count(bytes, of: total)
+    return changed(at: now)
+  }
+
+  /// So many bytes of the answer arrived in this attempt.
+  mutating func received(_ bytes: Int64, of total: Int64?, at now: ContinuousClock.Instant) -> Action {
+    received = Count(bytes, of: total)
+    return changed(at: now)
+  }
+
+  /// The request is sent again: its bytes begin anew, the fraction does not.
+  mutating func restarted() {
+    sent = Count()
+    received = Count()
+  }
+
+  /// The time that ``Action/flush(after:)`` asked for has passed.
+  mutating func flush(at now: ContinuousClock.Instant) -> Action {
+    isFlushPending = false
+    return changed(at: now)
+  }
+
+  /// The request succeeded.
+  mutating func succeeded() -> Action {
+    guard !hasSucceeded else { return .none }
+    hasSucceeded = true
+    published = 1
+    return .publish(1)
+  }
+
+  private mutating func changed(at now: ContinuousClock.Instant) -> Action {
+    guard !hasSucceeded, !received.isComplete, let fraction, fraction > published else { return .none }
+    if let publishedAt, now < publishedAt + Self.interval {
+      guard !isFlushPending else { return .none }
+      isFlushPending = true
+      // A clock that was set back must not make anybody wait for longer than the interval.
+      return .flush(after: min(publishedAt + Self.interval - now, Self.interval))
+    }
+    published = fraction
+    publishedAt = now
+    return .publish(fraction)
+  }
+
+  /// What is done of this attempt; `nil` when no length is known that counts.
+  private var fraction: Double? {
+    let ofBoth: Double?
+    if let toSend = sent.total, toSend >= Self.leadingBodyLength {
+      // In Double: two lengths near 2⁶³ do not overflow.
+      let toReceive = Double(received.total ?? 0)
+      let done = Double(min(sent.bytes, toSend)) + (received.fraction ?? 0) * toReceive
+      ofBoth = done / (Double(toSend) + toReceive)
+    } else {
+      ofBoth = received.fraction
+    }
+    return ofBoth.map { min($0, Self.greatestUnfinished) }
+  }
+}

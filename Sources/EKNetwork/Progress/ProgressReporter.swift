@@ -1,0 +1,74 @@
+import Dispatch
+
+/// Feeds one request's bytes, from whatever thread, through a meter into a progress.
+final class ProgressReporter: Sendable {
+  /// Runs a closure after a time.
+  typealias Schedule = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+
+  private let progress: NetworkProgress
+  private let meter = Locked(ProgressMeter())
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let schedule: Schedule
+
+  /// Sets the progress back to 0.
+  init(
+    _ progress: NetworkProgress,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    schedule: @escaping Schedule = ProgressReporter.scheduleOnGlobalQueue
+  ) {
+    self.progress = progress
+    self.now = now
+    self.schedule = schedule
+    progress.reset()
+  }
+
+  /// For a transport to call with the body bytes sent so far.
+  var onSend: @Sendable (_ sent: Int64, _ total: Int64?) -> Void {
+    { self.sent($0, of: $1) }
+  }
+
+  /// For a transport to call with the body bytes received so far.
+  var onReceive: @Sendable (_ received: Int64, _ total: Int64?) -> Void {
+    { self.received($0, of: $1) }
+  }
+
+  func sent(_ bytes: Int64, of total: Int64?) {
+    let now = now()
+    perform(meter.withLock { $0.sent(bytes, of: total, at: now) })
+  }
+
+  func received(_ bytes: Int64, of total: Int64?) {
+    let now = now()
+    perform(meter.withLock { $0.received(bytes, of: total, at: now) })
+  }
+
+  /// The request is about to be sent again.
+  func restarted() {
+    meter.withLock { $0.restarted() }
+  }
+
+  /// The request succeeded. On Linux the progress is 1 when this returns.
+  func succeeded() {
+    perform(meter.withLock { $0.succeeded() })
+  }
+
+  /// Outside the lock: two threads may get here in another order than they left it, and the greater fraction stays.
+  private func perform(_ action: ProgressMeter.Action) {
+    switch action {
+    case .none: break
+    case .publish(let fraction): progress.advance(to: fraction)
+    case .flush(let delay):
+      schedule(delay) { [weak self] in
+        guard let self else { return }
+        let now = self.now()
+        self.perform(self.meter.withLock { $0.flush(at: now) })
+      }
+    }
+  }
+
+  /// Not on the main queue, whose thread may be kept waiting for the request.
+  static let scheduleOnGlobalQueue: Schedule = { delay, action in
+    let milliseconds = Int(delay / .milliseconds(1))
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(milliseconds + 1), execute: action)
+  }
+}

@@ -1,0 +1,159 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ProgressMeterTests {
+  private enum Event {
+    case sent(Int64, Int64?)
+    case received(Int64, Int64?)
+    case restarted
+    case succeeded
+  }
+
+  /// What is published when the events are far enough apart for each to be.
+  private func published(_ events: [Event]) -> [Double] {
+    var meter = ProgressMeter()
+    var now = ContinuousClock.now
+    return events.compactMap { event in
+      now += .seconds(1)
+      let action: ProgressMeter.Action
+      switch event {
+      case .sent(let bytes, let total): action = meter.sent(bytes, of: total, at: now)
+      case .received(let bytes, let total): action = meter.received(bytes, of: total, at: now)
+      case .restarted:
+        meter.restarted()
+        action = .none
+      case .succeeded: action = meter.succeeded()
+      }
+      if case .publish(let fraction) = action { return fraction }
+      return nil
+    }
+  }
+
+  private let big: Int64 = 1 << 20
+
+  @Test func aDownloadIsFollowed() {
+    #expect(published([.received(25, 100), .received(50, 100), .received(100, 100), .succeeded]) == [0.25, 0.5, 1])
+  }
+
+  @Test func aLargeUploadLeads() {
+    let events: [Event] = [.sent(big / 4, big), .sent(big / 2, big), .sent(big, big), .received(9, nil), .succeeded]
+    #expect(published(events) == [0.25, 0.5, 0.99, 1])
+  }
+
+  @Test func anAnnouncedDownloadIsAddedToALargeUpload() {
+    let events: [Event] = [
+      .sent(big / 2, big), .sent(big, big), .received(big, 3 * big), .received(2 * big, 3 * big),
+      .received(3 * big, 3 * big), .succeeded,
+    ]
+    // The upload alone had come to its end already: the scale that is left cannot show the whole download.
+    #expect(published(events) == [0.5, 0.99, 1])
+    #expect(published([.received(0, 3 * big), .sent(big, big), .received(big, 3 * big)]) == [0.25, 0.5])
+  }
+
+  @Test func aSmallBodySaysNothing() {
+    let small = ProgressMeter.leadingBodyLength - 1
+    #expect(published([.sent(small, small), .received(1, 2), .succeeded]) == [0.5, 1])
+    #expect(published([.sent(small, small), .succeeded]) == [1])
+    #expect(published([.sent(small + 1, small + 1)]) == [0.99])
+  }
+
+  @Test func aBodyOfUnknownLengthLeavesItToTheDownload() {
+    #expect(published([.sent(big, nil), .sent(2 * big, nil), .received(1, 4), .succeeded]) == [0.25, 1])
+  }
+
+  @Test func itNeverGoesBackwards() {
+    let events: [Event] = [
+      .sent(big / 2, big), .restarted, .sent(0, big), .sent(big / 4, big), .sent(3 * (big / 4), big), .sent(1, big),
+      .restarted, .received(1, 10), .succeeded, .restarted, .sent(1, big), .received(1, 10), .succeeded,
+    ]
+    #expect(published(events) == [0.5, 0.75, 1])
+  }
+
+  @Test func theShortAnswerOfAFailedAttemptDoesNotUseUpTheScale() {
+    #expect(published([.received(20, 20), .restarted, .received(1, 4), .succeeded]) == [0.25, 1])
+    var meter = ProgressMeter()
+    let start = ContinuousClock.now
+    #expect(meter.received(1, of: 100, at: start) == .publish(0.01))
+    #expect(meter.received(50, of: 100, at: start) == .flush(after: ProgressMeter.interval))
+    #expect(meter.received(100, of: 100, at: start) == .none)
+    #expect(meter.flush(at: start + .seconds(1)) == .none)
+  }
+
+  @Test func aLengthThatLiesIsNotBelieved() {
+    let most = Int64.max
+    for total in [nil, 0, -1, Int64.min] as [Int64?] {
+      #expect(published([.received(1, total), .received(most, total), .succeeded]) == [1])
+      #expect(published([.sent(1, total), .sent(most, total), .succeeded]) == [1])
+    }
+    #expect(published([.received(5, 10), .received(500, 10), .succeeded]) == [0.5, 1])
+    #expect(published([.sent(2 * big, big), .succeeded]) == [0.99, 1])
+    #expect(published([.sent(-5, big), .received(.min, 10), .succeeded]) == [1])
+    #expect(published([.received(0, most), .sent(most, most), .received(most, most), .succeeded]) == [0.5, 1])
+    #expect(published([.succeeded, .succeeded]) == [1])
+  }
+
+  @Test func everyFractionIsBelowOneUntilSuccessWhateverComes() {
+    let numbers: [Int64] = [.min, -1, 0, 1, 65_535, 65_536, 1 << 40, .max]
+    var events: [Event] = []
+    for bytes in numbers {
+      for total in numbers { events += [.sent(bytes, total), .received(bytes, total), .restarted] }
+    }
+    let fractions = published(events)
+    #expect(fractions == fractions.sorted())
+    #expect(fractions.allSatisfy { $0 > 0 && $0 < 1 })
+    #expect(published(events + [.succeeded]).last == 1)
+  }
+
+  @Test func itPublishesAtMostThirtyTimesASecondAndAlwaysTheLast() {
+    var meter = ProgressMeter()
+    let start = ContinuousClock.now
+    var count = 0
+    var flushAt: ContinuousClock.Instant?
+    var last = 0.0
+    for step in 1...10_000 {
+      let now = start + .microseconds(100 * step)
+      var actions: [ProgressMeter.Action] = []
+      if let due = flushAt, due <= now {
+        flushAt = nil
+        actions.append(meter.flush(at: now))
+      }
+      actions.append(meter.received(Int64(step), of: 100_000, at: now))
+      for action in actions {
+        switch action {
+        case .none: break
+        case .publish(let fraction):
+          #expect(fraction > last)
+          last = fraction
+          count += 1
+        case .flush(let delay):
+          #expect(flushAt == nil)
+          #expect(delay > .zero && delay <= ProgressMeter.interval)
+          flushAt = now + delay
+        }
+      }
+    }
+    #expect(count <= 31)
+    #expect(count >= 29)
+    #expect(flushAt != nil)
+    #expect(meter.flush(at: start + .seconds(2)) == .publish(0.1))
+    #expect(meter.flush(at: start + .seconds(3)) == .none)
+  }
+
+  @Test func successIsNotHeldBack() {
+    var meter = ProgressMeter()
+    let start = ContinuousClock.now
+    #expect(meter.received(1, of: 4, at: start) == .publish(0.25))
+    #expect(meter.received(2, of: 4, at: start) == .flush(after: ProgressMeter.interval))
+    #expect(meter.received(3, of: 4, at: start) == .none)
+    #expect(meter.succeeded() == .publish(1))
+    #expect(meter.flush(at: start + .seconds(1)) == .none)
+  }
+
+  @Test func aClockThatJumpsBackDoesNoHarm() {
+    var meter = ProgressMeter()
+    let start = ContinuousClock.now
+    #expect(meter.received(1, of: 4, at: start) == .publish(0.25))
+    #expect(meter.received(2, of: 4, at: start - .seconds(3600)) == .flush(after: ProgressMeter.interval))
+  }
+}

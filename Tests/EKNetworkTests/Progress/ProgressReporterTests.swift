@@ -1,0 +1,80 @@
+import Dispatch
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ProgressReporterTests {
+  /// A clock that stands still until it is moved, and what was scheduled on it.
+  private final class ManualTime: Sendable {
+    private let state = Locked((now: ContinuousClock.now, scheduled: [@Sendable () -> Void]()))
+    var now: ContinuousClock.Instant { state.withLock { $0.now } }
+    func schedule(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.scheduled.append(action) } }
+    func advance(by duration: Duration) {
+      let due = state.withLock { state in
+        state.now += duration
+        defer { state.scheduled = [] }
+        return state.scheduled
+      }
+      for action in due { action() }
+    }
+  }
+
+  private func reporter(_ progress: NetworkProgress, _ time: ManualTime) -> ProgressReporter {
+    ProgressReporter(progress, now: { time.now }, schedule: { _, action in time.schedule(action) })
+  }
+
+  @MainActor @Test func theLastOfABurstIsPublishedAfterIt() {
+    let progress = NetworkProgress()
+    let time = ManualTime()
+    let reporter = reporter(progress, time)
+    reporter.onReceive(10, 100)
+    #expect(progress.fractionCompleted == 0.1)
+    reporter.onReceive(20, 100)
+    reporter.onReceive(30, 100)
+    #expect(progress.fractionCompleted == 0.1)
+    time.advance(by: .milliseconds(33))
+    #expect(progress.fractionCompleted == 0.3)
+    reporter.succeeded()
+    #expect(progress.fractionCompleted == 1)
+  }
+
+  @MainActor @Test func aRetryDoesNotSetBackButANewRequestDoes() {
+    let progress = NetworkProgress()
+    let time = ManualTime()
+    let first = reporter(progress, time)
+    first.onSend(1 << 19, 1 << 20)
+    first.restarted()
+    time.advance(by: .seconds(1))
+    first.onSend(0, 1 << 20)
+    #expect(progress.fractionCompleted == 0.5)
+    first.succeeded()
+    let second = reporter(progress, time)
+    #expect(progress.fractionCompleted == 0)
+    second.succeeded()
+    #expect(progress.fractionCompleted == 1)
+  }
+
+  #if !canImport(Combine)
+    @Test func fromAnyNumberOfThreadsItEndsAtExactlyOneWithoutTheMainThread() {
+      for _ in 0..<50 {
+        let progress = NetworkProgress()
+        let reporter = ProgressReporter(progress)
+        let onSend = reporter.onSend
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+          for step in 0..<100 { onSend(Int64(step * 8 + thread) << 10, 1 << 20) }
+          if thread == 3 { reporter.succeeded() }
+        }
+        #expect(progress.fractionCompleted == 1)
+      }
+    }
+
+    @Test func theQueuesTimerPublishesTheLastOfABurst() async {
+      let progress = NetworkProgress()
+      let reporter = ProgressReporter(progress)
+      reporter.onReceive(1, 4)
+      reporter.onReceive(2, 4)
+      for await fraction in progress.$fractionCompleted.values where fraction == 0.5 { break }
+      #expect(progress.fractionCompleted == 0.5)
+    }
+  #endif
+}
