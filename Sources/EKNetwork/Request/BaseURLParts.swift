@@ -25,6 +25,7 @@ struct BaseURLParts {
       case UInt8(ascii: "@"):
         hostStart = index + 1
         hostEnd = nil
+        isBracketed = false
       case UInt8(ascii: "["): isBracketed = true
       case UInt8(ascii: "]"): isBracketed = false
       case UInt8(ascii: ":") where !isBracketed && hostEnd == nil: hostEnd = index

@@ -28,18 +28,19 @@ struct HeaderFields {
     }
   }
 
-  /// `Authorization: Bearer …`, where the request has no such field of its own. An empty token is no token.
+  /// `Authorization: Bearer …`, where the request has no such field of its own. A blank token is no token.
   mutating func setBearerToken(_ token: String?) throws {
-    guard ownAuthorization == nil, let token, !token.isEmpty else { return }
-    fields["Authorization"] = try Self.validated("Bearer " + token, of: "Authorization")
+    guard ownAuthorization == nil, let token else { return }
+    let value = try Self.validated(token, of: "Authorization")
+    if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
   }
 
   /// What every request says about itself, where the request does not say it.
   mutating func setDefaults(userAgent: String?) throws {
     if ownAccept == nil { fields["Accept"] = "application/json" }
-    if ownUserAgent == nil, let userAgent, !userAgent.isEmpty {
-      fields["User-Agent"] = try Self.validated(userAgent, of: "User-Agent")
-    }
+    guard ownUserAgent == nil, let userAgent else { return }
+    let value = try Self.validated(userAgent, of: "User-Agent")
+    if !value.isEmpty { fields["User-Agent"] = value }
   }
 
   /// `Content-Type` and `Content-Length` of the payload.
@@ -51,14 +52,15 @@ struct HeaderFields {
     guard payload.exists else { return }
     if let length = payload.length { fields["Content-Length"] = String(length) }
     if let ownContentType {
-      try completeMultipartType(ownContentType, boundary: payload.boundary)
-    } else if !payload.contentType.isEmpty {
-      fields["Content-Type"] = try Self.validated(payload.contentType, of: "Content-Type")
+      completeMultipartType(ownContentType, boundary: payload.boundary)
+    } else {
+      let value = try Self.validated(payload.contentType, of: "Content-Type")
+      if !value.isEmpty { fields["Content-Type"] = value }
     }
   }
 
   /// A multipart type without a boundary cannot be parsed by anybody (RFC 2046 §5.1.1).
-  private mutating func completeMultipartType(_ name: String, boundary: String?) throws {
+  private mutating func completeMultipartType(_ name: String, boundary: String?) {
     guard let boundary, let type = fields[name]?.lowercased() else { return }
     if type.hasPrefix("multipart/"), !type.contains("boundary=") { fields[name]?.append("; boundary=\(boundary)") }
   }

@@ -16,7 +16,13 @@ import Testing
     #expect(
       try headers(TestRequest(), token: "t0k", userAgent: "App/1")
         == ["Accept": "application/json", "Authorization": "Bearer t0k", "User-Agent": "App/1"])
-    #expect(try headers(TestRequest(), token: "", userAgent: "") == ["Accept": "application/json"])
+    for blank in ["", "  ", "\t"] {
+      let body = RequestBody(data: Data("1".utf8), contentType: blank)
+      #expect(
+        try headers(TestRequest(body: body), token: blank, userAgent: blank)
+          == ["Accept": "application/json", "Content-Length": "1"])
+    }
+    #expect(try headers(TestRequest(), token: " t0k ")["Authorization"] == "Bearer t0k")
   }
 
   @Test func theRequestsOwnFieldsWinWhateverTheirCase() throws {
