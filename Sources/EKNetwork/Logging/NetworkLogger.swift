@@ -1,0 +1,92 @@
+#if canImport(os)
+  import os
+#endif
+
+/// Sends log entries to the system's log on Apple platforms, and to the user's handler, where there is one.
+///
+/// An entry is not even made while nobody listens.
+struct NetworkLogger: Sendable {
+  private struct State {
+    var handler: NetworkLogHandler?
+    var lastRequest: UInt64 = 0
+  }
+
+  private let state = Locked(State())
+  #if canImport(os)
+    private let systemLog: SystemLog
+
+    /// Sendable, unchecked: an `OSLog` never changes, and its functions may be called on any thread.
+    private struct SystemLog: @unchecked Sendable {
+      let log: OSLog
+    }
+  #endif
+
+  init(subsystem: String, category: String = "network") {
+    #if canImport(os)
+      systemLog = SystemLog(log: OSLog(subsystem: subsystem, category: category))
+    #endif
+  }
+
+  /// The user's handler. Copies of the logger share it.
+  var handler: NetworkLogHandler? {
+    get { state.withLock { $0.handler } }
+    nonmutating set {
+      // The old one is released out here: it may own anything.
+      let old = state.withLock { state in
+        defer { state.handler = newValue }
+        return state.handler
+      }
+      _ = old
+    }
+  }
+
+  /// A number to tell the entries of concurrent requests apart.
+  func nextRequest() -> UInt64 {
+    state.withLock { state in
+      state.lastRequest += 1
+      return state.lastRequest
+    }
+  }
+
+  func log(
+    _ level: NetworkLogEntry.Level,
+    _ message: @autoclosure () -> String,
+    _ metadata: @autoclosure () -> [String: String] = [:]
+  ) {
+    let handler = handler
+    #if canImport(os)
+      let isSystemLogEnabled = systemLog.log.isEnabled(type: level.systemLogType)
+    #else
+      let isSystemLogEnabled = false
+    #endif
+    guard handler != nil || isSystemLogEnabled else { return }
+
+    let entry = NetworkLogEntry(level: level, message: message(), metadata: metadata())
+    handler?(entry)
+    #if canImport(os)
+      if isSystemLogEnabled {
+        // Public, because everything private was left out when the entry was made.
+        Logger(systemLog.log).log(level: level.systemLogType, "\(entry.line, privacy: .public)")
+      }
+    #endif
+  }
+}
+
+extension NetworkLogEntry {
+  /// The entry in one line, its metadata in a stable order.
+  var line: String {
+    metadata.sorted { $0.key < $1.key }.reduce(into: message) { $0 += " \($1.key)=\($1.value)" }
+  }
+}
+
+#if canImport(os)
+  extension NetworkLogEntry.Level {
+    fileprivate var systemLogType: OSLogType {
+      switch self {
+      case .debug: .debug
+      case .info: .info
+      case .error: .error
+      }
+    }
+  }
+#endif

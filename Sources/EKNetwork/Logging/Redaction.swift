@@ -1,0 +1,58 @@
+import Foundation
+
+/// What a log entry shows in the place of something that may be secret.
+private let redacted = "<redacted>"
+/// Longer URLs are cut: what a server redirects to may have any length.
+private let greatestLength = 1024
+
+extension URL {
+  /// Scheme, host, port, path and the names of the query items.
+  ///
+  /// User, password, fragment, the values of query items and of path parameters (RFC 3986 §3.3, such as
+  /// `;jsessionid=…`) are left out, and so is a query item without a `=`, which may be all value. Everything stays
+  /// percent-encoded: no URL can break out of its line in a log.
+  var redactedForLog: String {
+    guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return redacted }
+    var text = ""
+    if let scheme = parts.scheme { text += scheme + ":" }
+    if let host = parts.percentEncodedHost {
+      text += "//" + host
+      if let port = parts.port { text += ":\(port)" }
+    } else if !["http", "https", "ws", "wss"].contains(parts.scheme?.lowercased() ?? "http") {
+      // The "path" of `data:` or `mailto:` is its value.
+      return text + redacted
+    }
+    text += parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
+      .map(Self.withoutParameterValues).joined(separator: "/")
+    if let query = parts.percentEncodedQuery {
+      text += "?" + query.split(separator: "&").map(Self.withoutValue).joined(separator: "&")
+    }
+    return text.utf8.count > greatestLength ? text.prefix(greatestLength) + "…" : text
+  }
+
+  private static func withoutParameterValues(_ segment: Substring) -> String {
+    guard let parameters = segment.firstIndex(of: ";") else { return String(segment) }
+    let kept = segment[parameters...].dropFirst().split(separator: ";").map { ";" + withoutValue($0) }
+    return segment[..<parameters] + kept.joined()
+  }
+
+  private static func withoutValue(_ item: Substring) -> String {
+    guard let end = item.firstIndex(of: "=") else { return redacted }
+    return item[...end] + redacted
+  }
+}
+
+extension Error {
+  /// What kind of error this is: its type and code, but no text, which may quote a URL, a header or a body.
+  var redactedForLog: String {
+    if let code = urlErrorCode { return "URLError \(code.rawValue)" }
+    switch self {
+    case let error as HTTPError: return "HTTPError \(error.statusCode)"
+    case let error as NetworkError: return "NetworkError \(error)"
+    case is CancellationError: return "CancellationError"
+    default:
+      let error = self as NSError
+      return "\(type(of: self)) \(error.code)"
+    }
+  }
+}

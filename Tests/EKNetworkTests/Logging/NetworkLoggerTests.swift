@@ -1,0 +1,89 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct NetworkLoggerTests {
+  private final class Recorder: Sendable {
+    private let recorded = Locked([NetworkLogEntry]())
+    var entries: [NetworkLogEntry] { recorded.withLock { $0 } }
+    var handler: NetworkLogHandler { { entry in self.recorded.withLock { $0.append(entry) } } }
+  }
+
+  #if !canImport(os)
+    @Test func nothingIsMadeWhileNobodyListens() {
+      let logger = NetworkLogger(subsystem: "test")
+      var made = 0
+      func text() -> String {
+        made += 1
+        return ""
+      }
+      logger.log(.error, text(), [text(): text()])
+      #expect(made == 0)
+      logger.handler = { _ in }
+      logger.log(.error, text(), [text(): text()])
+      #expect(made == 3)
+      logger.handler = nil
+      logger.log(.error, text())
+      #expect(made == 3)
+    }
+  #endif
+
+  @Test func aHandlerMayUseTheLogger() {
+    let logger = NetworkLogger(subsystem: "test")
+    let recorder = Recorder()
+    logger.handler = { entry in
+      recorder.handler(entry)
+      logger.handler = nil
+      logger.log(.debug, "within")
+    }
+    logger.log(.info, "once", ["b": "2", "a": "1"])
+    logger.log(.info, "twice")
+    #expect(recorder.entries == [NetworkLogEntry(level: .info, message: "once", metadata: ["a": "1", "b": "2"])])
+    #expect(recorder.entries.first?.line == "once a=1 b=2")
+  }
+
+  @Test func copiesShareTheHandlerAndThreadsMayChangeIt() {
+    let logger = NetworkLogger(subsystem: "test")
+    let recorder = Recorder()
+    let copy = logger
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for _ in 0..<100 {
+        if thread == 0 { copy.handler = recorder.handler }
+        logger.log(.debug, "message")
+      }
+    }
+    #expect(!recorder.entries.isEmpty)
+  }
+
+  @Test func theEventsOfARequest() throws {
+    let logger = NetworkLogger(subsystem: "test")
+    let recorder = Recorder()
+    logger.handler = recorder.handler
+    let url = try #require(URL(string: "https://user:secret@example.com/a?token=secret"))
+
+    let log = RequestLog(logger, method: "GET")
+    log.started(url, attempt: 1)
+    log.redirected(status: 307, to: url)
+    log.refreshingToken()
+    log.retrying(attempt: 2, after: .milliseconds(1042), error: URLError(.timedOut))
+    log.finished(status: 200, bytes: 57, duration: .microseconds(7_900))
+    log.failed(NetworkError.emptyResponse, duration: .milliseconds(120))
+    log.failed(CancellationError(), duration: .zero)
+    RequestLog(logger, method: "PUT").refreshingToken()
+
+    #expect(
+      recorder.entries.map(\.line) == [
+        "Request started attempt=1 method=GET request=1 url=https://example.com/a?token=<redacted>",
+        "Request redirected method=GET request=1 status=307 url=https://example.com/a?token=<redacted>",
+        "Refreshing the access token method=GET request=1",
+        "Retrying the request attempt=2 delay=1.042 error=URLError -1001 method=GET request=1",
+        "Request finished bytes=57 duration=0.007 method=GET request=1 status=200",
+        "Request failed duration=0.120 error=NetworkError emptyResponse method=GET request=1",
+        "Request cancelled duration=0.000 error=CancellationError method=GET request=1",
+        "Refreshing the access token method=PUT request=2",
+      ])
+    #expect(recorder.entries.map(\.level) == [.debug, .debug, .info, .info, .debug, .error, .debug, .info])
+  }
+}
