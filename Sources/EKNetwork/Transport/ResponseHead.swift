@@ -51,6 +51,12 @@ struct ResponseHead: Sendable {
     return length
   }
 
+  /// How long the server asks to be left alone (RFC 9110 §10.2.3).
+  var retryAfter: Duration? {
+    let now = Date()
+    return value("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
+  }
+
   /// The response as Foundation's type. Made anew at each call: keep it.
   var urlResponse: URLResponse {
     switch source {

@@ -1,18 +1,16 @@
 @testable import EKNetwork
+import LoopbackServer
 import Testing
+struct User: Codable, Sendable { let id: Int; let name: String }
+struct GetUser: NetworkRequest { typealias Response = User; var path: String { "/users/42" }; var method: HTTPMethod { .get } }
 @Test func smoke() async throws {
-  let t = CurlTransport(configuration: .default)!
-  let r = try await t.fetch(TransportRequest(URLRequest(url: URL(string: "http://127.0.0.1:8099/j")!)))
-  print(r.head.statusCode as Any, String(decoding: r.data, as: UTF8.self), r.head.urlResponse)
-  let clock = ContinuousClock()
-  let d = try await clock.measure {
-    for _ in 0..<1000 { _ = try await t.fetch(TransportRequest(URLRequest(url: URL(string: "http://127.0.0.1:8099/j")!))) }
+  let server = try LoopbackServer()
+  server.route("GET", "/users/42") { _ in .json(User(id: 42, name: "Al")) }
+  for choice in [TransportChoice.automatic, .urlSession] {
+    let m = NetworkManager(baseURL: server.baseURL, transport: choice)
+    m.logHandler = { print($0.message, $0.metadata) }
+    let u = try await m.send(GetUser(), accessToken: { "t" })
+    print(u, type(of: m.transport))
+    print(String(decoding: server.requests.last!.head, as: UTF8.self))
   }
-  print("1000:", d)
-  let b = try await t.fetch(TransportRequest(URLRequest(url: URL(string: "http://127.0.0.1:8099/big")!)))
-  print(b.data.count)
-  var up = URLRequest(url: URL(string: "http://127.0.0.1:8099/j")!); up.httpMethod = "POST"; up.httpBody = Data(count: 100000)
-  print(try await t.fetch(TransportRequest(up)).head.statusCode as Any)
-  var hang = URLRequest(url: URL(string: "http://127.0.0.1:8099/j")!); hang.timeoutInterval = 0.2; hang.httpMethod = "POST"; hang.setValue("10", forHTTPHeaderField: "X-a")
-  do { _ = try await t.fetch(TransportRequest(URLRequest(url: URL(string: "http://127.0.0.1:1/")!))) } catch { print(error) }
 }

@@ -1,0 +1,125 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The redirects of one request (RFC 9110 §15.4): whether to follow, where to, and with what.
+struct RedirectState {
+  enum Action {
+    /// The response is the answer.
+    case deliver
+    /// Send this instead.
+    case follow(URLRequest)
+    /// The redirect cannot be followed, or must not be.
+    case fail(any Error)
+  }
+
+  static let maximumHops = 20
+  /// What a request that becomes a GET no longer has (the "request-body-header names" of the Fetch standard).
+  private static let contentFields = [
+    "content-type", "content-length", "content-encoding", "content-language", "content-location",
+  ]
+  /// What only the origin that it was meant for may see.
+  private static let credentialFields = ["authorization", "cookie", "proxy-authorization", "host"]
+
+  private let policy: RedirectPolicy
+  private var visited: [String] = []
+
+  init(policy: RedirectPolicy) { self.policy = policy }
+
+  /// How many redirects were followed.
+  var hops: Int { visited.count }
+
+  /// A response to `request` has arrived. `proposed` is what the user's own session delegate wants to be sent instead.
+  mutating func received(_ head: ResponseHead, for request: URLRequest, decision: RedirectDecision) -> Action {
+    guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
+      let source = request.url
+    else { return .deliver }
+    switch decision {
+    case .declined: return .deliver
+    case .request(let proposed): return hop(from: source, to: proposed)
+    case .undecided: break
+    }
+    guard let location = head.value("location") else { return .deliver }
+    // RFC 9110 §10.2.2: a URI reference, relative to the request's own URL.
+    guard let target = URL(string: location, relativeTo: source)?.absoluteURL, let scheme = target.scheme?.lowercased()
+    else { return .fail(Self.error(.badURL, "The server redirects to something that is not a URL", source)) }
+    guard scheme == "http" || scheme == "https" else {
+      return .fail(Self.error(.unsupportedURL, "The server redirects to a URL that is not http or https", source))
+    }
+    guard let host = target.host, !host.isEmpty else {
+      return .fail(Self.error(.badURL, "The server redirects to a URL without a host", source))
+    }
+    if source.scheme?.lowercased() == "https", scheme == "http" {
+      return .fail(
+        Self.error(
+          .appTransportSecurityRequiresSecureConnection, "The server redirects from https to http, which is refused",
+          source))
+    }
+    return redirect(request, to: target, from: source, status: status)
+  }
+
+  private mutating func redirect(_ request: URLRequest, to target: URL, from source: URL, status: Int) -> Action {
+    var next = request
+    next.url = target
+    let method = request.httpMethod ?? "GET"
+    if Self.becomesGet(method, status: status) {
+      next.httpMethod = "GET"
+      next.httpBody = nil
+      next.httpBodyStream = nil
+      next.removeFields(Self.contentFields)
+    } else if !request.bodyIsReplayable {
+      // The rest of a stream is not the body: the redirect stands as the answer.
+      return .deliver
+    }
+    if !Self.isSameOrigin(source, target) { next.removeFields(Self.credentialFields) }
+    return hop(from: source, to: next)
+  }
+
+  private mutating func hop(from source: URL, to next: URLRequest) -> Action {
+    visited.append(source.absoluteString)
+    guard visited.count <= Self.maximumHops else {
+      let target = next.url?.absoluteString ?? ""
+      let text =
+        visited.contains(target)
+        ? "The redirects run in a circle"
+        : "More than \(Self.maximumHops) redirects"
+      return .fail(Self.error(.httpTooManyRedirects, text, source))
+    }
+    return .follow(next)
+  }
+
+  /// RFC 9110 §15.4.4: 303 asks for a GET. §15.4.2 and §15.4.3: everybody makes one of a POST after 301 and 302.
+  private static func becomesGet(_ method: String, status: Int) -> Bool {
+    switch status {
+    case 303: method != "HEAD" && method != "GET"
+    case 301, 302: method == "POST"
+    default: false
+    }
+  }
+
+  /// RFC 6454 §5: scheme, host and port.
+  private static func isSameOrigin(_ first: URL, _ second: URL) -> Bool {
+    func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+    return first.scheme?.lowercased() == second.scheme?.lowercased()
+      && first.host?.lowercased() == second.host?.lowercased() && port(first) == port(second)
+  }
+
+  private static func error(_ code: URLError.Code, _ text: String, _ url: URL) -> URLError {
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url])
+  }
+}
+
+extension URLRequest {
+  /// Whether the body can be sent again: there is none, it is in memory, or its stream was not opened yet.
+  var bodyIsReplayable: Bool {
+    guard let stream = httpBodyStream else { return true }
+    return stream.streamStatus == .notOpen
+  }
+
+  fileprivate mutating func removeFields(_ names: [String]) {
+    guard let fields = allHTTPHeaderFields else { return }
+    for name in fields.keys where names.contains(name.lowercased()) { setValue(nil, forHTTPHeaderField: name) }
+  }
+}

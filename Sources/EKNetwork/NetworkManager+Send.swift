@@ -1,0 +1,82 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkManager: NetworkManaging {
+  /// Sends a request and decodes its response, away from the caller's actor.
+  ///
+  /// - Parameters:
+  ///   - request: What to send. It is read on the caller's actor, once for each attempt.
+  ///   - accessToken: Gives the token for `Authorization: Bearer …`; called for each attempt, so that one after a
+  ///     refresh finds the new token. Defaults to `nil`.
+  /// - Returns: The decoded response of the first attempt that succeeds.
+  /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for an answer outside 2xx,
+  ///   ``NetworkError``, ``InvalidHeaderError``, or what encoding and decoding throw. `CancellationError` at once when
+  ///   the task is cancelled, whatever it is waiting for.
+  public nonisolated func send<T: NetworkRequest & SendableMetatype>(
+    _ request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> T.Response where T.Response: SendableMetatype {
+    let response = try await load(request, accessToken: accessToken)
+    // Unchecked: the request is only lent. Its owner, who waits for this call, does not touch it meanwhile.
+    nonisolated(unsafe) let lent = request
+    nonisolated(unsafe) let provider = decoderProvider(for: request)
+    return try await Self.decodeOffActor(lent, response, provider).value
+  }
+
+  /// The same for requests whose conformance belongs to an actor, as all of a module do whose code is main-actor
+  /// isolated by default: they are decoded where they are at home, on the caller's actor.
+  @_disfavoredOverload
+  public nonisolated func send<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> T.Response {
+    try await sendOnCallersActor(request, accessToken: accessToken)
+  }
+
+  /// What `send` of ``NetworkManaging`` means here. It has a name of its own because two functions called `send` are
+  /// one too many for a witness.
+  @_implements(NetworkManaging,send(_:accessToken:))
+  public nonisolated func sendOnCallersActor<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)?
+  ) async throws -> T.Response {
+    let response = try await load(request, accessToken: accessToken)
+    return try Self.decode(request, response, decoderProvider(for: request))
+  }
+
+  private nonisolated func load<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)?
+  ) async throws -> FetchedResponse {
+    let settings = settings.withLock { $0 }
+    let runner = RequestRunner(
+      transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
+      userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger)
+    return try await runner.run(request, baseURL: baseURL, accessToken: accessToken)
+  }
+
+  private nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
+    request.allowsResponseDecoderOverride ? responseDecoderProvider : nil
+  }
+
+  private static func decode<T: NetworkRequest>(
+    _ request: T, _ response: FetchedResponse, _ provider: (() -> JSONDecoder)?
+  ) throws -> T.Response {
+    guard let provider else {
+      return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
+    }
+    return try ResponseDecoding.decode(
+      request, data: response.data, response: response.head.urlResponse, decoder: provider())
+  }
+
+  @concurrent
+  private static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
+    _ request: sending T, _ response: FetchedResponse, _ provider: sending (() -> JSONDecoder)?
+  ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
+    Decoded(value: try decode(request, response, provider))
+  }
+
+  /// Sendable, unchecked: made off the caller's actor, handed to the caller, kept by nobody else.
+  private struct Decoded<Value>: @unchecked Sendable {
+    let value: Value
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// Settings can be changed at any time, from anywhere; a request that is under way keeps those that it started with.
+extension NetworkManager {
+  /// Renews the access token when the server answers 401. Held strongly. Defaults to `nil`: a 401 is
+  /// ``NetworkError/unauthorized``.
+  public nonisolated var tokenRefresher: TokenRefreshProvider? {
+    get { settings.withLock { $0.tokenRefresher } }
+    set { replace(\.tokenRefresher, with: newValue) }
+  }
+
+  /// What the `User-Agent` header of every request says that has none of its own.
+  public nonisolated var userAgentConfiguration: UserAgentConfiguration? {
+    get { settings.withLock { $0.userAgentConfiguration } }
+    set { replace(\.userAgentConfiguration, with: newValue) }
+  }
+
+  /// Decodes every response whose request allows it (`allowsResponseDecoderOverride`), in the place of the request's
+  /// own decoding. May be called from any thread.
+  public nonisolated var responseDecoderProvider: (() -> JSONDecoder)? {
+    get { settings.withLock { $0.responseDecoderProvider } }
+    set { replace(\.responseDecoderProvider, with: newValue) }
+  }
+
+  /// Is told what happens to requests: attempts, redirects, refreshes, retries, results. Tokens, header values, bodies
+  /// and query values never appear. Defaults to `nil`; called on the thread where it happens, so it must be quick.
+  public nonisolated var logHandler: NetworkLogHandler? {
+    get { logger.handler }
+    set { logger.handler = newValue }
+  }
+
+  /// The old value is released outside the lock: it may own anything.
+  private nonisolated func replace<Value>(_ member: WritableKeyPath<Settings, Value>, with value: Value) {
+    let old = settings.withLock { settings in
+      let old = settings[keyPath: member]
+      settings[keyPath: member] = value
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+}

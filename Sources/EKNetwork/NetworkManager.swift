@@ -1,0 +1,83 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends typed requests.
+///
+/// One manager stands for one server and one user's token. It may be used from any task or actor; its documented
+/// members are synchronous where the page has them so.
+public actor NetworkManager {
+  struct Settings {
+    var tokenRefresher: (any TokenRefreshProvider)?
+    var userAgentConfiguration: UserAgentConfiguration?
+    var responseDecoderProvider: (() -> JSONDecoder)?
+  }
+
+  /// Gives the base URL; called once for each attempt of each request, on the actor of whoever sends it.
+  // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
+  // itself, as its documentation says.
+  nonisolated(unsafe) public let baseURL: () -> URL
+
+  let settings: Locked<Settings>
+  let transport: any Transport
+  let tokens = TokenRefreshCoordinator()
+  let logger: NetworkLogger
+  let clock: any Clock<Duration>
+
+  /// A manager whose base URL is asked for anew with each request, so that it can change between two.
+  ///
+  /// - Parameters:
+  ///   - baseURL: Gives the base URL. It is called on the actor of whoever sends a request, and by several at once if
+  ///     several do.
+  ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
+  ///   - loggerSubsystem: The subsystem of the system's log on Apple platforms.
+  ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.
+  ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
+  ///     Defaults to `nil`.
+  ///   - transport: Which machinery carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
+  public init(
+    baseURL: @escaping (() -> URL),
+    session: URLSessionProtocol = URLSession.shared,
+    loggerSubsystem: String = "com.yourapp.networking",
+    userAgentConfiguration: UserAgentConfiguration? = nil,
+    responseDecoderProvider: (() -> JSONDecoder)? = nil,
+    transport: TransportChoice = .automatic
+  ) {
+    self.init(
+      baseURL: baseURL, transport: TransportSelection.transport(for: session, choice: transport),
+      loggerSubsystem: loggerSubsystem, userAgentConfiguration: userAgentConfiguration,
+      responseDecoderProvider: responseDecoderProvider)
+  }
+
+  /// A manager with a fixed base URL. The parameters are those of the other initialiser.
+  public init(
+    baseURL: URL,
+    session: URLSessionProtocol = URLSession.shared,
+    loggerSubsystem: String = "com.yourapp.networking",
+    userAgentConfiguration: UserAgentConfiguration? = nil,
+    responseDecoderProvider: (() -> JSONDecoder)? = nil,
+    transport: TransportChoice = .automatic
+  ) {
+    self.init(
+      baseURL: { baseURL }, session: session, loggerSubsystem: loggerSubsystem,
+      userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
+      transport: transport)
+  }
+
+  /// For tests: any transport, any clock.
+  init(
+    baseURL: @escaping () -> URL, transport: any Transport, clock: any Clock<Duration> = ContinuousClock(),
+    loggerSubsystem: String = "com.yourapp.networking", userAgentConfiguration: UserAgentConfiguration? = nil,
+    responseDecoderProvider: (() -> JSONDecoder)? = nil
+  ) {
+    self.baseURL = baseURL
+    self.transport = transport
+    self.clock = clock
+    logger = NetworkLogger(subsystem: loggerSubsystem)
+    settings = Locked(
+      Settings(
+        userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider))
+  }
+}

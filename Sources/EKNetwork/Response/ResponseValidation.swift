@@ -1,0 +1,17 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// From an answer outside 2xx to the error that is thrown.
+enum ResponseValidation {
+  /// The request's own error, where it can make one of the body; else ``NetworkError/unauthorized`` for 401 and
+  /// ``HTTPError`` for everything else.
+  static func error(of response: FetchedResponse, errorDecoder: ((Data) -> Error?)?) -> any Error {
+    if let error = errorDecoder?(response.data) { return error }
+    guard let http = response.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
+    if http.statusCode == 401 { return NetworkError.unauthorized }
+    return HTTPError(statusCode: http.statusCode, data: response.data, headers: http.headerDictionary)
+  }
+}
