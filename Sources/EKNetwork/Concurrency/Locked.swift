@@ -80,7 +80,7 @@ private final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
       #if !canImport(Darwin)
         _ = pthread_mutex_destroy(lock)
       #endif
-      lock.deinitialize(count: 1)
+      _ = lock.deinitialize(count: 1)
     }
   }
 }
