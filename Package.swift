@@ -1,6 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Not for the library itself: a protocol that was compiled with it cannot be adopted by a main-actor class, because its
+// async requirements count as explicitly nonisolated. There, what stays on the caller's actor says so.
 let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault")
 ]
@@ -14,8 +16,7 @@ let package = Package(
   targets: [
     .target(
       name: "EKNetwork",
-      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))],
-      swiftSettings: swiftSettings
+      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))]
     ),
     .target(name: "CCurl"),
     .target(name: "LoopbackServer", swiftSettings: swiftSettings),

@@ -15,7 +15,7 @@ extension NetworkManager: NetworkManaging {
   /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for an answer outside 2xx,
   ///   ``NetworkError``, ``InvalidHeaderError``, or what encoding and decoding throw. `CancellationError` at once when
   ///   the task is cancelled, whatever it is waiting for.
-  public nonisolated func send<T: NetworkRequest & SendableMetatype>(
+  public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let response = try await load(request, accessToken: accessToken)
@@ -28,7 +28,7 @@ extension NetworkManager: NetworkManaging {
   /// The same for requests whose conformance belongs to an actor, as all of a module do whose code is main-actor
   /// isolated by default: they are decoded where they are at home, on the caller's actor.
   @_disfavoredOverload
-  public nonisolated func send<T: NetworkRequest>(
+  public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
     try await sendOnCallersActor(request, accessToken: accessToken)
@@ -37,14 +37,14 @@ extension NetworkManager: NetworkManaging {
   /// What `send` of ``NetworkManaging`` means here. It has a name of its own because two functions called `send` are
   /// one too many for a witness.
   @_implements(NetworkManaging,send(_:accessToken:))
-  public nonisolated func sendOnCallersActor<T: NetworkRequest>(
+  public nonisolated(nonsending) func sendOnCallersActor<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> T.Response {
     let response = try await load(request, accessToken: accessToken)
     return try Self.decode(request, response, decoderProvider(for: request))
   }
 
-  private nonisolated func load<T: NetworkRequest>(
+  private nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
     let settings = settings.withLock { $0 }

@@ -20,11 +20,11 @@ public actor NetworkManager {
   // itself, as its documentation says.
   nonisolated(unsafe) public let baseURL: () -> URL
 
-  let settings: Locked<Settings>
-  let transport: any Transport
-  let tokens = TokenRefreshCoordinator()
-  let logger: NetworkLogger
-  let clock: any Clock<Duration>
+  nonisolated let settings: Locked<Settings>
+  nonisolated let transport: any Transport
+  nonisolated let tokens = TokenRefreshCoordinator()
+  nonisolated let logger: NetworkLogger
+  nonisolated let clock: any Clock<Duration>
 
   /// A manager whose base URL is asked for anew with each request, so that it can change between two.
   ///

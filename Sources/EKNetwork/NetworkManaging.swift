@@ -3,13 +3,14 @@ public protocol NetworkManaging {
   /// Renews the access token when the server answers 401.
   var tokenRefresher: TokenRefreshProvider? { get set }
   /// Sends a request and decodes its response.
-  func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws -> T.Response
+  nonisolated(nonsending) func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws
+    -> T.Response
 }
 
 extension NetworkManaging {
   /// Sends a request that needs no access token.
   @_disfavoredOverload
-  public func send<T: NetworkRequest>(_ request: T) async throws -> T.Response {
+  public nonisolated(nonsending) func send<T: NetworkRequest>(_ request: T) async throws -> T.Response {
     try await send(request, accessToken: nil)
   }
 }

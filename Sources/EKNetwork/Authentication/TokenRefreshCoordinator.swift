@@ -31,7 +31,9 @@ final class TokenRefreshCoordinator: Sendable {
   /// - Parameter generation: What ``generation`` was before the refused token was read.
   /// - Throws: The refresh's error; `CancellationError` at once when the task is cancelled, while the refresh goes on;
   ///   `NetworkError.unauthorized` when the task is part of the very refresh that it would have to wait for.
-  func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider) async throws {
+  nonisolated(nonsending) func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider)
+    async throws
+  {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter

@@ -17,7 +17,7 @@ struct RequestRunner {
   let logger: NetworkLogger
 
   /// The answer of the first attempt that succeeds.
-  func run<T: NetworkRequest>(
+  nonisolated(nonsending) func run<T: NetworkRequest>(
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
     try Task.checkCancellation()
@@ -39,7 +39,7 @@ struct RequestRunner {
     }
   }
 
-  private func attempts<T: NetworkRequest>(
+  private nonisolated(nonsending) func attempts<T: NetworkRequest>(
     of request: T, over exchange: Exchange, _ state: inout AttemptState, _ log: RequestLog,
     baseURL: () -> URL, _ accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
@@ -74,7 +74,9 @@ struct RequestRunner {
     }
   }
 
-  private func load(_ urlRequest: URLRequest, over exchange: Exchange) async -> Result<FetchedResponse, any Error> {
+  private nonisolated(nonsending) func load(_ urlRequest: URLRequest, over exchange: Exchange) async -> Result<
+    FetchedResponse, any Error
+  > {
     do {
       let response = try await exchange.load(urlRequest)
       guard response.head.statusCode != nil else { return .failure(NetworkError.invalidResponse) }

@@ -29,7 +29,9 @@ enum TransportSelection {
     private static func isCustomised(_ session: URLSession) -> Bool {
       if session.delegate != nil || type(of: session) != URLSession.self { return true }
       // FoundationNetworking's own classes are what a configuration starts with; `URLSession.shared` has none at all.
-      return (session.configuration.protocolClasses ?? []).contains { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+      return (session.configuration.protocolClasses ?? []).contains {
+        !String(reflecting: $0).hasPrefix("FoundationNetworking.")
+      }
     }
   #endif
 }

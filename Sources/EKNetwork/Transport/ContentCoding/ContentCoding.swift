@@ -10,8 +10,10 @@
 
     /// What this machine can decode, for `Accept-Encoding`.
     static let acceptEncoding: String? = {
-      let available = [("gzip", EKN_CODEC_GZIP), ("deflate", EKN_CODEC_DEFLATE), ("br", EKN_CODEC_BROTLI), ("zstd", EKN_CODEC_ZSTD)]
-        .filter { ekn_codec_available($0.1) }.map(\.0)
+      let available = [
+        ("gzip", EKN_CODEC_GZIP), ("deflate", EKN_CODEC_DEFLATE), ("br", EKN_CODEC_BROTLI), ("zstd", EKN_CODEC_ZSTD),
+      ]
+      .filter { ekn_codec_available($0.1) }.map(\.0)
       return available.isEmpty ? nil : available.joined(separator: ", ")
     }()
 
@@ -27,7 +29,8 @@
       }
       for name in names.reversed() {
         guard let codec = codec(named: name), let decoder = ContentDecoder(codec) else {
-          throw CurlError.make(.cannotDecodeContentData, "The content coding \"\(name.prefix(40))\" is unknown", url: url)
+          throw CurlError.make(
+            .cannotDecodeContentData, "The content coding \"\(name.prefix(40))\" is unknown", url: url)
         }
         decoded = DecodedBody(decoded, decoder: decoder, url: url)
       }

@@ -211,7 +211,8 @@
         if event.tag == Self.wakeTag {
           ekn_waker_drain(waker)
         } else {
-          pools[Int(event.tag >> 32)].act(on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
+          pools[Int(event.tag >> 32)].act(
+            on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
         }
       }
     }

@@ -119,7 +119,8 @@
       if let loopFailure { return loopFailure }
       if code == 0 {
         guard !loopHasHead else { return nil }
-        return CurlError.make(.badServerResponse, "The server closed before its response head was complete", url: request.url)
+        return CurlError.make(
+          .badServerResponse, "The server closed before its response head was complete", url: request.url)
       }
       guard let failure = loopHandle?.failure(code: code) else { return URLError(.unknown) }
       return CurlError.urlError(failure, url: request.url)
