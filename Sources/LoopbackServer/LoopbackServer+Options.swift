@@ -7,6 +7,8 @@ extension LoopbackServer {
     public var backlog = 4096
     /// A pause before every acceptance; none by default.
     public var acceptDelay: Duration?
+    /// Nothing is accepted before this gate is open: clients are connected, and wait.
+    public var acceptGate: Gate?
     /// How many connections may be open; one more is closed at once.
     public var maximumConnections = 10_000
     /// How many requests are kept on record; later ones are only counted.
@@ -26,9 +28,6 @@ extension LoopbackServer {
 
     /// The defaults; set what should differ.
     public init() {}
-
-    /// The defaults, changed by a closure.
-    public init(_ change: (inout Options) -> Void) { change(&self) }
   }
 
   /// A system call for a socket or thread that failed.

@@ -23,6 +23,7 @@ final class ServerCore: Sendable {
   }
 
   private func acceptConnections() {
+    if let gate = options.acceptGate, listener.pause(for: gate) { return }
     while true {
       if let delay = options.acceptDelay, listener.pause(for: delay) { return }
       switch listener.accept() {
@@ -47,6 +48,7 @@ final class ServerCore: Sendable {
     guard let thread else { return }
     listener.stop()
     thread.join()
+    listener.close()
     connections.stop()
     // Handlers may hold the server, which holds this.
     router.withLock { $0 = Router() }

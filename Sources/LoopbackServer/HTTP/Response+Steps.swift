@@ -1,7 +1,8 @@
 import Foundation
 
 extension LoopbackServer.Response {
-  /// One thing that a server does to a client. Every step ends early when the client leaves or the server stops.
+  /// One thing that a server does to a client. Every step ends early when the client leaves or the server stops; a
+  /// client that ends its side of the connection (FIN) counts as gone.
   public enum Step: Sendable {
     /// Sends bytes.
     case send(Data)

@@ -34,6 +34,30 @@ func bindAddress(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ leng
   bind(descriptor, address, length)
 }
 
+/// Begins to connect to a port of 127.0.0.1.
+@discardableResult
+func connectLoopback(_ descriptor: Int32, port: Int) -> Int32 {
+  withLoopbackAddress(port: port) { connect(descriptor, $0, $1) }
+}
+
+/// The address of a port of 127.0.0.1, as the system calls want it.
+func withLoopbackAddress<Result>(
+  port: Int, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
+) -> Result {
+  var address = sockaddr_in()
+  #if canImport(Darwin)
+    address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+  #endif
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+  address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+  return withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+}
+
 func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
 
 /// The two ends of a pipe; a plain value whose owner closes it.

@@ -73,7 +73,10 @@ final class Socket: Sendable {
     if gate.isOpen { return .signalled }
     // The gate lives at least as long as this frame, and with it the descriptor.
     return withExtendedLifetime(gate) {
-      let wanted = [(descriptor, hangUpEvents), (gate.pollDescriptor, Int16(POLLIN))]
+      let signal = gate.pollDescriptor
+      // Without a descriptor left for the gate nothing would ever wake this thread: give the connection up.
+      guard signal >= 0 else { return .hungUp }
+      let wanted = [(descriptor, hangUpEvents), (signal, Int16(POLLIN))]
       guard let events = poll(wanted, timeout: timeout) else { return .timedOut }
       return events[1] != 0 ? .signalled : .hungUp
     }
