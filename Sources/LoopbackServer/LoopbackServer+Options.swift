@@ -13,6 +13,8 @@ extension LoopbackServer {
     public var maximumConnections = 10_000
     /// How many requests are kept on record; later ones are only counted.
     public var recordLimit = 20_000
+    /// How many bytes of bodies are kept on record in all; a later body is counted, and kept for its handler only.
+    public var recordedBodyLimit = 1 << 30
     /// The largest header section in bytes; a larger one is answered with 431.
     public var maximumHeadSize = 1 << 20
     /// The largest body in bytes; a larger one is answered with 413.

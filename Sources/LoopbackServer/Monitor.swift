@@ -1,6 +1,7 @@
 import Foundation
 
 /// A value behind a lock that tasks and threads can wait on: every change re-examines the conditions of those waiting.
+// Every variable is touched only while `lock` is held.
 final class Monitor<State: Sendable>: @unchecked Sendable {
   /// A task that waits. Time and cancellation may come before it is suspended, so it is announced first.
   private enum Waiter {
@@ -9,7 +10,6 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     case suspended(@Sendable (State) -> Bool, CheckedContinuation<Bool, Never>)
   }
 
-  // Everything mutable below is touched only while `lock` is held.
   private let lock = NSCondition()
   private var state: State
   private var waiters: [UInt64: Waiter] = [:]

@@ -15,7 +15,7 @@ final class ServerCore: Sendable {
     listener = try ListeningSocket(
       backlog: options.backlog, sendBufferSize: options.sendBufferSize, receiveBufferSize: options.receiveBufferSize)
     connections = ConnectionTable(limit: options.maximumConnections)
-    records = Monitor(RecordBook(limit: options.recordLimit))
+    records = Monitor(RecordBook(limit: options.recordLimit, bodyLimit: options.recordedBodyLimit))
     guard let thread = WorkerThread.start({ [self] in acceptConnections() }) else {
       throw LoopbackServer.SocketError(call: "pthread_create", code: EAGAIN)
     }

@@ -37,7 +37,7 @@ extension LoopbackServer {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         connectLoopback(descriptor, port: port)
-        if poll([(descriptor, Int16(POLLOUT))], timeout: .milliseconds(100)) == nil {
+        if pollEvents([(descriptor, Int16(POLLOUT))], timeout: .milliseconds(100)) == nil {
           self.descriptors = descriptors
           return
         }

@@ -10,7 +10,7 @@ final class ListeningSocket: Sendable {
 
   let port: Int
   private let descriptor: Int32
-  private let wake: Pipe
+  private let wake: WakePipe
   private let isWoken = Monitor(false)
   private let isClosed = Monitor(false)
 
@@ -25,7 +25,7 @@ final class ListeningSocket: Sendable {
       setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-    guard listen(descriptor, Int32(clamping: backlog)) == 0, let pipe = Pipe() else {
+    guard listen(descriptor, Int32(clamping: backlog)) == 0, let pipe = WakePipe() else {
       let error = LoopbackServer.SocketError(call: "listen", code: errno)
       _ = closeDescriptor(descriptor)
       throw error
@@ -63,7 +63,7 @@ final class ListeningSocket: Sendable {
 
   /// Waits for a connection and accepts it.
   func accept() -> Acceptance {
-    guard let events = poll([(descriptor, Int16(POLLIN)), (wake.reading, Int16(POLLIN))], timeout: nil) else {
+    guard let events = pollEvents([(descriptor, Int16(POLLIN)), (wake.reading, Int16(POLLIN))], timeout: nil) else {
       return .nothing
     }
     if events[1] != 0 { return .stopped }
@@ -76,13 +76,13 @@ final class ListeningSocket: Sendable {
 
   /// Waits for a while. Returns true when the server is stopping.
   func pause(for duration: Duration) -> Bool {
-    poll([(wake.reading, Int16(POLLIN))], timeout: duration) != nil
+    pollEvents([(wake.reading, Int16(POLLIN))], timeout: duration) != nil
   }
 
   /// Waits for a gate. Returns true when the server is stopping.
   func pause(for gate: Gate) -> Bool {
     withExtendedLifetime(gate) {
-      let events = poll([(wake.reading, Int16(POLLIN)), (gate.pollDescriptor, Int16(POLLIN))], timeout: nil)
+      let events = pollEvents([(wake.reading, Int16(POLLIN)), (gate.pollDescriptor, Int16(POLLIN))], timeout: nil)
       return events?[0] != 0
     }
   }

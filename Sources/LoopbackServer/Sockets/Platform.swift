@@ -19,7 +19,8 @@
   let tcpProtocol = Int32(IPPROTO_TCP)
   let sendFlags = Int32(MSG_NOSIGNAL)
   let moreFlag = Int32(MSG_MORE)
-  /// What poll(2) reports when the client has left; POLLHUP alone would wait until both sides have.
+  /// What poll(2) reports when the client has left: POLLRDHUP, which Swift is not shown. POLLHUP alone would wait
+  /// until both sides have.
   let hangUpEvents = Int16(0x2000)
 #endif
 
@@ -61,7 +62,7 @@ func withLoopbackAddress<Result>(
 func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
 
 /// The two ends of a pipe; a plain value whose owner closes it.
-struct Pipe: Sendable {
+struct WakePipe: Sendable {
   let reading: Int32
   private var writing: Int32
 
@@ -87,7 +88,11 @@ struct Pipe: Sendable {
 }
 
 /// Waits until one of the descriptors reports something. Returns what each reported; `nil` when the time was up.
-func poll(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
+func pollEvents(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
+  // poll(2) would ignore a closed descriptor for ever.
+  if wanted.contains(where: { $0.descriptor < 0 }) {
+    return wanted.map { $0.descriptor < 0 ? Int16(POLLNVAL) : 0 }
+  }
   var descriptors = wanted.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
   let deadline = timeout.map { ContinuousClock.now + $0 }
   while true {

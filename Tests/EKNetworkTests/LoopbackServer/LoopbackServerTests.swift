@@ -149,6 +149,37 @@ struct LoopbackServerTests {
     #expect(await server.waitForRequests(count: 100, timeout: .milliseconds(1)).count == 4)
   }
 
+  @Test("The record is bounded; what it leaves out is still counted")
+  func boundedRecord() throws {
+    let server = try LoopbackServer {
+      $0.recordLimit = 3
+      $0.recordedBodyLimit = 5
+    }
+    server.fallback = { .text($0.text) }
+    let client = try RawClient(port: server.port)
+    for body in ["abc", "def", "gh", "ijk"] {
+      try client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      #expect(try client.readAnswer().text == body)
+    }
+    #expect(server.requests.map(\.text) == ["abc", "", "gh"])
+    #expect(server.requests.map(\.bodyByteCount) == [3, 3, 2])
+    #expect(server.requestCount == 4)
+  }
+
+  @Test("The target gives its path and query, also in absolute form; forms are decoded")
+  func targets() throws {
+    let server = try LoopbackServer()
+    let client = try RawClient(port: server.port)
+    for target in ["/a%2Fb?x=1&y&x=%262", "http://example.com/p?q", "http://example.com", "*"] {
+      #expect(try client.get(target).status == 404)
+    }
+    let requests = server.requests
+    #expect(requests.map(\.path) == ["/a%2Fb", "/p", "", "*"])
+    #expect(requests.map(\.query) == ["x=1&y&x=%262", "q", nil, nil])
+    let expected = [("x", "1"), ("y", nil), ("x", "&2")].map { URLQueryItem(name: $0.0, value: $0.1) }
+    #expect(requests.first?.queryItems == expected)
+  }
+
   @Test("An upgraded connection belongs to the closure")
   func upgrade() throws {
     let server = try LoopbackServer()

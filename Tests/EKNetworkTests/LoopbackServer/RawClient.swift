@@ -27,9 +27,9 @@ final class RawClient {
   private var isOpen = true
   private var buffer = Data()
 
-  /// Connects to a port of 127.0.0.1. A small receive buffer shows back-pressure early; the send
-  /// timeout, in seconds, also bounds connecting (on Linux).
-  init(port: Int, receiveBufferSize: Int32? = nil, sendTimeout: Int = 30) throws {
+  /// Connects to a port of 127.0.0.1. A small receive buffer shows back-pressure early; the patience in microseconds
+  /// is for each write and, on Linux, for connecting.
+  init(port: Int, receiveBufferSize: Int32? = nil, patience: Int = 30_000_000) throws {
     #if canImport(Darwin)
       let stream = SOCK_STREAM
     #else
@@ -38,9 +38,9 @@ final class RawClient {
     descriptor = socket(AF_INET, stream, 0)
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
     var timeout = timeval(tv_sec: 30, tv_usec: 0)
-    var patience = timeval(tv_sec: sendTimeout, tv_usec: 0)
+    var sendTimeout = timeval(tv_sec: patience / 1_000_000, tv_usec: .init(patience % 1_000_000))
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &sendTimeout, socklen_t(MemoryLayout<timeval>.size))
     #if canImport(Darwin)
       var one: Int32 = 1
       setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout<Int32>.size))
