@@ -2,7 +2,7 @@ import Foundation
 
 /// Collects a request's body from the parser's events.
 struct BodyReader {
-  var keepsBytes: Bool
+  var keepsBytes = true
   private(set) var isComplete = false
   /// How many bytes came, framing included.
   private(set) var rawCount = 0
@@ -11,8 +11,6 @@ struct BodyReader {
   /// Only kept where it differs from the content.
   private var raw: Data?
   private var trailers = HeaderFields()
-
-  init(keepsBytes: Bool) { self.keepsBytes = keepsBytes }
 
   mutating func take(_ event: RequestParser.Event) {
     switch event {

@@ -45,7 +45,7 @@ final class Connection {
       return false
     }
     let route = core.router.withLock { $0.route(for: request) }
-    var body = BodyReader(keepsBytes: true)
+    var body = BodyReader()
     let response: LoopbackServer.Response
     var isRead = true
     switch route.onHead?(request) ?? .readBody {

@@ -6,7 +6,10 @@ final class ConnectionTable: Sendable {
     var sockets: [Int: Socket] = [:]
     var threads = 0
     var accepted = 0
+    var peak = 0
     var isStopping = false
+    /// Whether nobody will join the threads that are left.
+    var isStopped = false
     /// The thread that ended last. The next one to end joins it, so that at most one waits to be joined.
     var ended: WorkerThread?
   }
@@ -18,6 +21,7 @@ final class ConnectionTable: Sendable {
 
   var open: Int { state.withLock { $0.sockets.count } }
   var accepted: Int { state.withLock { $0.accepted } }
+  var peak: Int { state.withLock { $0.peak } }
 
   /// Serves a connection on a thread of its own and closes it afterwards. One too many is closed at once.
   func serve(_ descriptor: Int32, with body: @escaping @Sendable (Socket, Int) -> Void) {
@@ -27,6 +31,7 @@ final class ConnectionTable: Sendable {
       state.accepted += 1
       guard !state.isStopping, state.sockets.count < limit else { return nil }
       state.sockets[number] = socket
+      state.peak = max(state.peak, state.sockets.count)
       state.threads += 1
       return number
     }
@@ -49,10 +54,11 @@ final class ConnectionTable: Sendable {
     let previous: WorkerThread? = state.withLock { state in
       state.sockets[number] = nil
       state.threads -= 1
+      guard !state.isStopped else { return this }
       defer { state.ended = this }
       return state.ended
     }
-    previous?.join()
+    if previous == this { this.detach() } else { previous?.join() }
   }
 
   /// Shuts every connection down and waits for its thread. A thread of its own that calls this is not waited for.
@@ -66,6 +72,7 @@ final class ConnectionTable: Sendable {
     // A handler that blocks for ever must not take the test down with it.
     _ = state.waitBlocking(timeout: .seconds(20)) { $0.threads <= own }
     let ended = state.withLock { state in
+      state.isStopped = true
       defer { state.ended = nil }
       return state.ended
     }

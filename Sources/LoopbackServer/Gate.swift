@@ -5,7 +5,7 @@ public final class Gate: Sendable {
   private struct State: Sendable {
     var isOpen = false
     /// The ends of a pipe that threads poll while the gate is shut; closing the writing end wakes them all.
-    var pipe: Pipe?
+    var pipe: WakePipe?
   }
 
   private let state = Monitor(State())
@@ -38,14 +38,15 @@ public final class Gate: Sendable {
   @discardableResult
   public func waitBlocking(timeout: Duration = .seconds(60)) -> Bool {
     if let socket = Socket.current { return socket.wait(for: self, timeout: timeout) == .signalled }
-    return isOpen || poll([(pollDescriptor, Int16(POLLIN))], timeout: timeout) != nil
+    if !isOpen { _ = pollEvents([(pollDescriptor, Int16(POLLIN))], timeout: timeout) }
+    return isOpen
   }
 
   /// A descriptor that is readable once the gate is open; valid as long as the gate lives.
   var pollDescriptor: Int32 {
     state.withLock { state in
       if let pipe = state.pipe { return pipe.reading }
-      guard let pipe = Pipe() else { return -1 }
+      guard let pipe = WakePipe() else { return -1 }
       state.pipe = pipe
       if state.isOpen { state.pipe?.closeWriting() }
       return pipe.reading

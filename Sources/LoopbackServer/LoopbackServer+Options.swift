@@ -7,10 +7,14 @@ extension LoopbackServer {
     public var backlog = 4096
     /// A pause before every acceptance; none by default.
     public var acceptDelay: Duration?
+    /// Nothing is accepted before this gate is open: clients are connected, and wait.
+    public var acceptGate: Gate?
     /// How many connections may be open; one more is closed at once.
     public var maximumConnections = 10_000
     /// How many requests are kept on record; later ones are only counted.
     public var recordLimit = 20_000
+    /// How many bytes of bodies are kept on record in all; a later body is counted, and kept for its handler only.
+    public var recordedBodyLimit = 1 << 30
     /// The largest header section in bytes; a larger one is answered with 431.
     public var maximumHeadSize = 1 << 20
     /// The largest body in bytes; a larger one is answered with 413.
@@ -26,19 +30,5 @@ extension LoopbackServer {
 
     /// The defaults; set what should differ.
     public init() {}
-
-    /// The defaults, changed by a closure.
-    public init(_ change: (inout Options) -> Void) { change(&self) }
-  }
-
-  /// A system call for a socket or thread that failed.
-  public struct SocketError: Error, Sendable, CustomStringConvertible {
-    /// The call.
-    public let call: String
-    /// Its `errno`.
-    public let code: Int32
-
-    /// The call and the system's text.
-    public var description: String { "\(call): \(String(cString: strerror(code)))" }
   }
 }

@@ -18,6 +18,13 @@ public final class LoopbackServer: Sendable {
     core = try ServerCore(options: options)
   }
 
+  /// Listens at once, with options that the closure changes: `LoopbackServer { $0.maximumBodySize = 10 }`.
+  public convenience init(_ change: (inout Options) -> Void) throws {
+    var options = Options()
+    change(&options)
+    try self.init(options: options)
+  }
+
   deinit { core.stop() }
 
   /// The port on which it listens.
@@ -59,8 +66,17 @@ public final class LoopbackServer: Sendable {
 
   /// Answers requests of any method for a path with these responses, one after the other; the last one is repeated.
   public func route(_ path: String, _ responses: Response...) {
+    route(path, Self.inTurn(responses))
+  }
+
+  /// Answers requests of that method for a path with these responses, one after the other; the last one is repeated.
+  public func route(_ method: String, _ path: String, _ responses: Response...) {
+    route(method, path, Self.inTurn(responses))
+  }
+
+  private static func inTurn(_ responses: [Response]) -> Handler {
     let next = Monitor(0)
-    route(path) { _ in
+    return { _ in
       let index = next.withLock { index in
         defer { index += 1 }
         return index
@@ -107,6 +123,9 @@ public final class LoopbackServer: Sendable {
 
   /// How many connections have been accepted since the start.
   public var acceptedConnections: Int { core.connections.accepted }
+
+  /// How many connections were open at most at the same time.
+  public var peakConnections: Int { core.connections.peak }
 
   /// How many bytes have been handed to the system for sending, on all connections.
   public var bytesSent: Int { core.bytesSent.count }

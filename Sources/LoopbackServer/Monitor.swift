@@ -1,13 +1,15 @@
 import Foundation
 
 /// A value behind a lock that tasks and threads can wait on: every change re-examines the conditions of those waiting.
+// Every variable is touched only while `lock` is held.
 final class Monitor<State: Sendable>: @unchecked Sendable {
-  private struct Waiter {
-    let condition: @Sendable (State) -> Bool
-    let continuation: CheckedContinuation<Bool, Never>
+  /// A task that waits. Time and cancellation may come before it is suspended, so it is announced first.
+  private enum Waiter {
+    case announced
+    case abandoned
+    case suspended(@Sendable (State) -> Bool, CheckedContinuation<Bool, Never>)
   }
 
-  // Everything mutable below is touched only while `lock` is held.
   private let lock = NSCondition()
   private var state: State
   private var waiters: [UInt64: Waiter] = [:]
@@ -28,7 +30,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
 
   /// Suspends until the condition holds. Returns false when the time is up or the task is cancelled first.
   func wait(timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async -> Bool {
-    let id = takeIdentifier()
+    let id = announce()
     // An unstructured task, because the waiter must return at once when it is satisfied.
     let alarm = Task { [weak self] in
       try await Task.sleep(for: timeout)
@@ -36,9 +38,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     }
     defer { alarm.cancel() }
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        enroll(id, Waiter(condition: condition, continuation: continuation), isCancelled: Task.isCancelled)
-      }
+      await withCheckedContinuation { suspend(id, until: condition, $0) }
     } onCancel: {
       abandon(id)
     }
@@ -57,36 +57,48 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     return true
   }
 
-  private func takeIdentifier() -> UInt64 {
+  private func announce() -> UInt64 {
     lock.lock()
     defer { lock.unlock() }
     nextWaiter += 1
+    waiters[nextWaiter] = .announced
     return nextWaiter
   }
 
-  private func enroll(_ id: UInt64, _ waiter: Waiter, isCancelled: Bool) {
+  private func suspend(
+    _ id: UInt64, until condition: @escaping @Sendable (State) -> Bool, _ continuation: CheckedContinuation<Bool, Never>
+  ) {
     lock.lock()
     defer { lock.unlock() }
-    if waiter.condition(state) {
-      waiter.continuation.resume(returning: true)
-    } else if isCancelled {
-      waiter.continuation.resume(returning: false)
+    let isSatisfied = condition(state)
+    if case .announced = waiters[id], !isSatisfied {
+      waiters[id] = .suspended(condition, continuation)
     } else {
-      waiters[id] = waiter
+      waiters[id] = nil
+      continuation.resume(returning: isSatisfied)
     }
   }
 
   private func abandon(_ id: UInt64) {
     lock.lock()
     defer { lock.unlock() }
-    waiters.removeValue(forKey: id)?.continuation.resume(returning: false)
+    switch waiters[id] {
+    case .announced:
+      waiters[id] = .abandoned
+    case .suspended(_, let continuation):
+      waiters[id] = nil
+      continuation.resume(returning: false)
+    case .abandoned, nil:
+      break
+    }
   }
 
   // Resuming only enqueues the task, so doing it under the lock runs nobody's code.
   private func resumeSatisfied() {
-    for (id, waiter) in waiters where waiter.condition(state) {
-      waiters.removeValue(forKey: id)
-      waiter.continuation.resume(returning: true)
+    for (id, waiter) in waiters {
+      guard case .suspended(let condition, let continuation) = waiter, condition(state) else { continue }
+      waiters[id] = nil
+      continuation.resume(returning: true)
     }
   }
 }

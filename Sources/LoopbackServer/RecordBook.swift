@@ -6,13 +6,25 @@ struct RecordBook: Sendable {
   /// How many were received, also when they were not kept.
   private(set) var count = 0
   private var countByPath: [String: Int] = [:]
+  private var bodyBytes = 0
   private let limit: Int
+  private let bodyLimit: Int
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, bodyLimit: Int) {
+    self.limit = limit
+    self.bodyLimit = bodyLimit
+  }
 
   mutating func add(_ request: LoopbackServer.Request) {
     count += 1
     guard requests.count < limit else { return }
+    var request = request
+    if request.rawBody.count <= bodyLimit - bodyBytes {
+      bodyBytes += request.rawBody.count
+    } else {
+      request.body = Data()
+      request.rawBody = Data()
+    }
     requests.append(request)
     countByPath[request.path, default: 0] += 1
   }
@@ -26,5 +38,5 @@ struct RecordBook: Sendable {
     path.map { path in requests.filter { $0.path == path } } ?? requests
   }
 
-  mutating func clear() { self = RecordBook(limit: limit) }
+  mutating func clear() { self = RecordBook(limit: limit, bodyLimit: bodyLimit) }
 }

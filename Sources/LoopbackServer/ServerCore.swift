@@ -15,7 +15,7 @@ final class ServerCore: Sendable {
     listener = try ListeningSocket(
       backlog: options.backlog, sendBufferSize: options.sendBufferSize, receiveBufferSize: options.receiveBufferSize)
     connections = ConnectionTable(limit: options.maximumConnections)
-    records = Monitor(RecordBook(limit: options.recordLimit))
+    records = Monitor(RecordBook(limit: options.recordLimit, bodyLimit: options.recordedBodyLimit))
     guard let thread = WorkerThread.start({ [self] in acceptConnections() }) else {
       throw LoopbackServer.SocketError(call: "pthread_create", code: EAGAIN)
     }
@@ -23,6 +23,7 @@ final class ServerCore: Sendable {
   }
 
   private func acceptConnections() {
+    if let gate = options.acceptGate, listener.pause(for: gate) { return }
     while true {
       if let delay = options.acceptDelay, listener.pause(for: delay) { return }
       switch listener.accept() {
@@ -47,6 +48,7 @@ final class ServerCore: Sendable {
     guard let thread else { return }
     listener.stop()
     thread.join()
+    listener.close()
     connections.stop()
     // Handlers may hold the server, which holds this.
     router.withLock { $0 = Router() }

@@ -57,26 +57,3 @@ public struct HeaderFields: Sendable, Hashable, RandomAccessCollection, Expressi
     return false
   }
 }
-
-extension StringProtocol {
-  /// ASCII case-insensitive equality, which is what field names and tokens need.
-  func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
-    let left = utf8
-    let right = other.utf8
-    guard left.count == right.count else { return false }
-    return zip(left, right).allSatisfy { $0 == $1 || $0.lowercasedASCII == $1.lowercasedASCII }
-  }
-
-  /// The text without the spaces and tabs around it.
-  var trimmingSpaces: SubSequence {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    let front = drop(while: isSpace)
-    guard let last = front.lastIndex(where: { !isSpace($0) }) else { return front }
-    return front[...last]
-  }
-}
-
-extension UInt8 {
-  /// The byte, with an ASCII capital made small.
-  var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-}

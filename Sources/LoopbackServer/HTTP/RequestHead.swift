@@ -76,14 +76,3 @@ struct RequestHead: Equatable, Sendable {
     RequestParser.Failure(status: 400, reason: reason)
   }
 }
-
-extension String {
-  /// Text in UTF-8 or, where it is not valid, in ISO 8859-1, as header fields may come.
-  init(latin1Or8 bytes: ArraySlice<UInt8>) {
-    if bytes.allSatisfy({ $0 < 0x80 }) {
-      self = String(decoding: bytes, as: UTF8.self)
-    } else {
-      self = String(bytes: bytes, encoding: .utf8) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-    }
-  }
-}

@@ -204,27 +204,3 @@ struct RequestParser {
     lineStart = position
   }
 }
-
-extension UInt8 {
-  static let carriageReturn: UInt8 = 0x0D
-  static let lineFeed: UInt8 = 0x0A
-
-  /// The value of a hexadecimal digit.
-  var hexValue: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46: self - 0x41 + 10
-    case 0x61...0x66: self - 0x61 + 10
-    default: nil
-    }
-  }
-
-  /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
-  var isTokenCharacter: Bool {
-    switch self {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
-    default: false
-    }
-  }
-}

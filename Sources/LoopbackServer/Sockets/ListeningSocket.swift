@@ -10,8 +10,9 @@ final class ListeningSocket: Sendable {
 
   let port: Int
   private let descriptor: Int32
-  private let wake: Pipe
+  private let wake: WakePipe
   private let isWoken = Monitor(false)
+  private let isClosed = Monitor(false)
 
   init(backlog: Int, sendBufferSize: Int?, receiveBufferSize: Int?) throws {
     let (descriptor, port) = try Self.bind()
@@ -24,7 +25,7 @@ final class ListeningSocket: Sendable {
       setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-    guard listen(descriptor, Int32(clamping: backlog)) == 0, let pipe = Pipe() else {
+    guard listen(descriptor, Int32(clamping: backlog)) == 0, let pipe = WakePipe() else {
       let error = LoopbackServer.SocketError(call: "listen", code: errno)
       _ = closeDescriptor(descriptor)
       throw error
@@ -33,9 +34,9 @@ final class ListeningSocket: Sendable {
   }
 
   deinit {
-    var pipe = wake
-    if isWoken.withLock({ $0 }) { _ = closeDescriptor(pipe.reading) } else { pipe.closeBoth() }
-    _ = closeDescriptor(descriptor)
+    stop()
+    close()
+    _ = closeDescriptor(wake.reading)
   }
 
   /// Binds a socket to a free port of 127.0.0.1, without listening.
@@ -43,27 +44,26 @@ final class ListeningSocket: Sendable {
     let descriptor = socket(AF_INET, streamSocket, 0)
     guard descriptor >= 0 else { throw LoopbackServer.SocketError(call: "socket", code: errno) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
-        let bound = bindAddress(descriptor, address, length)
-        return bound == 0 ? getsockname(descriptor, address, &length) : bound
+    let port = withLoopbackAddress(port: 0) { address, length -> Int? in
+      var length = length
+      guard bindAddress(descriptor, address, length) == 0, getsockname(descriptor, address, &length) == 0 else {
+        return nil
+      }
+      return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+        Int(UInt16(bigEndian: $0.pointee.sin_port))
       }
     }
-    guard result == 0 else {
+    guard let port else {
       let error = LoopbackServer.SocketError(call: "bind", code: errno)
       _ = closeDescriptor(descriptor)
       throw error
     }
-    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    return (descriptor, port)
   }
 
   /// Waits for a connection and accepts it.
   func accept() -> Acceptance {
-    guard let events = poll([(descriptor, Int16(POLLIN)), (wake.reading, Int16(POLLIN))], timeout: nil) else {
+    guard let events = pollEvents([(descriptor, Int16(POLLIN)), (wake.reading, Int16(POLLIN))], timeout: nil) else {
       return .nothing
     }
     if events[1] != 0 { return .stopped }
@@ -76,7 +76,15 @@ final class ListeningSocket: Sendable {
 
   /// Waits for a while. Returns true when the server is stopping.
   func pause(for duration: Duration) -> Bool {
-    poll([(wake.reading, Int16(POLLIN))], timeout: duration) != nil
+    pollEvents([(wake.reading, Int16(POLLIN))], timeout: duration) != nil
+  }
+
+  /// Waits for a gate. Returns true when the server is stopping.
+  func pause(for gate: Gate) -> Bool {
+    withExtendedLifetime(gate) {
+      let events = pollEvents([(wake.reading, Int16(POLLIN)), (gate.pollDescriptor, Int16(POLLIN))], timeout: nil)
+      return events?[0] != 0
+    }
   }
 
   /// Makes `accept` and `pause` return, now and from now on.
@@ -86,6 +94,14 @@ final class ListeningSocket: Sendable {
       isWoken = true
       var pipe = wake
       pipe.closeWriting()
+    }
+  }
+
+  /// Closes the port: from now on it refuses connections. Nobody may be in `accept` any more.
+  func close() {
+    isClosed.withLock { isClosed in
+      if !isClosed { _ = closeDescriptor(descriptor) }
+      isClosed = true
     }
   }
 }

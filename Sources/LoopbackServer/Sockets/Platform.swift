@@ -19,7 +19,8 @@
   let tcpProtocol = Int32(IPPROTO_TCP)
   let sendFlags = Int32(MSG_NOSIGNAL)
   let moreFlag = Int32(MSG_MORE)
-  /// What poll(2) reports when the client has left; POLLHUP alone would wait until both sides have.
+  /// What poll(2) reports when the client has left: POLLRDHUP, which Swift is not shown. POLLHUP alone would wait
+  /// until both sides have.
   let hangUpEvents = Int16(0x2000)
 #endif
 
@@ -34,36 +35,38 @@ func bindAddress(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ leng
   bind(descriptor, address, length)
 }
 
-func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+/// Begins to connect to a port of 127.0.0.1.
+@discardableResult
+func connectLoopback(_ descriptor: Int32, port: Int) -> Int32 {
+  withLoopbackAddress(port: port) { connect(descriptor, $0, $1) }
+}
 
-/// The two ends of a pipe; a plain value whose owner closes it.
-struct Pipe: Sendable {
-  let reading: Int32
-  private var writing: Int32
-
-  init?() {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return nil }
-    reading = ends[0]
-    writing = ends[1]
-    _ = fcntl(reading, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(writing, F_SETFD, FD_CLOEXEC)
-  }
-
-  /// Makes the reading end readable for good.
-  mutating func closeWriting() {
-    if writing >= 0 { close(writing) }
-    writing = -1
-  }
-
-  mutating func closeBoth() {
-    closeWriting()
-    close(reading)
+/// The address of a port of 127.0.0.1, as the system calls want it.
+func withLoopbackAddress<Result>(
+  port: Int, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
+) -> Result {
+  var address = sockaddr_in()
+  #if canImport(Darwin)
+    address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+  #endif
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+  address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+  return withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
   }
 }
 
+func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+
 /// Waits until one of the descriptors reports something. Returns what each reported; `nil` when the time was up.
-func poll(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
+func pollEvents(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
+  // poll(2) would ignore a closed descriptor for ever.
+  if wanted.contains(where: { $0.descriptor < 0 }) {
+    return wanted.map { $0.descriptor < 0 ? Int16(POLLNVAL) : 0 }
+  }
   var descriptors = wanted.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
   let deadline = timeout.map { ContinuousClock.now + $0 }
   while true {

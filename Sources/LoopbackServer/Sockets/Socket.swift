@@ -10,6 +10,9 @@ final class Socket: Sendable {
   private let descriptor: Int32
   private let isClosed = Monitor(false)
 
+  /// The descriptor, or -1 once it is closed: by then its number may be somebody else's.
+  private var live: Int32 { isClosed.withLock { $0 } ? -1 : descriptor }
+
   init(adopting descriptor: Int32) {
     self.descriptor = descriptor
     var one: Int32 = 1
@@ -28,7 +31,7 @@ final class Socket: Sendable {
   /// Receives into the buffer, blocking. 0: the client has ended its side. -1: the connection is broken.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
-      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+      let count = recv(live, buffer.baseAddress, buffer.count, 0)
       if count >= 0 || errno != EINTR { return count }
     }
   }
@@ -38,7 +41,7 @@ final class Socket: Sendable {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = UnsafeRawBufferPointer(rebasing: rest)
-      let count = sendBytes(descriptor, part, more ? sendFlags | moreFlag : sendFlags)
+      let count = sendBytes(live, part, more ? sendFlags | moreFlag : sendFlags)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
@@ -48,24 +51,24 @@ final class Socket: Sendable {
 
   /// Sends what the client takes just now. 0: it takes nothing. -1: the connection is broken.
   func sendWithoutBlocking(_ bytes: UnsafeRawBufferPointer) -> Int {
-    let count = sendBytes(descriptor, bytes, sendFlags | Int32(MSG_DONTWAIT))
+    let count = sendBytes(live, bytes, sendFlags | Int32(MSG_DONTWAIT))
     if count < 0, errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR { return 0 }
     return count
   }
 
   /// Waits until the client takes more bytes. Returns false when the time was up.
   func waitUntilWritable(timeout: Duration?) -> Bool {
-    poll([(descriptor, Int16(POLLOUT))], timeout: timeout) != nil
+    pollEvents([(live, Int16(POLLOUT))], timeout: timeout) != nil
   }
 
   /// Waits until bytes, or the end, have arrived. Returns false when the time was up.
   func waitUntilReadable(timeout: Duration?) -> Bool {
-    poll([(descriptor, Int16(POLLIN))], timeout: timeout) != nil
+    pollEvents([(live, Int16(POLLIN))], timeout: timeout) != nil
   }
 
   /// Waits, until the client leaves or somebody shuts the socket down, for at most that time.
   func wait(timeout: Duration?) -> WaitResult {
-    poll([(descriptor, hangUpEvents)], timeout: timeout) == nil ? .timedOut : .hungUp
+    pollEvents([(live, hangUpEvents)], timeout: timeout) == nil ? .timedOut : .hungUp
   }
 
   /// Waits for a gate, until the client leaves or somebody shuts the socket down, for at most that time.
@@ -73,8 +76,11 @@ final class Socket: Sendable {
     if gate.isOpen { return .signalled }
     // The gate lives at least as long as this frame, and with it the descriptor.
     return withExtendedLifetime(gate) {
-      let wanted = [(descriptor, hangUpEvents), (gate.pollDescriptor, Int16(POLLIN))]
-      guard let events = poll(wanted, timeout: timeout) else { return .timedOut }
+      let signal = gate.pollDescriptor
+      // Without a descriptor left for the gate nothing would ever wake this thread: give the connection up.
+      guard signal >= 0 else { return .hungUp }
+      let wanted = [(live, hangUpEvents), (signal, Int16(POLLIN))]
+      guard let events = pollEvents(wanted, timeout: timeout) else { return .timedOut }
       return events[1] != 0 ? .signalled : .hungUp
     }
   }
@@ -82,7 +88,7 @@ final class Socket: Sendable {
   /// Whether bytes have arrived that were not received. Closing then makes the system send RST instead of FIN.
   var hasUnreadBytes: Bool {
     var byte: UInt8 = 0
-    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+    return recv(live, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
   }
 
   /// Ends the sending side (FIN).

@@ -2,7 +2,7 @@ import Foundation
 
 /// A POSIX thread with a small stack, so that thousands are affordable. Whoever has the handle joins it, once.
 // A thread's identifier is a number or an opaque pointer that is never followed, so it may go anywhere.
-struct WorkerThread: @unchecked Sendable {
+struct WorkerThread: Equatable, @unchecked Sendable {
   private let identifier: pthread_t
 
   /// The calling thread.
@@ -17,6 +17,8 @@ struct WorkerThread: @unchecked Sendable {
     }
     return WorkerThread(identifier: identifier)
   }
+
+  static func == (left: Self, right: Self) -> Bool { pthread_equal(left.identifier, right.identifier) != 0 }
 
   func join() { pthread_join(identifier, nil) }
 

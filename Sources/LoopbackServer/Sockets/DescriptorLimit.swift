@@ -1,0 +1,23 @@
+import Foundation
+
+extension LoopbackServer {
+  /// Lets this process open that many descriptors, as far as the system permits; a connection takes one at either end.
+  /// Returns how many it may open now. The limit is never lowered.
+  @discardableResult
+  public static func raiseDescriptorLimit(to count: Int) -> Int {
+    #if canImport(Darwin)
+      let resource = RLIMIT_NOFILE
+    #else
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return 0 }
+    let wanted = min(rlim_t(clamping: count), limit.rlim_max)
+    if wanted > limit.rlim_cur {
+      var raised = limit
+      raised.rlim_cur = wanted
+      if setrlimit(resource, &raised) == 0 { limit = raised }
+    }
+    return Int(clamping: limit.rlim_cur)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@Suite("Loopback server: lifetime", .timeLimit(.minutes(5)), .serialized)
+struct LifetimeTests {
+  private func connect(_ count: Int, to server: LoopbackServer, sending target: String) throws -> [RawClient] {
+    try (0..<count).map { _ in
+      let client = try RawClient(port: server.port)
+      try client.write("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+      return client
+    }
+  }
+
+  @Test("A thousand connections at once, all answered at the same moment")
+  func thousand() async throws {
+    try #require(LoopbackServer.raiseDescriptorLimit(to: 8192) >= 3000)
+    let gate = Gate()
+    let server = try LoopbackServer()
+    server.route("/") { .streaming(contentLength: 1, [.wait(gate), .sendString($0.path == "/" ? "x" : "y")]) }
+    let clients = try connect(1000, to: server, sending: "/")
+    #expect(await server.waitForRequests(count: 1000).count == 1000)
+    #expect(server.openConnections == 1000)
+    gate.open()
+    for client in clients { #expect(try client.readAnswer().text == "x") }
+    #expect(server.peakConnections == 1000)
+    for client in clients { client.disconnect() }
+    #expect(await server.waitForOpenConnections(0))
+    server.stop()
+  }
+
+  @Test("Stopping ends every kind of waiting at once")
+  func stopsPromptly() async throws {
+    let server = try LoopbackServer()
+    let gate = Gate()
+    server.route("/stall", .raw([.stall]))
+    server.route("/gate", .raw([.wait(gate)]))
+    server.route("/delay", .raw([.delay(.seconds(1000))]))
+    server.route("/flood", .raw([.flood(bytes: .max)]))
+    server.route("/handler") { _ in .text("\(gate.waitBlocking(timeout: .seconds(1000)))") }
+    server.route("/head", onHead: { _ in .steps([.stall]) }) { _ in .status(200) }
+    server.route("/upgrade", .upgrade { _ = $0.read() })
+    server.route("/idle", .text("x"))
+    var clients: [RawClient] = []
+    for target in ["/stall", "/gate", "/delay", "/flood", "/handler", "/head", "/upgrade", "/idle"] {
+      clients += try connect(10, to: server, sending: target)
+    }
+    #expect(await server.waitForRequests(count: 70).count == 70)
+    let elapsed = ContinuousClock().measure { server.stop() }
+    #expect(elapsed < .seconds(5))
+    #expect(server.openConnections == 0)
+    #expect(throws: RawClient.Failure.self) { _ = try RawClient(port: server.port) }
+    server.stop()
+  }
+
+  @Test("The end of a server stops it")
+  func deinitStops() throws {
+    var server: LoopbackServer? = try LoopbackServer()
+    let port = try #require(server?.port)
+    server?.route("/", .raw([.stall]))
+    let client = try RawClient(port: port)
+    try client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    server = nil
+    #expect(throws: RawClient.Failure.self) { _ = try RawClient(port: port) }
+    #expect((try? client.read())?.isEmpty ?? true)
+  }
+
+  @Test("A handler may stop its own server")
+  func stopsItself() throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in
+      server.stop()
+      return .text("gone")
+    }
+    let client = try RawClient(port: server.port)
+    try client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect((try? client.read())?.isEmpty ?? true)
+  }
+
+  @Test("Connections can be closed while the server goes on")
+  func closesConnections() async throws {
+    let server = try LoopbackServer()
+    server.route("/", .text("x"))
+    let client = try RawClient(port: server.port)
+    #expect(try client.get("/").text == "x")
+    server.closeConnections()
+    #expect(try client.read().isEmpty)
+    #expect(await server.waitForOpenConnections(0))
+    #expect(try RawClient(port: server.port).get("/").text == "x")
+  }
+
+  @Test("One connection too many is closed at once")
+  func connectionLimit() throws {
+    let server = try LoopbackServer { $0.maximumConnections = 1 }
+    server.route("/", .text("x"))
+    let first = try RawClient(port: server.port)
+    #expect(try first.get("/").text == "x")
+    #expect(try RawClient(port: server.port).read().isEmpty)
+  }
+
+  #if os(Linux)
+    @Test("Neither descriptors nor threads are left behind")
+    func leavesNothing() async throws {
+      let before = (try Self.entries("fd"), try Self.entries("task"))
+      for _ in 0..<20 {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/stall", .raw([.stall]))
+        server.route("/gate", .raw([.wait(gate)]))
+        server.route("/done", .text("x"))
+        var clients: [RawClient] = []
+        for target in ["/stall", "/gate", "/done"] { clients += try connect(20, to: server, sending: target) }
+        #expect(await server.waitForRequests(count: 60).count == 60)
+        server.stop()
+      }
+      // Other suites open and close some of their own meanwhile; a leak would be over a thousand of each.
+      #expect(try Self.entries("fd") < before.0 + 500)
+      #expect(try Self.entries("task") < before.1 + 500)
+    }
+
+    private static func entries(_ folder: String) throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(folder)").count
+    }
+  #endif
+}
