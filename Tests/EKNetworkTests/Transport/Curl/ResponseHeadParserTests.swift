@@ -1,0 +1,68 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ResponseHeadParserTests {
+  private func parse(_ lines: [String]) -> [ResponseHeadParser.Action] {
+    var parser = ResponseHeadParser(url: URL(string: "http://x/")!)
+    return lines.map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
+  }
+
+  private func head(_ lines: [String]) -> RawHead? {
+    for case .head(let head) in parse(lines) { return head }
+    return nil
+  }
+
+  private func failure(_ lines: [String]) -> URLError.Code? {
+    for case .failure(let code, _) in parse(lines) { return code }
+    return nil
+  }
+
+  @Test func interimResponsesAreSkipped() {
+    let head = head([
+      "HTTP/1.1 103 Early Hints\r\n", "Link: x\r\n", "\r\n", "HTTP/1.1 100 Continue\r\n", "\r\n",
+      "HTTP/1.1 201 Created\r\n", "A: b\r\n", "\r\n",
+    ])
+    #expect(head?.statusCode == 201)
+    #expect(head?.joinedFields == ["A": "b"])
+  }
+
+  @Test func trailersStayOutOfTheHead() {
+    let actions = parse(["HTTP/1.1 200 OK\r\n", "\r\n", "X-Trailer: 1\r\n", "\r\n"])
+    guard case .head(let head) = actions[1], case .none = actions[2], case .none = actions[3] else {
+      Issue.record("\(actions)")
+      return
+    }
+    #expect(head.fields.isEmpty)
+  }
+
+  @Test(arguments: [
+    ["Content-Length: 1\r\n", "Content-Length: 2\r\n"], ["Content-Length: 1, 2\r\n"], ["Content-Length: -1\r\n"],
+    ["Content-Length: abc\r\n"], ["Content-Length: 99999999999999999999\r\n"], ["Content-Length:\r\n"],
+  ])
+  func lengthsThatContradict(_ fields: [String]) {
+    #expect(failure(["HTTP/1.1 200 OK\r\n"] + fields + ["\r\n"]) == .badServerResponse)
+  }
+
+  @Test(arguments: [
+    ["Content-Length: 5\r\n", "content-length: 5\r\n"], ["Content-Length: 5, 5\r\n"],
+    ["Content-Length: 5\r\n", "Content-Length: 6\r\n", "Transfer-Encoding: chunked\r\n"],
+    ["Content-Length: 9223372036854775807\r\n"],
+  ])
+  func lengthsThatAgree(_ fields: [String]) {
+    #expect(head(["HTTP/1.1 200 OK\r\n"] + fields + ["\r\n"])?.statusCode == 200)
+  }
+
+  @Test func switchingProtocolsUnasked() {
+    #expect(failure(["HTTP/1.1 101 Switching\r\n", "\r\n"]) == .badServerResponse)
+  }
+
+  @Test func aHeadHasABound() {
+    let line = "A: " + String(repeating: "x", count: 1_000) + "\r\n"
+    #expect(failure(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 400)) == .dataLengthExceedsMaximum)
+  }
+
+  @Test func bareLineFeedsEndLinesToo() {
+    #expect(head(["HTTP/1.1 200 OK\n", "A: b\n", "\n"])?.joinedFields == ["A": "b"])
+  }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ResponseQueueTests {
+  private typealias Queue = ResponseQueue<String, String>
+
+  private struct Failure: Error, Equatable {}
+
+  private var head: ResponseHead {
+    ResponseHead(HTTPURLResponse(url: URL(string: "http://x/")!, statusCode: 200, httpVersion: nil, headerFields: nil)!)
+  }
+
+  @Test func aHeadWaitsForItsConsumer() throws {
+    var queue = Queue()
+    #expect(queue.deliver(head: head, chunk: nil, outcome: nil).head == nil)
+    #expect(try queue.waitForHead("a")?.get().statusCode == 200)
+  }
+
+  @Test func aConsumerWaitsForItsHead() throws {
+    var queue = Queue()
+    #expect(queue.waitForHead("a") == nil)
+    let delivery = queue.deliver(head: head, chunk: nil, outcome: nil)
+    #expect(delivery.head?.waiter == "a")
+    #expect(try delivery.head?.result.get().statusCode == 200)
+  }
+
+  @Test func chunksComeInOrderAndThenTheEnd() {
+    var queue = Queue()
+    _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
+    _ = queue.deliver(head: nil, chunk: Data([2]), outcome: .success(()))
+    var seen: [Data?] = []
+    for _ in 0..<4 {
+      if case .chunk(let chunk, _) = queue.next("a") { seen.append(chunk) }
+    }
+    #expect(seen == [Data([1]), Data([2]), nil, nil])
+  }
+
+  @Test func anErrorComesAfterTheBytesThatArrived() {
+    var queue = Queue()
+    _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
+    _ = queue.deliver(head: nil, chunk: nil, outcome: .failure(Failure()))
+    guard case .chunk(Data([1]), _) = queue.next("a") else {
+      Issue.record("the chunk is lost")
+      return
+    }
+    guard case .failure(let error) = queue.next("a") else {
+      Issue.record("the error is lost")
+      return
+    }
+    #expect(error is Failure)
+  }
+
+  @Test func anErrorBeforeTheHeadReachesWhoeverWaitsForIt() {
+    var queue = Queue()
+    _ = queue.waitForHead("a")
+    let delivery = queue.deliver(head: nil, chunk: nil, outcome: .failure(Failure()))
+    #expect(delivery.head?.waiter == "a")
+    #expect(throws: Failure.self) { try delivery.head?.result.get() }
+  }
+
+  @Test func aWaitingConsumerGetsTheNextChunkDirectly() throws {
+    var queue = Queue()
+    _ = queue.deliver(head: head, chunk: nil, outcome: nil)
+    guard case .wait = queue.next("b") else {
+      Issue.record("nothing to wait for")
+      return
+    }
+    let delivery = queue.deliver(head: nil, chunk: Data([7]), outcome: nil)
+    #expect(delivery.chunk?.waiter == "b")
+    #expect(try delivery.chunk?.result.get() == Data([7]))
+    #expect(!delivery.pauses)
+  }
+
+  @Test func aFullQueuePausesOnceAndResumesAtHalf() {
+    var queue = Queue()
+    let half = Data(count: Queue.highWater / 2)
+    #expect(!queue.deliver(head: head, chunk: half, outcome: nil).pauses)
+    #expect(queue.deliver(head: nil, chunk: half, outcome: nil).pauses)
+    #expect(!queue.deliver(head: nil, chunk: Data([1]), outcome: nil).pauses, "already paused")
+    guard case .chunk(_, let first) = queue.next("a"), case .chunk(_, let second) = queue.next("a") else {
+      Issue.record("chunks are missing")
+      return
+    }
+    #expect(!first)
+    #expect(second)
+  }
+
+  @Test func cancellingTellsEverybodyAndDropsTheRest() {
+    var queue = Queue()
+    _ = queue.waitForHead("a")
+    let delivery = queue.cancel()
+    #expect(delivery?.head?.waiter == "a")
+    #expect(throws: CancellationError.self) { try delivery?.head?.result.get() }
+    #expect(queue.isOver)
+    #expect(queue.cancel() == nil, "only once")
+    #expect(queue.deliver(head: head, chunk: Data([1]), outcome: .success(())).head == nil)
+    guard case .failure(let error) = queue.next("b") else {
+      Issue.record("cancelled, yet it goes on")
+      return
+    }
+    #expect(error is CancellationError)
+  }
+
+  @Test func cancellingAfterTheEndChangesNothing() {
+    var queue = Queue()
+    _ = queue.deliver(head: head, chunk: Data([1]), outcome: .success(()))
+    #expect(queue.cancel() == nil)
+    guard case .chunk(Data([1]), _) = queue.next("a") else {
+      Issue.record("the chunk is lost")
+      return
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RawHeadTests {
+  private let url = URL(string: "http://example.com/")!
+
+  private func head(_ text: String) throws -> RawHead { try head(Array(text.utf8)) }
+
+  private func head(_ bytes: [UInt8]) throws -> RawHead { try #require(RawHead(bytes: bytes, url: url)) }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\n\r\n", 200), ("HTTP/1.1 204\r\n\r\n", 204), ("HTTP/2 404 \r\n\r\n", 404),
+    ("HTTP/1.0 999 What\n\n", 999),
+  ])
+  func statusLines(_ text: String, _ status: Int) throws { #expect(try head(text).statusCode == status) }
+
+  @Test(arguments: ["", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 abc", "HTTP/1.1 000 x", "ICY\r\n"])
+  func noStatusLine(_ text: String) { #expect(RawHead(bytes: Array(text.utf8), url: url) == nil) }
+
+  @Test func fieldsKeepTheirOrderAndTheirNames() throws {
+    let head = try head("HTTP/1.1 200 OK\r\nX-b: 2\r\nA:1\r\nX-B:  3 \t\r\nEmpty:\r\n\r\n")
+    #expect(head.fields.map(\.name) == ["X-b", "A", "X-B", "Empty"])
+    #expect(head.fields.map(\.value) == ["2", "1", "3", ""])
+    #expect(head.values("x-b") == ["2", "3"])
+    #expect(head.joinedFields == ["X-b": "2, 3", "A": "1", "Empty": ""])
+  }
+
+  @Test func foldedLinesAreOneValue() throws {
+    let head = try head("HTTP/1.1 200 OK\r\nA: one\r\n  two\r\n\tthree\r\nB: x\r\n\r\n")
+    #expect(head.values("a") == ["one two three"])
+    #expect(head.fields.map(\.value) == ["one two three", "x"])
+  }
+
+  @Test func bytesThatAreNotUTF8AreLatin1() throws {
+    let head = try head(Array("HTTP/1.1 200 OK\r\nA: caf".utf8) + [0xe9] + Array("\r\nB: café\r\n\r\n".utf8))
+    #expect(head.values("a") == ["café"])
+    #expect(head.values("b") == ["café"])
+  }
+
+  @Test func aNameIsOnlyFoundAsAWhole() throws {
+    let head = try head("HTTP/1.1 200 OK\r\nContent-Length-X: 1\r\nX-Content-Length: 2\r\nCONTENT-LENGTH: 3\r\n\r\n")
+    #expect(head.values("content-length") == ["3"])
+  }
+
+  @Test func noBytesAreTooStrangeForIt() {
+    var generator = SystemRandomNumberGenerator()
+    let alphabet = Array("HTTP/1. 200\r\n:\t ab\0".utf8) + [0xff, 0x80]
+    for _ in 0..<5_000 {
+      let noise = (0..<Int.random(in: 0..<60)).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
+      guard let head = RawHead(bytes: Array("HTTP/1.1 200 ".utf8) + noise, url: url) else { continue }
+      _ = head.joinedFields
+      _ = head.values("a")
+      _ = head.urlResponse
+    }
+  }
+}
