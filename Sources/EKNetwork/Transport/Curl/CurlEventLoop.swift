@@ -133,7 +133,10 @@
 
     private func collectFinished() {
       for pool in pools where pool.activeCount > 0 {
-        while let (transfer, code) = pool.nextFinished() { finish(transfer, with: transfer.loopError(code: code)) }
+        while let (transfer, code) = pool.nextFinished() {
+          if transfer.loopMayResend(after: code), pool.resend(transfer) { continue }
+          finish(transfer, with: transfer.loopError(code: code))
+        }
       }
     }
 

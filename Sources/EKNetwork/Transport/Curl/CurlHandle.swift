@@ -70,6 +70,14 @@
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HTTPHEADER), UnsafeRawPointer(request.headerLines.list))
     }
 
+    func useFreshConnection() {
+      errorText.pointee = 0
+      set(EKN_OPT_FRESH_CONNECT, 1)
+    }
+
+    /// Whether the last transfer went over a connection that another had used before.
+    var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
+
     /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.
     func finish() {
       ekn_easy_reset(easy)

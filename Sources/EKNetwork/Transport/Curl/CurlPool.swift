@@ -49,6 +49,14 @@
       release(handle)
     }
 
+    /// Sends a transfer's request again, over a connection of its own. `false` when that is not possible.
+    func resend(_ transfer: CurlTransfer) -> Bool {
+      guard let handle = transfer.loopHandle else { return false }
+      _ = ekn_multi_remove(multi, handle.easy)
+      handle.useFreshConnection()
+      return ekn_multi_add(multi, handle.easy) == 0
+    }
+
     /// Tells libcurl that a socket is ready, or that its timer has fired.
     func act(on socket: Int32, events: Int32) {
       var running: Int32 = 0

@@ -17,6 +17,9 @@
     let connectionsPerHost: Int
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
+
+    /// RFC 9110 §9.2.2.
+    static let idempotentMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
   }
 
   /// libcurl's list of header lines, freed with its last reference.

@@ -27,6 +27,7 @@
     var deadlineIndex = -1
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopHasResent = false
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
@@ -113,6 +114,22 @@
 
     /// The body is going to be sent from its start again: the connection was a stale one.
     func loopRewound() { loopSent = 0 }
+
+    /// Whether the transfer met a connection that the server was just closing, and may be sent once more.
+    ///
+    /// RFC 9110 §9.2.2: only a request that is idempotent, and of which no answer has begun. libcurl does the same by
+    /// itself when such a connection is closed, but not when it is reset.
+    func loopMayResend(after code: Int) -> Bool {
+      let isConnectionLoss = code == 52 || code == 55 || code == 56
+      guard isConnectionLoss, !loopHasResent, loopFailure == nil, loopParser.isEmpty,
+        CurlRequest.idempotentMethods.contains(request.method), loopHandle?.hasReusedConnection == true
+      else { return false }
+      guard request.upload?.rewind() ?? true else { return false }
+      loopHasResent = true
+      loopSent = 0
+      loopPauseBits = 0
+      return true
+    }
 
     /// What the transfer's end means to its consumer; `nil` for success.
     func loopError(code: Int) -> (any Error)? {

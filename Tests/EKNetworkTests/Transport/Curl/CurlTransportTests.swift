@@ -1,0 +1,254 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite struct CurlTransportTests {
+    private func transport(_ change: (URLSessionConfiguration) -> Void = { _ in }) throws -> CurlTransport {
+      let configuration = URLSessionConfiguration.ephemeral
+      change(configuration)
+      return try #require(CurlTransport(configuration: configuration))
+    }
+
+    private func request(_ url: URL, timeout: TimeInterval = 60) -> TransportRequest {
+      TransportRequest(URLRequest(url: url, timeoutInterval: timeout))
+    }
+
+    @Test func theHeadComesBeforeTheBody() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/") { _ in .streaming(contentLength: 6, [.sendString("abc"), .wait(gate), .sendString("def")]) }
+      let response = try await transport().start(request(server.url("/")))
+      #expect(response.head.statusCode == 200)
+      #expect(try await response.body.next() == Data("abc".utf8))
+      gate.open()
+      #expect(try await response.body.next() == Data("def".utf8))
+      #expect(try await response.body.next() == nil)
+    }
+
+    @Test func aConsumerThatDoesNotReadStopsTheServer() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let counter = ByteCounter()
+      let total = 256 * 1024 * 1024
+      server.route("/") { _ in .streaming(contentLength: total, [.flood(bytes: total, of: 7, counter: counter)]) }
+      let response = try await transport().start(request(server.url("/")))
+      await counter.waitUntilBlocked()
+      // The queue's high water, one block, one receive buffer, and what the kernel holds on both sides.
+      #expect(counter.count < 32 * 1024 * 1024)
+      var received = 0
+      while let chunk = try await response.body.next() {
+        received += chunk.count
+        #expect(chunk.count <= BodyBlock.size + 16 * 1024)
+      }
+      #expect(received == total)
+    }
+
+    @Test func droppingAnUnreadResponseClosesTheConnection() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { _ in .streaming(contentLength: 1 << 30, [.flood(bytes: 1 << 30, of: 7)]) }
+      do { _ = try await transport().start(request(server.url("/"))) }
+      await server.waitForOpenConnections(0)
+    }
+
+    @Test func cancellingAWaitEndsItAtOnce() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/head") { _ in .raw([.stall]) }
+      server.route("/body") { _ in .streaming(contentLength: 10, [.sendString("abc"), .stall]) }
+      let transport = try transport()
+      for path in ["/head", "/body"] {
+        // The best of a few: a busy machine may be late, the library may not.
+        var latencies: [Duration] = []
+        for round in 1...5 {
+          let task = Task { try await transport.fetch(request(server.url(path))) }
+          _ = await server.waitForRequests(count: round, path: path)
+          let start = ContinuousClock.now
+          task.cancel()
+          await #expect(throws: CancellationError.self) { try await task.value }
+          latencies.append(ContinuousClock.now - start)
+        }
+        #expect(try #require(latencies.min()) < .milliseconds(50))
+      }
+      await server.waitForOpenConnections(0)
+    }
+
+    @Test func cancelledBeforeItStarts() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let transport = try transport()
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await transport.fetch(request(server.url("/")))
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(server.acceptedConnections == 0)
+    }
+
+    @Test(arguments: ["/head", "/body", "/upload"])
+    func standingStillIsATimeout(_ path: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/head") { _ in .raw([.stall]) }
+      server.route("/body") { _ in .streaming(contentLength: 10, [.sendString("abc"), .stall]) }
+      server.route("POST", "/upload", onHead: { _ in .steps([.stall]) }) { _ in .text("") }
+      var request = request(server.url(path), timeout: 0.2)
+      let transport = try transport()
+      if path == "/upload" {
+        request.urlRequest.httpMethod = "POST"
+        request.urlRequest.httpBody = Data(count: 64 * 1024 * 1024)
+      }
+      let start = ContinuousClock.now
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+      #expect(error?.code == .timedOut)
+      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(ContinuousClock.now - start >= .milliseconds(200))
+    }
+
+    @Test func whatTricklesDoesNotTimeOutUntilTheDeadline() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let forever = Data(repeating: 7, count: 1_000_000)
+      server.route("/") { _ in
+        .streaming(contentLength: 1_000_000, [.trickle(forever, chunk: 1, every: .milliseconds(20))])
+      }
+      var request = request(server.url("/"), timeout: 0.5)
+      request.deadline = .now + .seconds(1)
+      let transport = try transport()
+      let start = ContinuousClock.now
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+      #expect(error?.code == .timedOut)
+      #expect(ContinuousClock.now - start >= .seconds(1))
+    }
+
+    @Test func aStreamIsSentChunkedWithoutBlockingOthers() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("POST", "/") { .text("\($0.body.count)") }
+      let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
+      var request = request(server.url("/"))
+      request.urlRequest.httpMethod = "POST"
+      request.urlRequest.httpBodyStream = InputStream(data: body)
+      let response = try await transport().fetch(request)
+      #expect(String(decoding: response.data, as: UTF8.self) == "3000000")
+      let sent = try #require(server.requests.first)
+      #expect(sent.body == body)
+      #expect(sent.headers["Transfer-Encoding"] == "chunked")
+      #expect(sent.headers["Content-Length"] == nil)
+      #expect(sent.headers["Expect"] == nil)
+      #expect(sent.headers["Content-Type"] == nil)
+    }
+
+    @Test func aStaleConnectionLosesNothing() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/stale") { _ in .text("one").then(.closeOnNextRequest) }
+      server.route("/next") { .text("\($0.body.count)") }
+      let transport = try transport()
+      for (method, size) in [("GET", nil), ("PUT", 5), ("PUT", 300_000), ("DELETE", nil)] {
+        _ = try await transport.fetch(request(server.url("/stale")))
+        var next = request(server.url("/next"))
+        next.urlRequest.httpMethod = method
+        next.urlRequest.httpBody = size.map { Data(repeating: 1, count: $0) }
+        let response = try await transport.fetch(next)
+        #expect(String(decoding: response.data, as: UTF8.self) == "\(size ?? 0)")
+      }
+    }
+
+    @Test func aStreamIsNeverSentHalf() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/stale") { _ in .text("one").then(.closeOnNextRequest) }
+      server.route("/next") { .text("\($0.body.count)") }
+      let transport = try transport()
+      _ = try await transport.fetch(request(server.url("/stale")))
+      var next = request(server.url("/next"))
+      next.urlRequest.httpMethod = "PUT"
+      next.urlRequest.httpBodyStream = InputStream(data: Data(repeating: 1, count: 300_000))
+      do {
+        let response = try await transport.fetch(next)
+        #expect(String(decoding: response.data, as: UTF8.self) == "300000")
+      } catch let error as URLError {
+        #expect(error.code == .networkConnectionLost)
+      }
+      let complete = server.requests(path: "/next").filter(\.isComplete)
+      #expect(complete.allSatisfy { $0.body.count == 300_000 })
+    }
+
+    @Test func connectionsPerHostAreBounded() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
+      let transport = try transport { $0.httpMaximumConnectionsPerHost = 3 }
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<20 { group.addTask { try await transport.fetch(request(server.url("/"))).data.count } }
+        _ = await server.waitForRequests(count: 3, path: "/")
+        gate.open()
+        for try await count in group { #expect(count == 2) }
+      }
+      #expect(server.peakConnections == 3)
+    }
+
+    @Test func twoThousandWaitingRequestsCostNothing() async throws {
+      LoopbackServer.raiseDescriptorLimit(to: 10_000)
+      let server = try LoopbackServer { $0.backlog = 4_096 }
+      defer { server.stop() }
+      server.route("/wait") { _ in .raw([.stall]) }
+      server.route("/go") { _ in .text("ok") }
+      let transport = try transport { $0.httpMaximumConnectionsPerHost = 4_000 }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<2_000 { group.addTask { _ = try? await transport.fetch(request(server.url("/wait"))) } }
+        _ = await server.waitForRequests(count: 2_000, path: "/wait")
+        for _ in 0..<100 { #expect(try await transport.fetch(request(server.url("/go"))).data.count == 2) }
+        group.cancelAll()
+        try await group.waitForAll()
+      }
+    }
+
+    @Test func randomCancellationsLeaveNothingBehind() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { _ in .text("ok") }
+      server.route("/big") { _ in .data(Data(count: 300_000), contentType: "application/octet-stream") }
+      let transport = try transport { $0.httpMaximumConnectionsPerHost = 32 }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<32 {
+          group.addTask {
+            for round in 0..<60 {
+              let task = Task { try await transport.fetch(request(server.url(round % 3 == 0 ? "/big" : "/"))) }
+              if (worker + round) % 4 != 0 {
+                for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+                task.cancel()
+              }
+              do {
+                let response = try await task.value
+                #expect(response.data.count == (round % 3 == 0 ? 300_000 : 2))
+              } catch is CancellationError {}
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await transport.fetch(request(server.url("/"))).data.count == 2)
+    }
+
+    @Test func errorsHaveTheCodesOfApplesPlatforms() async throws {
+      let transport = try transport()
+      let refused = "http://127.0.0.1:\(try LoopbackServer.refusedPort())/"
+      let cases: [(String, URLError.Code)] = [
+        (refused, .cannotConnectToHost), ("http://nonexistent.invalid/", .cannotFindHost),
+        ("ftp://127.0.0.1/", .unsupportedURL), ("file:///etc/passwd", .unsupportedURL), ("http:///x", .badURL),
+      ]
+      for (url, code) in cases {
+        let url = try #require(URL(string: url))
+        let error = await #expect(throws: URLError.self, "\(url)") { try await transport.fetch(request(url)) }
+        #expect(error?.code == code, "\(url)")
+        #expect(error?.localizedDescription.isEmpty == false)
+      }
+    }
+  }
+#endif
