@@ -90,7 +90,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     let answer = Once<URLRequest?> { decision in
       switch decision {
       case nil: sessionTask.exchange.decide(.declined)
-      case let request? where request != proposal: sessionTask.exchange.decide(.request(request))
+      case let request? where !request.isSent(like: proposal): sessionTask.exchange.decide(.request(request))
       default: break
       }
       sessionTask.exchange.gate.answer { completionHandler(nil) }

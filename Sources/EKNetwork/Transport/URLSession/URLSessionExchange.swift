@@ -115,7 +115,12 @@ final class URLSessionExchange: Sendable {
       return nil
     }
     fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
-    return RefusingInputStream()
+    #if canImport(Darwin)
+      // CFNetwork fails the request by itself, and wants more of a stream than a subclass can give.
+      return nil
+    #else
+      return RefusingInputStream()
+    #endif
   }
 
   /// The response so far, held or not.

@@ -147,7 +147,7 @@ struct URLSessionTransportTests {
   func idle() async throws {
     server.route("/hang", .raw([.stall]))
     server.route(
-      "/drip", .streaming(contentLength: 6, [.trickle(Data("abcdef".utf8), chunk: 1, every: .milliseconds(60))]))
+      "/drip", .streaming(contentLength: 6, [.trickle(Data("abcdef".utf8), chunk: 1, every: .milliseconds(250))]))
     let clock = ContinuousClock()
     let elapsed = await clock.measure {
       let error = await #expect(throws: URLError.self) {
@@ -157,7 +157,7 @@ struct URLSessionTransportTests {
     }
     #expect(elapsed >= .milliseconds(200))
     #expect(elapsed < .seconds(5))
-    let dripped = try await transport.fetch(request("/drip") { $0.timeoutInterval = 0.3 })
+    let dripped = try await transport.fetch(request("/drip") { $0.timeoutInterval = 1.25 })
     #expect(dripped.data == Data("abcdef".utf8))
   }
 

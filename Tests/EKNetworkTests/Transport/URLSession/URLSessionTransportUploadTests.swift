@@ -74,11 +74,15 @@ struct URLSessionTransportUploadTests {
     let exchange = URLSessionExchange(
       post { $0.httpBodyStream = InputStream(data: Data(count: 1)) }, idleTimeout: nil, limit: 1, overflow: .fail,
       queue: .global())
-    let stream = try #require(exchange.refuseSecondBody())
-    stream.open()
-    var byte: UInt8 = 0
-    #expect(stream.hasBytesAvailable)
-    #expect(stream.read(&byte, maxLength: 1) == -1)
+    #if canImport(Darwin)
+      #expect(exchange.refuseSecondBody() == nil)
+    #else
+      let stream = try #require(exchange.refuseSecondBody())
+      stream.open()
+      var byte: UInt8 = 0
+      #expect(stream.hasBytesAvailable)
+      #expect(stream.read(&byte, maxLength: 1) == -1)
+    #endif
     let error = await #expect(throws: URLError.self) { try await exchange.head() }
     #expect(error?.code == .requestBodyStreamExhausted)
 
@@ -92,21 +96,13 @@ struct URLSessionTransportUploadTests {
   @Test("What would be another request on the wire is refused", .enabled(if: Platform.isLinux))
   func injection() async throws {
     let attacks: [(inout URLRequest) -> Void] = [
-      { $0.httpMethod = "GET / HTTP/1.1\r\nX: y\r\n\r\nGET" },
-      { $0.httpMethod = "" },
+      { $0.httpMethod = "GET / HTTP/1.1\r\nX-C: d\r\n\r\nGET" },
       { $0.allHTTPHeaderFields = ["X-A": "b\r\nX-C: d"] },
       { $0.allHTTPHeaderFields = ["X-A: b\r\nX-C": "d"] },
     ]
     for attack in attacks {
-      let request = post(attack)
-      guard request.urlRequest.allHTTPHeaderFields?.isEmpty == false || request.urlRequest.httpMethod != "GET" else {
-        continue
-      }
-      do {
-        _ = try await transport.fetch(request)
-      } catch let error as URLError {
-        #expect(error.code == .badURL)
-      }
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(post(attack)) }
+      #expect(error?.code == .badURL)
     }
     #expect(server.requests.allSatisfy { $0.header("X-C") == nil })
   }
