@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport: cancellation", .timeLimit(.minutes(3)))
+@Suite("URLSessionTransport: cancellation", .serialized, .timeLimit(.minutes(3)))
 struct URLSessionTransportCancellationTests {
   private let server: LoopbackServer
   private let transport: URLSessionTransport
@@ -25,14 +25,25 @@ struct URLSessionTransportCancellationTests {
     TransportRequest(URLRequest(url: server.url(path)))
   }
 
-  /// Cancels the task and measures how long it takes to end, which it must do with `CancellationError`.
-  private func expectPromptEnd<T: Sendable>(_ task: Task<T, any Error>) async {
-    let elapsed = await ContinuousClock().measure {
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
+  /// Cancels tasks, each when `isReady`, and expects them to end with `CancellationError` within 50 ms.
+  ///
+  /// The fastest of some counts: a busy machine makes everything late, and a missing cancellation nothing fast.
+  private func expectPromptEnd<T: Sendable>(
+    of operation: @escaping @Sendable (Gate) async throws -> T, isReady: (Gate, Int) async -> Bool
+  ) async {
+    var fastest = Duration.seconds(60)
+    for index in 1...5 {
+      let gate = Gate()
+      let task = Task { try await operation(gate) }
+      #expect(await isReady(gate, index))
+      let elapsed = await ContinuousClock().measure {
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      fastest = min(fastest, elapsed)
     }
-    // 50 ms is the promise; the rest is for a machine that is busy with other tests.
-    #expect(elapsed < .seconds(1))
+    #expect(fastest < .milliseconds(50))
+    #expect(await server.waitForOpenConnections(0))
   }
 
   @Test("Before it starts")
@@ -48,52 +59,53 @@ struct URLSessionTransportCancellationTests {
   @Test("While it waits for the head")
   func waiting() async throws {
     server.route("/hang", .raw([.stall]))
-    let task = Task { [transport] in try await transport.fetch(request("/hang")) }
-    await server.waitForRequests(count: 1)
-    await expectPromptEnd(task)
-    #expect(await server.waitForOpenConnections(0))
+    await expectPromptEnd {
+      [transport] _ in
+      try await transport.fetch(request("/hang"))
+    } isReady: { _, index in
+      await server.waitForRequests(count: index).count == index
+    }
   }
 
   @Test("In the middle of the body")
   func body() async throws {
     server.route("/stall", .streaming(contentLength: 10, [.sendString("12345"), .stall]))
-    let started = Gate()
-    let task = Task { [transport] in
+    await expectPromptEnd {
+      [transport] started in
       let response = try await transport.start(request("/stall"))
       _ = try await response.body.next()
       started.open()
       return try await response.body.next()
+    } isReady: { started, _ in
+      await started.wait()
     }
-    #expect(await started.wait())
-    await expectPromptEnd(task)
-    #expect(await server.waitForOpenConnections(0))
   }
 
   @Test("While nobody reads: the next read says so")
   func notReading() async throws {
     server.route("/stall", .streaming(contentLength: 10, [.sendString("12345"), .stall]))
-    let (started, cancelled) = (Gate(), Gate())
-    let task = Task { [transport] in
+    await expectPromptEnd {
+      [transport] started in
       let response = try await transport.start(request("/stall"))
       started.open()
-      cancelled.waitBlocking()
+      // Waits until it is cancelled.
+      await Gate().wait()
       return try await response.body.next()
+    } isReady: { started, _ in
+      await started.wait()
     }
-    #expect(await started.wait())
-    task.cancel()
-    cancelled.open()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(await server.waitForOpenConnections(0))
   }
 
   @Test("While a redirect is being received")
   func redirect() async throws {
     server.route(
       "/moved", .streaming(contentLength: 10, status: 302, headers: ["Location": "/to"], [.sendString("1"), .stall]))
-    let task = Task { [transport] in try await transport.fetch(request("/moved")) }
-    await server.waitForRequests(count: 1)
-    await expectPromptEnd(task)
-    #expect(await server.waitForOpenConnections(0))
+    await expectPromptEnd {
+      [transport] _ in
+      try await transport.fetch(request("/moved"))
+    } isReady: { _, index in
+      await server.waitForRequests(count: index).count == index
+    }
   }
 
   @Test("A thousand times at random")
