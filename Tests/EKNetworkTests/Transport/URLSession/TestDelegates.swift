@@ -9,6 +9,7 @@ import LoopbackServer
 
 final class RedirectDelegate: NSObject, URLSessionTaskDelegate {
   let proposals = Locked<[URLRequest]>([])
+  let queues = Locked<[OperationQueue?]>([])
   private let decide: @Sendable (URLRequest) -> URLRequest?
 
   init(_ decide: @escaping @Sendable (URLRequest) -> URLRequest?) { self.decide = decide }
@@ -18,6 +19,7 @@ final class RedirectDelegate: NSObject, URLSessionTaskDelegate {
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
     proposals.withLock { $0.append(request) }
+    queues.withLock { $0.append(OperationQueue.current) }
     completionHandler(decide(request))
   }
 }

@@ -41,6 +41,17 @@ struct URLSessionTransportDelegateTests {
     #expect(server.requests(path: "/to").isEmpty)
   }
 
+  @Test("The delegate is called on its own queue")
+  func delegateQueue() async throws {
+    server.route("/from", .redirect(to: "/to"))
+    let delegate = RedirectDelegate { $0 }
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+    _ = try await URLSessionTransport(session).fetch(request("/from"))
+    #expect(delegate.queues.withLock { $0 } == [queue])
+  }
+
   @Test("A redirect that the delegate declines is the answer, with its body")
   func redirectDeclined() async throws {
     server.route("/from", .text("moved", status: 302, headers: ["Location": "/to"]))
