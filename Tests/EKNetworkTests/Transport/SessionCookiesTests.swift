@@ -128,7 +128,7 @@ struct SessionCookiesTests {
       "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
       "06 November 1994 8:49:37", "1994 6 nov 08:49:37",
     ] {
-      #expect(CookieDate.parse(text) == expected || text.hasPrefix("1994"), "\(text)")
+      #expect(CookieDate.parse(text) == expected, "\(text)")
     }
     for text in [
       "", "Sun", "31 Foo 1994 00:00:00", "32 Nov 1994 00:00:00", "1 Jan 1600 00:00:00", "1 Jan 2000 24:00:00",

@@ -109,6 +109,7 @@ private class PlainMock: URLSessionProtocol {
 @MainActor private final class MainActorMock: @MainActor URLSessionProtocol {
   var calls = 0
 
+  // Said once more, because the isolation of the requirement would win over that of the class.
   @MainActor func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     MainActor.assertIsolated()
     calls += 1

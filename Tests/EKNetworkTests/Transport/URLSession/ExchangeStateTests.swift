@@ -45,6 +45,18 @@ struct ExchangeStateTests {
     #expect(state.received == 3)
   }
 
+  @Test("A consumer that is always a chunk behind gets everything in order")
+  func lagging() throws {
+    var state = state(limit: 1 << 30)
+    _ = state.receive(try response(200), holding: false)
+    let chunk = Data(count: ExchangeState.largestChunk - 1)
+    _ = state.receive(Data([0]) + chunk)
+    for index in 1...3_000 {
+      _ = state.receive(Data([UInt8(truncatingIfNeeded: index)]) + chunk)
+      #expect(try state.pull().result?.get()?.first == UInt8(truncatingIfNeeded: index - 1))
+    }
+  }
+
   @Test("The end is told to whoever waits")
   func end() throws {
     var state = state()
