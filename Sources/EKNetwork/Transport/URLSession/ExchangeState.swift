@@ -198,8 +198,9 @@ struct ExchangeState {
       chunks[taken] = Data()
       taken += 1
     }
-    if taken == chunks.count {
-      chunks.removeAll(keepingCapacity: true)
+    // A consumer that is always a little late must not make the list of what it has taken longer and longer.
+    if taken == chunks.count || taken > 1_024 {
+      chunks.removeFirst(taken)
       taken = 0
     }
     buffered -= data.count

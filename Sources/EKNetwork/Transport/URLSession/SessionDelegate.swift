@@ -26,9 +26,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     exchanges.withLock { $0[task.taskIdentifier] }
   }
 
-  private var user: (session: URLSession, delegate: any URLSessionDelegate)? {
-    guard let source, let delegate = source.delegate else { return nil }
-    return (source, delegate)
+  /// Calls the user's delegate where it expects to be called: on its session's queue, which on Apple is this one.
+  private func callUser(_ call: @escaping @Sendable (URLSession, any URLSessionDelegate) -> Void) -> Bool {
+    guard let source, let delegate = source.delegate else { return false }
+    #if canImport(Darwin)
+      call(source, delegate)
+    #else
+      source.delegateQueue.addOperation { call(source, delegate) }
+    #endif
+    return true
   }
 
   // MARK: - The response
@@ -57,16 +63,18 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     totalBytesExpectedToSend: Int64
   ) {
     sessionTask(task)?.exchange.didSend(totalBytesSent, expected: totalBytesExpectedToSend)
-    guard let user, let delegate = user.delegate as? any URLSessionTaskDelegate else { return }
-    #if canImport(Darwin)
-      delegate.urlSession?(
-        user.session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
-        totalBytesExpectedToSend: totalBytesExpectedToSend)
-    #else
-      delegate.urlSession(
-        user.session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
-        totalBytesExpectedToSend: totalBytesExpectedToSend)
-    #endif
+    _ = callUser { session, delegate in
+      let delegate = delegate as? any URLSessionTaskDelegate
+      #if canImport(Darwin)
+        delegate?.urlSession?(
+          session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+          totalBytesExpectedToSend: totalBytesExpectedToSend)
+      #else
+        delegate?.urlSession(
+          session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+          totalBytesExpectedToSend: totalBytesExpectedToSend)
+      #endif
+    }
   }
 
   func urlSession(
@@ -90,22 +98,25 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     let answer = Once<URLRequest?> { decision in
       switch decision {
       case nil: sessionTask.exchange.decide(.declined)
-      case let request? where request != proposal: sessionTask.exchange.decide(.request(request))
+      case let request? where !request.isSent(like: proposal): sessionTask.exchange.decide(.request(request))
       default: break
       }
       sessionTask.exchange.gate.answer { completionHandler(nil) }
     }
-    guard let user, let delegate = user.delegate as? any URLSessionTaskDelegate else { return answer(proposal) }
-    #if canImport(Darwin)
-      let call: Void? = delegate.urlSession?(
-        user.session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
-        completionHandler: { answer($0) })
-      if call == nil { answer(proposal) }
-    #else
-      delegate.urlSession(
-        user.session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
-        completionHandler: { answer($0) })
-    #endif
+    let isAsked = callUser { session, delegate in
+      guard let delegate = delegate as? any URLSessionTaskDelegate else { return answer(proposal) }
+      #if canImport(Darwin)
+        let call: Void? = delegate.urlSession?(
+          session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
+          completionHandler: { answer($0) })
+        if call == nil { answer(proposal) }
+      #else
+        delegate.urlSession(
+          session, task: task, willPerformHTTPRedirection: response, newRequest: proposal,
+          completionHandler: { answer($0) })
+      #endif
+    }
+    if !isAsked { answer(proposal) }
   }
 
   // MARK: - Challenges
@@ -117,17 +128,19 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     ) {
       guard let sessionTask = sessionTask(task) else { return }
       let answer = Once<ChallengeAnswer> { sessionTask.answer(challenge, with: $0, completionHandler) }
-      guard let user else { return answer(ChallengeAnswer(.performDefaultHandling)) }
-      let askSession: @Sendable () -> Void = {
-        user.delegate.urlSession(user.session, didReceive: challenge) { answer(ChallengeAnswer($0, $1)) }
+      let isAsked = callUser { session, delegate in
+        let askSession: @Sendable () -> Void = {
+          delegate.urlSession(session, didReceive: challenge) { answer(ChallengeAnswer($0, $1)) }
+        }
+        guard let taskDelegate = delegate as? any URLSessionTaskDelegate else { return askSession() }
+        taskDelegate.urlSession(session, task: task, didReceive: challenge) { disposition, credential in
+          // Nobody can tell here whether the delegate implements the method: default handling is what the protocol's
+          // own extension says, and the session-wide method is asked in turn.
+          guard disposition != .performDefaultHandling else { return askSession() }
+          answer(ChallengeAnswer(disposition, credential))
+        }
       }
-      guard let delegate = user.delegate as? any URLSessionTaskDelegate else { return askSession() }
-      delegate.urlSession(user.session, task: task, didReceive: challenge) { disposition, credential in
-        // Nobody can tell here whether the delegate implements the method: default handling is what the protocol's
-        // own extension says, and the session-wide method is asked in turn.
-        guard disposition != .performDefaultHandling else { return askSession() }
-        answer(ChallengeAnswer(disposition, credential))
-      }
+      if !isAsked { answer(ChallengeAnswer(.performDefaultHandling)) }
     }
   #endif
 }

@@ -85,3 +85,12 @@ struct SessionTask: Sendable {
     }
   #endif
 }
+
+extension URLRequest {
+  /// Whether nothing that matters was changed. `==` does not look at the header fields on Linux.
+  func isSent(like other: URLRequest) -> Bool {
+    self == other && url == other.url && httpMethod == other.httpMethod && httpBody == other.httpBody
+      && httpBodyStream === other.httpBodyStream && timeoutInterval == other.timeoutInterval
+      && (allHTTPHeaderFields ?? [:]) == (other.allHTTPHeaderFields ?? [:])
+  }
+}

@@ -115,7 +115,12 @@ final class URLSessionExchange: Sendable {
       return nil
     }
     fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
-    return RefusingInputStream()
+    #if canImport(Darwin)
+      // CFNetwork fails the request by itself, and wants more of a stream than a subclass can give.
+      return nil
+    #else
+      return RefusingInputStream()
+    #endif
   }
 
   /// The response so far, held or not.
@@ -185,7 +190,7 @@ final class URLSessionExchange: Sendable {
     let expired = storage.withLock { storage in
       guard let timer = storage.timer, let expiry = storage.timeouts.expiry else { return false }
       guard expiry > now else { return true }
-      let wait = (expiry - now).components
+      let wait = min(expiry - now, .seconds(86_400)).components
       // In whole milliseconds, rounded up: a timer that fires too early has to be armed twice.
       let milliseconds = wait.seconds * 1_000 + wait.attoseconds / 1_000_000_000_000_000 + 1
       timer.schedule(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), leeway: .milliseconds(1))

@@ -27,7 +27,8 @@ import Foundation
 /// - A `Digest` challenge cannot be answered: its 401 is the answer.
 ///
 /// A request with a body never travels on a reused connection on Linux: Foundation would lose the body when the
-/// server has just closed it. The price is a connection for each such request; `Content-Length` stays.
+/// server has just closed it. The price is a connection for each such request; `Content-Length` stays. HTTP/2 does not
+/// know `Connection: close`: there a body that is asked for again fails the request with `networkConnectionLost`.
 struct URLSessionTransport: Transport {
   /// How many unread bytes of a streamed body are kept. On Apple the task is suspended there, on Linux it fails.
   static var streamLimit: Int {

@@ -1,0 +1,164 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("Cookies of a session")
+struct SessionCookiesTests {
+  private let configuration = URLSessionConfiguration.ephemeral
+  private var cookies: SessionCookies { SessionCookies(configuration: configuration) }
+
+  private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  /// The `Cookie` field that a request to `text` gets.
+  private func sent(to text: String, _ change: (inout URLRequest) -> Void = { _ in }) throws -> String? {
+    var request = URLRequest(url: try url(text))
+    change(&request)
+    cookies.apply(to: &request)
+    return request.value(forHTTPHeaderField: "Cookie")
+  }
+
+  @Test("Every line is kept, longer paths come first")
+  func lines() throws {
+    cookies.store(
+      setCookieLines: ["b=2; Path=/", "a=1; Path=/", "c=3; Path=/deep/er", "nothing", "=x", ""],
+      for: try url("http://example.com/deep/er/page"))
+    #expect(try sent(to: "http://example.com/deep/er/page") == "c=3; a=1; b=2")
+    #expect(try sent(to: "http://example.com/deep/erase") == "a=1; b=2")
+    #expect(try sent(to: "http://other.com/") == nil)
+  }
+
+  @Test("Without a path a cookie belongs to the directory it came from (RFC 6265, 5.1.4)")
+  func defaultPath() throws {
+    cookies.store(setCookieLines: ["a=1", "b=2; Path=relative"], for: try url("http://example.com/dir/page"))
+    #expect(try sent(to: "http://example.com/dir/other") == "a=1; b=2")
+    #expect(try sent(to: "http://example.com/dir") == "a=1; b=2")
+    #expect(try sent(to: "http://example.com/") == nil)
+  }
+
+  @Test("Secure cookies stay on https")
+  func secure() throws {
+    cookies.store(setCookieLines: ["a=1; Secure"], for: try url("https://example.com/"))
+    #expect(try sent(to: "http://example.com/") == nil)
+    #expect(try sent(to: "https://example.com/") == "a=1")
+  }
+
+  @Test("Max-Age wins over Expires, and zero deletes")
+  func expiry() throws {
+    let here = try url("http://example.com/")
+    cookies.store(
+      setCookieLines: [
+        "a=1; Max-Age=60; Expires=Wed, 21 Oct 1998 07:28:00 GMT", "b=2; Expires=Wed, 21 Oct 1998 07:28:00 GMT",
+        "c=3; Max-Age=99999999999999999999", "d=4; Max-Age=junk",
+      ], for: here)
+    #expect(try sent(to: "http://example.com/") == "a=1; c=3; d=4")
+    cookies.store(setCookieLines: ["a=; Max-Age=0", "c=; Max-Age=-5"], for: here)
+    #expect(try sent(to: "http://example.com/") == "d=4")
+  }
+
+  @Test("A domain takes its subdomains along, and nobody else's")
+  func domains() throws {
+    cookies.store(
+      setCookieLines: [
+        "own=1", "wide=2; Domain=example.com", "dotted=3; Domain=.Example.com", "evil=4; Domain=other.com",
+        "top=5; Domain=com", "suffix=6; Domain=ample.com",
+      ], for: try url("http://www.example.com/"))
+    #expect(try sent(to: "http://www.example.com/") == "dotted=3; own=1; wide=2")
+    #expect(try sent(to: "http://api.example.com/") == "dotted=3; wide=2")
+    #expect(try sent(to: "http://badexample.com/") == nil)
+    cookies.store(setCookieLines: ["ip=1; Domain=0.0.1"], for: try url("http://127.0.0.1/"))
+    #expect(try sent(to: "http://127.0.0.1/") == nil)
+  }
+
+  @Test("An explicit field wins, and a request can do without")
+  func opposition() throws {
+    let here = try url("http://example.com/")
+    cookies.store(setCookieLines: ["a=1"], for: here)
+    #expect(try sent(to: "http://example.com/") { $0.setValue("own", forHTTPHeaderField: "Cookie") } == "own")
+    #expect(try sent(to: "http://example.com/") { $0.httpShouldHandleCookies = false } == nil)
+    var request = URLRequest(url: here)
+    request.httpShouldHandleCookies = false
+    cookies.store(setCookieLines: ["b=2"], for: here, request: request)
+    #expect(try sent(to: "http://example.com/") == "a=1")
+    configuration.httpShouldSetCookies = false
+    #expect(try sent(to: "http://example.com/") == nil)
+  }
+
+  @Test("The configuration's policy is kept")
+  func policy() throws {
+    let here = try url("http://example.com/")
+    configuration.httpCookieAcceptPolicy = .never
+    cookies.store(setCookieLines: ["a=1"], for: here)
+    configuration.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain
+    var request = URLRequest(url: here)
+    request.mainDocumentURL = try url("http://other.com/")
+    cookies.store(setCookieLines: ["b=2"], for: here, request: request)
+    #expect(try sent(to: "http://example.com/") == nil)
+    configuration.httpCookieStorage = nil
+    cookies.store(setCookieLines: ["c=3"], for: here)
+    #expect(try sent(to: "http://example.com/") == nil)
+  }
+
+  @Test("A joined field is split where a cookie begins, not at a date's comma")
+  func split() {
+    let joined = "a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT, b=2; Path=/,c=3, d = 4"
+    #expect(
+      SetCookieLine.split(joined: joined) == [
+        "a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT", " b=2; Path=/", "c=3", " d = 4",
+      ])
+    #expect(SetCookieLine.split(joined: "") == [""])
+  }
+
+  @Test("Lines that are too long, or hold control characters, set nothing")
+  func refused() {
+    #expect(SetCookieLine("a=" + String(repeating: "x", count: 5_000)) == nil)
+    #expect(SetCookieLine("a=\u{1}") == nil)
+    #expect(SetCookieLine("a=1\r\nX: y") == nil)
+    #expect(SetCookieLine("a=1; Path=/" + String(repeating: "x", count: 5_000))?.path == nil)
+  }
+
+  @Test("Dates in every form that servers send (RFC 6265, 5.1.1)")
+  func dates() {
+    let expected = Date(timeIntervalSince1970: 784_111_777)
+    for text in [
+      "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+      "06 November 1994 8:49:37", "1994 6 nov 08:49:37",
+    ] {
+      #expect(CookieDate.parse(text) == expected, "\(text)")
+    }
+    for text in [
+      "", "Sun", "31 Foo 1994 00:00:00", "32 Nov 1994 00:00:00", "1 Jan 1600 00:00:00", "1 Jan 2000 24:00:00",
+    ] {
+      #expect(CookieDate.parse(text) == nil, "\(text)")
+    }
+    #expect(CookieDate.parse("1 Jan 2000 00:00:00") == Date(timeIntervalSince1970: 946_684_800))
+    #expect(CookieDate.parse("29 Feb 2024 12:00:00") == Date(timeIntervalSince1970: 1_709_208_000))
+    #expect(CookieDate.parse("31 Dec 9999 23:59:59") == Date(timeIntervalSince1970: 253_402_300_799))
+  }
+
+  @Test("Nothing that a server can say ends the process")
+  func hostile() throws {
+    let here = try url("http://example.com/a/b")
+    let pieces = [
+      "a", "=", ";", ",", " ", "\t", "👨‍👩‍👧‍👦", "é", "e\u{301}", "\u{0}", "\u{7f}", "\"", "Path", "/", "Domain", ".", "..",
+      "Expires",
+      "Wed, 21 Oct 2099 07:28:00 GMT", "99999999999999999999:99:99", "Max-Age", "-", "9223372036854775808", "Secure",
+      "HttpOnly", "SameSite", "Version=1", "Port=\"80,x\"", "\u{FFFD}", "%00", "\u{202E}", "🇩🇪🇩", "\\", "Comment",
+    ]
+    var generator = SplitMix(state: 7)
+    for _ in 0..<20_000 {
+      let length = Int(generator.next() % 12)
+      let line = (0..<length).map { _ in pieces[Int(generator.next() % UInt64(pieces.count))] }.joined()
+      for part in SetCookieLine.split(joined: line) { _ = SetCookieLine(part) }
+      if generator.next() % 10 == 0 { cookies.store(setCookieLines: [line], for: here) }
+    }
+    _ = try sent(to: "http://example.com/a/b")
+    // A head full of commas must not cost its square.
+    let commas = String(repeating: ",a", count: 150_000)
+    #expect(SetCookieLine.split(joined: commas).count == 1)
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("SessionTransport", .timeLimit(.minutes(1)))
+struct SessionTransportTests {
+  private static func request() throws -> TransportRequest {
+    TransportRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/users"))))
+  }
+
+  @Test("A mock as the documentation shows it answers")
+  func mock() async throws {
+    let mock = PlainMock()
+    let transport = SessionTransport(mock)
+    #expect(transport.resolvesRedirects)
+    let fetched = try await transport.fetch(Self.request())
+    #expect(fetched.head.statusCode == 200)
+    #expect(fetched.data == Data("hello".utf8))
+    #expect(mock.requests.map(\.url?.path) == ["/users"])
+  }
+
+  @Test("Its answer can be pulled, too")
+  func pulled() async throws {
+    let response = try await SessionTransport(PlainMock()).start(Self.request())
+    #expect(try await response.body.next() == Data("hello".utf8))
+    #expect(try await response.body.next() == nil)
+    response.body.cancel()
+    await #expect(throws: CancellationError.self) { try await response.body.next() }
+  }
+
+  @MainActor @Test("A mock on the main actor is called there")
+  func mainActor() async throws {
+    let mock = MainActorMock()
+    let fetched = try await SessionTransport(mock).fetch(Self.request())
+    #expect(fetched.head.statusCode == 204)
+    #expect(mock.calls == 1)
+  }
+
+  @Test("Its errors pass through as they are")
+  func errors() async throws {
+    let mock = PlainMock()
+    mock.error = NetworkError.unauthorized
+    await #expect(throws: NetworkError.unauthorized) { try await SessionTransport(mock).fetch(Self.request()) }
+  }
+
+  @Test("A response that is not HTTP is passed on")
+  func notHTTP() async throws {
+    let mock = PlainMock()
+    mock.isHTTP = false
+    #expect(try await SessionTransport(mock).fetch(Self.request()).head.statusCode == nil)
+  }
+
+  @Test("Whatever the mock makes of it, a cancelled task ends in CancellationError", arguments: [true, false])
+  func cancelled(throwsError: Bool) async throws {
+    let (started, cancelled) = (Gate(), Gate())
+    let task = Task {
+      let mock = PlainMock()
+      mock.before = {
+        started.open()
+        await cancelled.wait()
+      }
+      if throwsError { mock.error = URLError(.cancelled) }
+      return try await SessionTransport(mock).fetch(Self.request())
+    }
+    #expect(await started.wait())
+    task.cancel()
+    cancelled.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test("Progress is told once, at the end")
+  func progress() async throws {
+    let (sent, received) = (Recorder(), Recorder())
+    var request = try Self.request()
+    request.urlRequest.httpBody = Data(count: 3)
+    request.onSend = { sent.note($0, $1) }
+    request.onReceive = { received.note($0, $1) }
+    _ = try await SessionTransport(PlainMock()).fetch(request)
+    sent.expectMonotonic(to: 3, of: 3)
+    received.expectMonotonic(to: 5, of: 5)
+  }
+}
+
+/// Neither final nor Sendable, as mocks are.
+private class PlainMock: URLSessionProtocol {
+  var requests: [URLRequest] = []
+  var error: (any Error)?
+  var isHTTP = true
+  var before: () async -> Void = {}
+
+  func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    requests.append(request)
+    await before()
+    if let error { throw error }
+    guard let url = request.url else { throw URLError(.badURL) }
+    let plain = URLResponse(url: url, mimeType: nil, expectedContentLength: 5, textEncodingName: nil)
+    guard isHTTP else { return (Data("hello".utf8), plain) }
+    let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+    return (Data("hello".utf8), response ?? plain)
+  }
+}
+
+@MainActor private final class MainActorMock: @MainActor URLSessionProtocol {
+  var calls = 0
+
+  // Said once more, because the isolation of the requirement would win over that of the class.
+  @MainActor func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    MainActor.assertIsolated()
+    calls += 1
+    guard let url = request.url,
+      let response = HTTPURLResponse(url: url, statusCode: 204, httpVersion: nil, headerFields: nil)
+    else { throw URLError(.badURL) }
+    return (Data(), response)
+  }
+}

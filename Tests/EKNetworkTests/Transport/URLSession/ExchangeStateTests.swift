@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite("State of an exchange")
+struct ExchangeStateTests {
+  private static let url = URL(string: "http://127.0.0.1/")
+
+  private func response(_ status: Int) throws -> HTTPURLResponse {
+    let url = try #require(Self.url)
+    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
+  }
+
+  private func state(limit: Int = 100, overflow: ExchangeState.Overflow = .fail) -> ExchangeState {
+    ExchangeState(limit: limit, overflow: overflow)
+  }
+
+  private func status(_ head: Result<ExchangeState.Head, any Error>?) throws -> Int? {
+    try (head?.get().response as? HTTPURLResponse)?.statusCode
+  }
+
+  @Test("The head goes to whoever waits, or is there for who comes later")
+  func head() throws {
+    var waited = state()
+    #expect(waited.awaitHead() == nil)
+    #expect(try status(waited.receive(try response(200), holding: false).head) == 200)
+
+    var early = state()
+    #expect(early.receive(try response(200), holding: false).head == nil)
+    #expect(try status(early.awaitHead()) == 200)
+  }
+
+  @Test("Bytes go straight to a waiting consumer, else into the buffer, and come out joined")
+  func bytes() throws {
+    var state = state()
+    _ = state.receive(try response(200), holding: false)
+    #expect(state.pull().result == nil)
+    #expect(try state.receive(Data("a".utf8)).body?.get() == Data("a".utf8))
+    #expect(state.receive(Data("b".utf8)).body == nil)
+    #expect(state.receive(Data("c".utf8)).body == nil)
+    #expect(try state.pull().result?.get() == Data("bc".utf8))
+    _ = state.complete(nil, fallback: nil)
+    #expect(try state.pull().result?.get() == .some(nil))
+    #expect(state.received == 3)
+  }
+
+  @Test("A consumer that is always a chunk behind gets everything in order")
+  func lagging() throws {
+    var state = state(limit: 1 << 30)
+    _ = state.receive(try response(200), holding: false)
+    let chunk = Data(count: ExchangeState.largestChunk - 1)
+    _ = state.receive(Data([0]) + chunk)
+    for index in 1...3_000 {
+      _ = state.receive(Data([UInt8(truncatingIfNeeded: index)]) + chunk)
+      #expect(try state.pull().result?.get()?.first == UInt8(truncatingIfNeeded: index - 1))
+    }
+  }
+
+  @Test("The end is told to whoever waits")
+  func end() throws {
+    var state = state()
+    _ = state.receive(try response(200), holding: false)
+    #expect(state.pull().result == nil)
+    let effects = state.complete(nil, fallback: nil)
+    #expect(effects.isOver)
+    #expect(try effects.body?.get() == .some(nil))
+  }
+
+  @Test("What came before a failure of the connection is still handed over")
+  func failureAfterBytes() throws {
+    var state = state()
+    _ = state.receive(try response(200), holding: false)
+    _ = state.receive(Data("a".utf8))
+    _ = state.complete(URLError(.networkConnectionLost), fallback: nil)
+    #expect(try state.pull().result?.get() == Data("a".utf8))
+    #expect(throws: URLError(.networkConnectionLost)) { try state.pull().result?.get() }
+  }
+
+  @Test("Cancelling drops the buffer, also that of a finished exchange")
+  func cancel() throws {
+    var running = state()
+    _ = running.receive(try response(200), holding: false)
+    _ = running.receive(Data("a".utf8))
+    let effects = running.cancel()
+    #expect(effects.cancelsTask)
+    #expect(throws: CancellationError.self) { try running.pull().result?.get() }
+
+    var finished = state()
+    _ = finished.receive(try response(200), holding: false)
+    _ = finished.receive(Data("a".utf8))
+    _ = finished.complete(nil, fallback: nil)
+    #expect(!finished.cancel().cancelsTask)
+    #expect(throws: CancellationError.self) { try finished.pull().result?.get() }
+  }
+
+  @Test("Both waiters hear of a cancellation")
+  func cancelWaiters() throws {
+    var state = state()
+    #expect(state.awaitHead() == nil)
+    #expect(state.pull().result == nil)
+    let effects = state.cancel()
+    #expect(throws: CancellationError.self) { try effects.head?.get() }
+    #expect(throws: CancellationError.self) { try effects.body?.get() }
+  }
+
+  @Test("Above the limit the task is suspended once, and resumed at half")
+  func suspend() throws {
+    var state = state(limit: 100, overflow: .suspend)
+    _ = state.receive(try response(200), holding: false)
+    let large = Data(count: ExchangeState.largestChunk)
+    #expect(state.receive(large).suspendsTask)
+    #expect(!state.receive(Data(count: 60)).suspendsTask)
+    #expect(state.pull().effects.resumesTask == false)
+    let last = state.pull()
+    #expect(last.effects.resumesTask)
+    #expect(try last.result?.get()?.count == 60)
+  }
+
+  @Test("Above the limit the exchange fails where it cannot be suspended")
+  func overflow() throws {
+    var state = state(limit: 100)
+    _ = state.receive(try response(200), holding: false)
+    #expect(!state.receive(Data(count: 100)).cancelsTask)
+    #expect(state.receive(Data(count: 1)).cancelsTask)
+    #expect(throws: URLError(.dataLengthExceedsMaximum)) { try state.pull().result?.get() }
+  }
+
+  @Test("A challenge that is turned down becomes the answer, with its body")
+  func rejectedChallenge() throws {
+    var state = state()
+    #expect(state.awaitHead() == nil)
+    #expect(state.receive(try response(401), holding: true).head == nil)
+    #expect(state.receive(Data("no".utf8)).head == nil)
+    state.rejectChallenge()
+    let effects = state.complete(URLError(.cancelled), fallback: nil)
+    #expect(try status(effects.head) == 401)
+    #expect(try state.pull().result?.get() == Data("no".utf8))
+    #expect(try state.pull().result?.get() == .some(nil))
+  }
+
+  @Test("A challenge that is answered is forgotten")
+  func answeredChallenge() throws {
+    var state = state()
+    #expect(state.awaitHead() == nil)
+    _ = state.receive(try response(401), holding: true)
+    _ = state.receive(Data("no".utf8))
+    state.restart()
+    #expect(try status(state.receive(try response(200), holding: false).head) == 200)
+    _ = state.receive(Data("yes".utf8))
+    #expect(try state.pull().result?.get() == Data("yes".utf8))
+    #expect(state.received == 3)
+  }
+
+  @Test("A task that ends without any response is a bad server; one that knows of one is not")
+  func silentEnd() throws {
+    var silent = state()
+    #expect(silent.awaitHead() == nil)
+    #expect(throws: URLError(.badServerResponse)) { try silent.complete(nil, fallback: nil).head?.get() }
+
+    var knowing = state()
+    #expect(knowing.awaitHead() == nil)
+    #expect(try status(knowing.complete(nil, fallback: try response(302)).head) == 302)
+  }
+
+  @Test("Whatever comes after the end changes nothing")
+  func late() throws {
+    var state = state()
+    _ = state.cancel()
+    #expect(state.receive(try response(200), holding: false).head == nil)
+    #expect(state.receive(Data("a".utf8)).body == nil)
+    #expect(!state.complete(nil, fallback: nil).isOver)
+    #expect(!state.fail(URLError(.timedOut)).cancelsTask)
+    #expect(throws: CancellationError.self) { try state.awaitHead()?.get() }
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite("Timeouts of an exchange")
+struct ExchangeTimeoutsTests {
+  private let start = ContinuousClock.now
+
+  @Test("Activity moves the idle timeout and not the deadline")
+  func activity() {
+    var timeouts = ExchangeTimeouts(idle: .milliseconds(200), deadline: start + .seconds(1), now: start)
+    #expect(timeouts.expiry == start + .milliseconds(200))
+    timeouts.noteActivity(start + .milliseconds(150))
+    #expect(timeouts.expiry == start + .milliseconds(350))
+    timeouts.noteActivity(start + .milliseconds(900))
+    #expect(timeouts.expiry == start + .seconds(1))
+  }
+
+  @Test("Without limits there is nothing to look for")
+  func unlimited() {
+    #expect(ExchangeTimeouts(idle: nil, deadline: nil, now: start).expiry == nil)
+    #expect(ExchangeTimeouts(idle: nil, deadline: start, now: start).expiry == start)
+  }
+
+  @Test("The request's timeout counts where it is not the default")
+  func idleTimeout() throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 7
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
+    #expect(request.idleTimeout(in: configuration) == .seconds(7))
+    request.timeoutInterval = 0.2
+    #expect(request.idleTimeout(in: configuration) == .milliseconds(200))
+    for unlimited in [0, -1, .infinity, .nan] {
+      request.timeoutInterval = unlimited
+      #expect(request.idleTimeout(in: configuration) == nil)
+    }
+    request.timeoutInterval = .greatestFiniteMagnitude
+    #expect(request.idleTimeout(in: configuration) == .seconds(100 * 365 * 86_400))
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite("Errors of FoundationNetworking")
+struct URLErrorMappingTests {
+  @Test(
+    "libcurl's text tells what Foundation does not",
+    arguments: [
+      ("SSL certificate problem: certificate has expired", URLError.Code.serverCertificateHasBadDate),
+      ("SSL certificate problem: certificate is not yet valid", .serverCertificateNotYetValid),
+      ("SSL certificate problem: self-signed certificate", .serverCertificateUntrusted),
+      ("SSL certificate problem: self-signed certificate in certificate chain", .serverCertificateHasUnknownRoot),
+      ("SSL certificate problem: unable to get local issuer certificate", .serverCertificateHasUnknownRoot),
+      (
+        "SSL: no alternative certificate subject name matches target host name 'a'", .serverCertificateUntrusted
+      ),
+      ("error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
+      ("transfer closed with 5 bytes remaining to read", .networkConnectionLost),
+      ("transfer closed with outstanding read data remaining", .networkConnectionLost),
+      ("Recv failure: Connection reset by peer", .networkConnectionLost),
+      ("Failed writing header", .badServerResponse),
+      ("Unrecognized content encoding type. libcurl understands deflate, gzip", .cannotDecodeContentData),
+      ("Error while processing content unencoding: incorrect header check", .cannotDecodeContentData),
+      ("Illegal or missing hexadecimal sequence in chunked-encoding", .badServerResponse),
+      ("something new", .unknown),
+    ])
+  func text(_ text: String, _ code: URLError.Code) {
+    #expect(URLError.corrected(.unknown, text: text) == code)
+  }
+
+  @Test("Codes that Foundation tells stay, but for two")
+  func codes() {
+    #expect(URLError.corrected(.cannotFindHost, text: "Could not resolve host: ssl") == .cannotFindHost)
+    #expect(URLError.corrected(.badServerResponse, text: "Empty reply from server") == .networkConnectionLost)
+    #expect(URLError.corrected(.unsupportedURL, text: "Received HTTP/0.9 when not allowed") == .badServerResponse)
+  }
+
+  @Test("An error carries the URL and its text; one that is not a URLError passes")
+  func mapped() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let text = "transfer closed with 5 bytes remaining to read"
+    let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])
+    #if !canImport(Darwin)
+      let mapped = try #require(URLError.mapped(error, url: url) as? URLError)
+      #expect(mapped.code == .networkConnectionLost)
+      #expect(mapped.failingURL == url)
+      #expect(mapped.localizedDescription == text)
+    #endif
+    #expect(URLError.mapped(CancellationError(), url: url) is CancellationError)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a server can do wrong without ending the process. The rest is in the documentation of `URLSessionTransport`.
+@Suite("URLSessionTransport: bad servers", .enabled(if: Platform.isLinux), .timeLimit(.minutes(1)))
+struct URLSessionTransportBadServerTests {
+  private func code(
+    of response: LoopbackServer.Response, scheme: String = "http", _ change: (inout URLRequest) -> Void = { _ in }
+  ) async throws -> URLError.Code? {
+    let server = try LoopbackServer()
+    server.fallback = { _ in response }
+    let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(server.port)/"))
+    var request = URLRequest(url: url)
+    change(&request)
+    let transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+    let error = await #expect(throws: URLError.self) { try await transport.fetch(TransportRequest(request)) }
+    #expect(error?.failingURL == url)
+    #expect(error?.localizedDescription.isEmpty == false)
+    return error?.code
+  }
+
+  @Test(
+    "What is not HTTP is a bad response",
+    arguments: [
+      "garbage\r\n\r\n",
+      "HTTP/1.1 2x0 OK\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nX A: b\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
+    ])
+  func malformed(text: String) async throws {
+    #expect(try await code(of: .raw(text)) == .badServerResponse)
+  }
+
+  @Test("A connection that ends too early is lost")
+  func lost() async throws {
+    #expect(try await code(of: .raw("")) == .networkConnectionLost)
+    #expect(try await code(of: .raw([.reset])) == .networkConnectionLost)
+    #expect(
+      try await code(of: .raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")) == .networkConnectionLost)
+    #expect(
+      try await code(of: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"))
+        == .networkConnectionLost)
+    #expect(
+      try await code(of: .streaming(contentLength: 10, [.sendString("hello"), .reset])) == .networkConnectionLost)
+  }
+
+  @Test("A body that cannot be decoded is said to be so")
+  func coding() async throws {
+    #expect(
+      try await code(of: .text("not gzip at all", headers: ["Content-Encoding": "gzip"])) == .cannotDecodeContentData)
+    for name in ["Content-Encoding", "Transfer-Encoding"] {
+      #expect(try await code(of: .text("x", headers: [name: "unheard-of"])) == .cannotDecodeContentData)
+    }
+  }
+
+  @Test("TLS to a server that does not speak it fails as TLS")
+  func plainServer() async throws {
+    #expect(try await code(of: .raw("not TLS"), scheme: "https") == .secureConnectionFailed)
+  }
+
+  @Test("A host that does not exist cannot be found")
+  func unknownHost() async throws {
+    let url = try #require(URL(string: "http://no-such-host.invalid/"))
+    let transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+    let error = await #expect(throws: URLError.self) {
+      try await transport.fetch(TransportRequest(URLRequest(url: url)))
+    }
+    #expect(error?.code == .cannotFindHost)
+  }
+
+  @Test("A GET with a body is refused as Apple refuses it")
+  func getWithBody() async throws {
+    #expect(try await code(of: .text("")) { $0.httpBody = Data(count: 1) } == .dataLengthExceedsMaximum)
+  }
+}

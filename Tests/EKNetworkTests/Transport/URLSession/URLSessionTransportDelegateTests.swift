@@ -1,0 +1,231 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLSessionTransport: the user's own code", .timeLimit(.minutes(2)))
+struct URLSessionTransportDelegateTests {
+  private let server: LoopbackServer
+
+  init() throws { server = try LoopbackServer() }
+
+  private func request(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) -> TransportRequest {
+    var request = URLRequest(url: server.url(path))
+    change(&request)
+    return TransportRequest(request)
+  }
+
+  private func session(_ delegate: any URLSessionDelegate) -> URLSession {
+    URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+  }
+
+  // MARK: - Redirects
+
+  @Test("The delegate sees a redirect, and what it lets pass is followed by the usual rules")
+  func redirectPassed() async throws {
+    server.route("/from", .redirect(to: "/to"))
+    let delegate = RedirectDelegate { $0 }
+    let session = session(delegate)
+    let request = request("/from") { $0.timeoutInterval = 7 }
+    let fetched = try await URLSessionTransport(session).fetch(request)
+    #expect(fetched.head.statusCode == 302)
+    guard case .undecided = fetched.redirect else { return #expect(Bool(false), "\(fetched.redirect)") }
+    let proposal = try #require(delegate.proposals.withLock { $0.first })
+    #expect(proposal.url == server.url("/to"))
+    #expect(proposal.timeoutInterval == 7)
+    #expect(server.requests(path: "/to").isEmpty)
+  }
+
+  @Test("The delegate is called on its own queue")
+  func delegateQueue() async throws {
+    server.route("/from", .redirect(to: "/to"))
+    let delegate = RedirectDelegate { $0 }
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+    _ = try await URLSessionTransport(session).fetch(request("/from"))
+    #expect(delegate.queues.withLock { $0 } == [queue])
+  }
+
+  @Test("A redirect that the delegate declines is the answer, with its body")
+  func redirectDeclined() async throws {
+    server.route("/from", .text("moved", status: 302, headers: ["Location": "/to"]))
+    let session = session(RedirectDelegate { _ in nil })
+    var request = request("/from")
+    request.followsRedirects = true
+    let fetched = try await URLSessionTransport(session).fetch(request)
+    guard case .declined = fetched.redirect else { return #expect(Bool(false), "\(fetched.redirect)") }
+    #expect(fetched.data == Data("moved".utf8))
+  }
+
+  @Test("A request that the delegate makes is handed up")
+  func redirectReplaced() async throws {
+    server.route("/from", .text("moved", status: 307, headers: ["Location": "/to"]))
+    let session = session(
+      RedirectDelegate { proposal in
+        var request = proposal
+        request.setValue("yes", forHTTPHeaderField: "X-Delegate")
+        return request
+      })
+    var request = request("/from")
+    request.followsRedirects = true
+    let fetched = try await URLSessionTransport(session).fetch(request)
+    guard case .request(let next) = fetched.redirect else { return #expect(Bool(false), "\(fetched.redirect)") }
+    #expect(next.value(forHTTPHeaderField: "X-Delegate") == "yes")
+    #expect(fetched.data.isEmpty)
+  }
+
+  @Test("A delegate that never answers can be cancelled, and one that answers twice or too late does no harm")
+  func redirectUnanswered() async throws {
+    server.route("/from", .redirect(to: "/to"))
+    let delegate = SilentDelegate()
+    let session = session(delegate)
+    let task = Task { try await URLSessionTransport(session).fetch(request("/from")) }
+    #expect(await delegate.asked.wait())
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    delegate.answerTwice()
+    #expect(try await URLSessionTransport(session).fetch(request("/missing")).head.statusCode == 404)
+  }
+
+  // MARK: - Challenges
+
+  @Test("Credentials of the delegate are sent, and the 401 is forgotten", arguments: [true, false])
+  func credentials(atTaskLevel: Bool) async throws {
+    server.route("/secret") { request in
+      guard request.header("Authorization") == "Basic dXNlcjpwYXNz" else {
+        return .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])
+      }
+      return .text("secret")
+    }
+    let answer = ChallengeAnswer(
+      .useCredential, URLCredential(user: "user", password: "pass", persistence: .none))
+    let delegate: any URLSessionDelegate =
+      atTaskLevel ? TaskChallengeDelegate(answer) : SessionChallengeDelegate(answer)
+    let fetched = try await URLSessionTransport(session(delegate)).fetch(request("/secret"))
+    #expect(fetched.head.statusCode == 200)
+    #expect(fetched.data == Data("secret".utf8))
+  }
+
+  @Test("Credentials that are always wrong end with the 401")
+  func wrongCredentials() async throws {
+    server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
+    let delegate = TaskChallengeDelegate(
+      ChallengeAnswer(.useCredential, URLCredential(user: "user", password: "wrong", persistence: .none)))
+    let fetched = try await URLSessionTransport(session(delegate)).fetch(request("/secret"))
+    #expect(fetched.head.statusCode == 401)
+    #expect(fetched.data == Data("no".utf8))
+    #expect(server.requestCount <= SessionTask.challengeLimit + 1)
+  }
+
+  @Test("Default handling and rejection are the 401", arguments: [0, 1, 2])
+  func noCredentials(index: Int) async throws {
+    server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
+    let answers = [
+      ChallengeAnswer(.performDefaultHandling), ChallengeAnswer(.rejectProtectionSpace),
+      ChallengeAnswer(.useCredential),
+    ]
+    let delegate = TaskChallengeDelegate(answers[index])
+    let fetched = try await URLSessionTransport(session(delegate)).fetch(request("/secret"))
+    #expect(fetched.head.statusCode == 401)
+    #expect(fetched.data == Data("no".utf8))
+  }
+
+  @Test("A challenge that the delegate cancels cancels the request")
+  func cancelledChallenge() async throws {
+    server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
+    let delegate = TaskChallengeDelegate(ChallengeAnswer(.cancelAuthenticationChallenge))
+    let error = await #expect(throws: URLError.self) {
+      try await URLSessionTransport(session(delegate)).fetch(request("/secret"))
+    }
+    #expect(error?.code == .cancelled)
+  }
+
+  @Test("A stream is not sent a second time with credentials", .enabled(if: Platform.isLinux))
+  func credentialsForStream() async throws {
+    server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
+    let delegate = TaskChallengeDelegate(
+      ChallengeAnswer(.useCredential, URLCredential(user: "user", password: "pass", persistence: .none)))
+    let error = await #expect(throws: URLError.self) {
+      try await URLSessionTransport(session(delegate)).fetch(
+        request("/secret") {
+          $0.httpMethod = "POST"
+          $0.httpBodyStream = InputStream(data: Data(count: 10))
+        })
+    }
+    #expect(error?.code == .requestBodyStreamExhausted)
+    #expect(server.requestCount == 1)
+  }
+
+  // MARK: - Everything else
+
+  @Test("The delegate hears of upload progress")
+  func progress() async throws {
+    server.route("/upload", .text("ok"))
+    let delegate = ProgressDelegate()
+    _ = try await URLSessionTransport(session(delegate)).fetch(
+      request("/upload") {
+        $0.httpMethod = "PUT"
+        $0.httpBody = Data(count: 100_000)
+      })
+    #expect(delegate.sent.withLock { $0 } == 100_000)
+  }
+
+  @Test("A custom URLProtocol answers in the server's place")
+  func urlProtocol() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [CannedProtocol.self]
+    let fetched = try await URLSessionTransport(URLSession(configuration: configuration)).fetch(request("/canned"))
+    #expect(fetched.head.statusCode == 203)
+    #expect(fetched.data == Data("canned".utf8))
+    #expect(server.acceptedConnections == 0)
+  }
+
+  @Test("Additional headers are sent, the request's own win, and none can smuggle in another")
+  func additionalHeaders() async throws {
+    server.route("/", .text("ok"))
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-One": "session", "X-Two": "session", "X-Bad": "a\r\nX-Evil: b"]
+    let transport = URLSessionTransport(URLSession(configuration: configuration))
+    _ = try await transport.fetch(request("/") { $0.setValue("request", forHTTPHeaderField: "x-two") })
+    let received = try #require(server.requests.first)
+    #expect(received.header("X-One") == "session")
+    #expect(received.header("X-Two") == "request")
+    if Platform.isLinux { #expect(received.header("X-Evil") == nil) }
+  }
+
+  @Test("Cookies are kept and sent back, each Set-Cookie line of them; an explicit field wins")
+  func cookies() async throws {
+    server.route(
+      "/login",
+      .text(
+        "", status: 302,
+        headers: ["Location": "/", "Set-Cookie": "a=1; Path=/; Expires=Wed, 21 Oct 2099 07:28:00 GMT"]
+      ).header("Set-Cookie", "b=2; Path=/"))
+    server.route("/", .text("ok"))
+    let transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+    _ = try await transport.fetch(request("/login"))
+    _ = try await transport.fetch(request("/"))
+    _ = try await transport.fetch(request("/") { $0.setValue("own=1", forHTTPHeaderField: "Cookie") })
+    #expect(server.requests(path: "/").map { $0.header("Cookie") } == ["a=1; b=2", "own=1"])
+  }
+
+  @Test("Transports of one session share its connections, and a session that is gone takes them along")
+  func sharing() async throws {
+    server.route("/", .text("ok"))
+    var session: URLSession? = URLSession(configuration: .ephemeral)
+    weak let gone = session
+    for _ in 0..<5 {
+      let transport = URLSessionTransport(try #require(session))
+      _ = try await transport.fetch(request("/"))
+    }
+    #expect(server.acceptedConnections == 1)
+    session = nil
+    if Platform.isLinux { #expect(gone == nil) }
+  }
+}

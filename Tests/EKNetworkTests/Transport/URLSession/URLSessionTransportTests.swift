@@ -1,0 +1,234 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLSessionTransport", .timeLimit(.minutes(2)))
+struct URLSessionTransportTests {
+  private let server: LoopbackServer
+  private let transport: URLSessionTransport
+
+  init() throws {
+    server = try LoopbackServer()
+    transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+  }
+
+  private func request(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) -> TransportRequest {
+    var request = URLRequest(url: server.url(path))
+    change(&request)
+    return TransportRequest(request)
+  }
+
+  // MARK: - Receiving
+
+  @Test("The head comes before the body, and the body in pieces as they arrive")
+  func pieces() async throws {
+    let gates = [Gate(), Gate()]
+    server.route(
+      "/pieces",
+      .streaming([
+        .wait(gates[0]), .chunk(Data("one".utf8)), .wait(gates[1]), .chunk(Data("two".utf8)), .endOfChunks(),
+      ]))
+    let response = try await transport.start(request("/pieces"))
+    #expect(response.head.statusCode == 200)
+    gates[0].open()
+    #expect(try await response.body.next() == Data("one".utf8))
+    gates[1].open()
+    #expect(try await response.body.next() == Data("two".utf8))
+    #expect(try await response.body.next() == nil)
+    #expect(try await response.body.next() == nil)
+  }
+
+  @Test("A large body is fetched whole, and progress ends with its length")
+  func large() async throws {
+    let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    server.route("/large", .data(body))
+    let progress = Recorder()
+    var request = request("/large")
+    request.onReceive = { progress.note($0, $1) }
+    #expect(try await transport.fetch(request).data == body)
+    progress.expectMonotonic(to: Int64(body.count), of: Int64(body.count))
+  }
+
+  @Test("Interim responses are passed over")
+  func interim() async throws {
+    server.route("/hints", .text("here").preceded(by: 103, headers: ["Link": "</style.css>"]))
+    let fetched = try await transport.fetch(request("/hints"))
+    #expect(fetched.head.statusCode == 200)
+    #expect(fetched.data == Data("here".utf8))
+  }
+
+  @Test("A body that is cut off hands over what came, then fails")
+  func truncated() async throws {
+    server.route("/cut", .streaming(contentLength: 100, [.sendString("half"), .close]))
+    let response = try await transport.start(request("/cut"))
+    #expect(try await response.body.next() == Data("half".utf8))
+    let error = await #expect(throws: URLError.self) { try await response.body.next() }
+    #expect(error?.code == .networkConnectionLost)
+    #expect(error?.failingURL == server.url("/cut"))
+  }
+
+  @Test("A stream that nobody reads is bounded", .enabled(if: Platform.isLinux))
+  func bounded() async throws {
+    let small = URLSessionTransport(URLSession(configuration: .ephemeral), streamLimit: 64 * 1024)
+    server.route("/flood", .streaming(contentLength: 9 << 20, [.flood(bytes: 8 << 20), .stall]))
+    server.route("/large", .streaming(contentLength: 8 << 20, [.flood(bytes: 8 << 20)]))
+    let response = try await small.start(request("/flood"))
+    // The server learns of the end; the failure is there by then.
+    #expect(await server.waitForOpenConnections(0))
+    await #expect(throws: URLError(.dataLengthExceedsMaximum)) {
+      while try await response.body.next() != nil {}
+    }
+    #expect(try await small.fetch(request("/large")).data.count == 8 << 20)
+  }
+
+  @Test("Only http and https are taken, before anything is started")
+  func schemes() async throws {
+    for text in ["ftp://127.0.0.1/", "file:///etc/passwd", "ws://127.0.0.1/", "data:,x", "nothing"] {
+      let request = TransportRequest(URLRequest(url: try #require(URL(string: text))))
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+      #expect(error?.code == .unsupportedURL)
+    }
+    #expect(server.acceptedConnections == 0)
+  }
+
+  @Test("A refused connection is cannotConnectToHost")
+  func refused() async throws {
+    // The port of "tcpmux", which nobody serves any more.
+    let url = try #require(URL(string: "http://127.0.0.1:1/"))
+    let error = await #expect(throws: URLError.self) {
+      try await transport.fetch(TransportRequest(URLRequest(url: url)))
+    }
+    #expect(error?.code == .cannotConnectToHost)
+  }
+
+  // MARK: - Redirects and challenges
+
+  @Test("A redirect is not followed, and its body is dropped only if asked", arguments: [301, 302, 303, 307, 308])
+  func redirect(status: Int) async throws {
+    server.route("/from", .text("moved", status: status, headers: ["Location": "/to"]))
+    var request = request("/from")
+    let kept = try await transport.fetch(request)
+    #expect(kept.head.statusCode == status)
+    #expect(kept.data == Data("moved".utf8))
+    request.followsRedirects = true
+    let dropped = try await transport.fetch(request)
+    #expect(dropped.head.value("location") == "/to")
+    #expect(dropped.data.isEmpty)
+    #expect(server.requests(path: "/to").isEmpty)
+  }
+
+  @Test("A redirect without a target is an answer like any other")
+  func redirectNowhere() async throws {
+    server.route("/from", .text("nowhere", status: 302))
+    var request = request("/from")
+    request.followsRedirects = true
+    #expect(try await transport.fetch(request).head.statusCode == 302)
+  }
+
+  @Test(
+    "A challenge without an answer is a 401 with its body",
+    arguments: ["Basic realm=\"x\"", "Digest realm=\"x\"", "Bearer"])
+  func challenge(scheme: String) async throws {
+    server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": scheme]))
+    let fetched = try await transport.fetch(request("/secret"))
+    #expect(fetched.head.statusCode == 401)
+    #expect(fetched.data == Data("no".utf8))
+  }
+
+  // MARK: - Timeouts
+
+  @Test("The idle timeout takes fractions of a second, and starts afresh with every byte")
+  func idle() async throws {
+    server.route("/hang", .raw([.stall]))
+    server.route(
+      "/drip", .streaming(contentLength: 6, [.trickle(Data("abcdef".utf8), chunk: 1, every: .milliseconds(250))]))
+    let clock = ContinuousClock()
+    let elapsed = await clock.measure {
+      let error = await #expect(throws: URLError.self) {
+        try await transport.fetch(request("/hang") { $0.timeoutInterval = 0.2 })
+      }
+      #expect(error?.code == .timedOut)
+    }
+    #expect(elapsed >= .milliseconds(200))
+    #expect(elapsed < .seconds(5))
+    let dripped = try await transport.fetch(request("/drip") { $0.timeoutInterval = 1.25 })
+    #expect(dripped.data == Data("abcdef".utf8))
+  }
+
+  @Test("The session's timeout counts where the request has none of its own")
+  func configuredIdle() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 0.1
+    let transport = URLSessionTransport(URLSession(configuration: configuration))
+    server.route("/hang", .raw([.stall]))
+    let error = await #expect(throws: URLError.self) { try await transport.fetch(request("/hang")) }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test("The deadline ends the exchange, however busy it is")
+  func deadline() async throws {
+    server.route(
+      "/drip", .streaming(contentLength: 10_000, [.trickle(Data(count: 10_000), chunk: 1, every: .milliseconds(10))]))
+    var request = request("/drip")
+    request.deadline = .now + .milliseconds(150)
+    let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+    #expect(error?.code == .timedOut)
+    #expect(await server.waitForOpenConnections(0))
+
+    request.deadline = .now
+    let late = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+    #expect(late?.code == .timedOut)
+    #expect(server.requestCount == 1)
+  }
+
+  // MARK: - The end of interest
+
+  @Test("Dropping a response that was not read closes the connection")
+  func drop() async throws {
+    server.route("/stream", .streaming([.chunk(Data("x".utf8)), .stall]))
+    var response: TransportResponse? = try await transport.start(request("/stream"))
+    #expect(response?.head.statusCode == 200)
+    response = nil
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test("Cancelling a body ends a suspended read and closes the connection")
+  func cancelBody() async throws {
+    server.route("/stream", .streaming([.chunk(Data("x".utf8)), .stall]))
+    let response = try await transport.start(request("/stream"))
+    #expect(try await response.body.next() == Data("x".utf8))
+    response.body.cancel()
+    await #expect(throws: CancellationError.self) { try await response.body.next() }
+    #expect(await server.waitForOpenConnections(0))
+  }
+}
+
+/// What progress callbacks said.
+final class Recorder: Sendable {
+  private let counts = Locked<[(Int64, Int64?)]>([])
+
+  func note(_ count: Int64, _ total: Int64?) { counts.withLock { $0.append((count, total)) } }
+
+  func expectMonotonic(to last: Int64, of total: Int64?, sourceLocation: SourceLocation = #_sourceLocation) {
+    let counts = counts.withLock { $0 }
+    #expect(counts.last?.0 == last, sourceLocation: sourceLocation)
+    #expect(counts.allSatisfy { $0.1 == total }, sourceLocation: sourceLocation)
+    #expect(zip(counts, counts.dropFirst()).allSatisfy { $0.0 < $1.0 }, sourceLocation: sourceLocation)
+  }
+}
+
+enum Platform {
+  static var isLinux: Bool {
+    #if canImport(Darwin)
+      false
+    #else
+      true
+    #endif
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLSessionTransport: request bodies", .timeLimit(.minutes(2)))
+struct URLSessionTransportUploadTests {
+  private let server: LoopbackServer
+  private let transport: URLSessionTransport
+
+  init() throws {
+    server = try LoopbackServer()
+    transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+    server.route("/upload") { request in .text("\(request.bodyByteCount)") }
+  }
+
+  private func post(_ change: (inout URLRequest) -> Void) -> TransportRequest {
+    var request = URLRequest(url: server.url("/upload"))
+    request.httpMethod = "POST"
+    change(&request)
+    return TransportRequest(request)
+  }
+
+  @Test("Data is announced with its length, and progress ends there")
+  func data() async throws {
+    let body = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    let progress = Recorder()
+    var request = post { $0.httpBody = body }
+    request.onSend = { progress.note($0, $1) }
+    #expect(try await transport.fetch(request).data == Data("1000000".utf8))
+    let received = try #require(server.requests.first)
+    #expect(received.body == body)
+    #expect(received.header("Content-Length") == "1000000")
+    progress.expectMonotonic(to: 1_000_000, of: 1_000_000)
+  }
+
+  @Test("A stream is sent as it is read, and only once")
+  func stream() async throws {
+    let body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+    let request = post {
+      $0.httpBodyStream = InputStream(data: body)
+      $0.setValue("5", forHTTPHeaderField: "Content-Length")
+    }
+    #expect(try await transport.fetch(request).data == Data("200000".utf8))
+    let received = try #require(server.requests.first)
+    #expect(received.body == body)
+    if Platform.isLinux {
+      #expect(received.header("Content-Length") == nil)
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+      #expect(error?.code == .requestBodyStreamExhausted)
+      #expect(server.requestCount == 1)
+    }
+  }
+
+  @Test("A body is never lost to a connection that the server has just closed", .enabled(if: Platform.isLinux))
+  func staleConnection() async throws {
+    server.route("/first", LoopbackServer.Response.text("1").then(.closeOnNextRequest))
+    for _ in 0..<5 {
+      _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/first"))))
+      #expect(try await transport.fetch(post { $0.httpBody = Data(count: 5_000) }).data == Data("5000".utf8))
+      let stream = post { $0.httpBodyStream = InputStream(data: Data(count: 5_000)) }
+      #expect(try await transport.fetch(stream).data == Data("5000".utf8))
+    }
+    #expect(server.requests(path: "/upload").allSatisfy { $0.isComplete && $0.bodyByteCount == 5_000 })
+  }
+
+  @Test("A stream that is asked for again fails the request instead of sending nothing")
+  func refusal() async throws {
+    let exchange = URLSessionExchange(
+      post { $0.httpBodyStream = InputStream(data: Data(count: 1)) }, idleTimeout: nil, limit: 1, overflow: .fail,
+      queue: .global())
+    #if canImport(Darwin)
+      #expect(exchange.refuseSecondBody() == nil)
+    #else
+      let stream = try #require(exchange.refuseSecondBody())
+      stream.open()
+      var byte: UInt8 = 0
+      #expect(stream.hasBytesAvailable)
+      #expect(stream.read(&byte, maxLength: 1) == -1)
+    #endif
+    let error = await #expect(throws: URLError.self) { try await exchange.head() }
+    #expect(error?.code == .requestBodyStreamExhausted)
+
+    let data = URLSessionExchange(
+      post { $0.httpBody = Data(count: 1) }, idleTimeout: nil, limit: 1, overflow: .fail, queue: .global())
+    #expect(data.refuseSecondBody() == nil)
+    let lost = await #expect(throws: URLError.self) { try await data.head() }
+    #expect(lost?.code == .networkConnectionLost)
+  }
+
+  @Test("What would be another request on the wire is refused", .enabled(if: Platform.isLinux))
+  func injection() async throws {
+    let attacks: [(inout URLRequest) -> Void] = [
+      { $0.httpMethod = "GET / HTTP/1.1\r\nX-C: d\r\n\r\nGET" },
+      { $0.allHTTPHeaderFields = ["X-A": "b\r\nX-C: d"] },
+      { $0.allHTTPHeaderFields = ["X-A: b\r\nX-C": "d"] },
+    ]
+    for attack in attacks {
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(post(attack)) }
+      #expect(error?.code == .badURL)
+    }
+    #expect(server.requests.allSatisfy { $0.header("X-C") == nil })
+  }
+
+  @Test("An early answer to an upload is an answer")
+  func early() async throws {
+    server.route("POST", "/refused", onHead: { _ in .respond(.text("too large", status: 413).then(.close)) }) { _ in
+      .text("")
+    }
+    var request = URLRequest(url: server.url("/refused"))
+    request.httpMethod = "POST"
+    request.httpBody = Data(count: 10)
+    #expect(try await transport.fetch(TransportRequest(request)).head.statusCode == 413)
+  }
+}

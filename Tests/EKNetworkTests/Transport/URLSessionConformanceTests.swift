@@ -1,0 +1,47 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("URLSession as a URLSessionProtocol", .timeLimit(.minutes(1)))
+struct URLSessionConformanceTests {
+  @Test("The user's own call still is Foundation's")
+  func foundation() async throws {
+    let server = try LoopbackServer()
+    server.route("/from", .redirect(to: "/to"))
+    server.route("/to", .text("there"))
+    let session = URLSession(configuration: .ephemeral)
+    // Foundation's method has a second, defaulted parameter. Ours would make these calls ambiguous, or take them.
+    let plain: (Data, URLResponse) = try await session.data(for: URLRequest(url: server.url("/from")))
+    let full = try await session.data(for: URLRequest(url: server.url("/to")), delegate: nil)
+    #expect(plain.0 == Data("there".utf8))
+    #expect(full.0 == Data("there".utf8))
+    // Foundation does not send a GET with a body.
+    var request = URLRequest(url: server.url("/to"))
+    request.httpBody = Data(count: 1)
+    let error = await #expect(throws: URLError.self) { try await session.data(for: request) }
+    #expect(error?.code == .dataLengthExceedsMaximum)
+  }
+
+  @Test("Through the protocol it is ours")
+  func ours() async throws {
+    let server = try LoopbackServer()
+    server.route("/", .text("ok"))
+    let session: any URLSessionProtocol = URLSession(configuration: .ephemeral)
+    let (data, response) = try await session.data(for: URLRequest(url: server.url("/")))
+    #expect(data == Data("ok".utf8))
+    #expect((response as? HTTPURLResponse)?.statusCode == 200)
+    let task = Task {
+      let session: any URLSessionProtocol = URLSession(configuration: .ephemeral)
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await session.data(for: URLRequest(url: server.url("/")))
+    }
+    // Foundation would say URLError.cancelled.
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
