@@ -47,11 +47,15 @@ extension NetworkManager: NetworkManaging {
   private nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
+    try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken)
+  }
+
+  /// What carries one request, with the settings of the moment.
+  nonisolated func runner(over transport: any Transport) -> RequestRunner {
     let settings = settings.withLock { $0 }
-    let runner = RequestRunner(
+    return RequestRunner(
       transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger)
-    return try await runner.run(request, baseURL: baseURL, accessToken: accessToken)
   }
 
   private nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {

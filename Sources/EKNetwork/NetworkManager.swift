@@ -22,6 +22,7 @@ public actor NetworkManager {
 
   nonisolated let settings: Locked<Settings>
   nonisolated let transport: any Transport
+  nonisolated let streamingTransport: any Transport
   nonisolated let tokens = TokenRefreshCoordinator()
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>
@@ -32,6 +33,8 @@ public actor NetworkManager {
   ///   - baseURL: Gives the base URL. It is called on the actor of whoever sends a request, and by several at once if
   ///     several do.
   ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
+  ///   - streamingSession: Carries the requests of ``stream(_:accessToken:)``. Defaults to `nil`: `session` if it
+  ///     conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, else `URLSession.shared`.
   ///   - loggerSubsystem: The subsystem of the system's log on Apple platforms.
   ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.
   ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
@@ -40,6 +43,7 @@ public actor NetworkManager {
   public init(
     baseURL: @escaping (() -> URL),
     session: URLSessionProtocol = URLSession.shared,
+    streamingSession: URLSessionStreamingProtocol? = nil,
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
@@ -47,6 +51,8 @@ public actor NetworkManager {
   ) {
     self.init(
       baseURL: baseURL, transport: TransportSelection.transport(for: session, choice: transport),
+      streamingTransport: TransportSelection.transport(
+        for: streamingSession ?? session as? any URLSessionStreamingProtocol ?? URLSession.shared, choice: transport),
       loggerSubsystem: loggerSubsystem, userAgentConfiguration: userAgentConfiguration,
       responseDecoderProvider: responseDecoderProvider)
   }
@@ -55,25 +61,28 @@ public actor NetworkManager {
   public init(
     baseURL: URL,
     session: URLSessionProtocol = URLSession.shared,
+    streamingSession: URLSessionStreamingProtocol? = nil,
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
     transport: TransportChoice = .automatic
   ) {
     self.init(
-      baseURL: { baseURL }, session: session, loggerSubsystem: loggerSubsystem,
+      baseURL: { baseURL }, session: session, streamingSession: streamingSession, loggerSubsystem: loggerSubsystem,
       userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
       transport: transport)
   }
 
   /// For tests: any transport, any clock.
   init(
-    baseURL: @escaping () -> URL, transport: any Transport, clock: any Clock<Duration> = ContinuousClock(),
+    baseURL: @escaping () -> URL, transport: any Transport, streamingTransport: (any Transport)? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
     loggerSubsystem: String = "com.yourapp.networking", userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil
   ) {
     self.baseURL = baseURL
     self.transport = transport
+    self.streamingTransport = streamingTransport ?? transport
     self.clock = clock
     logger = NetworkLogger(subsystem: loggerSubsystem)
     settings = Locked(

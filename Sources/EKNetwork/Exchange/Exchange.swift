@@ -13,19 +13,28 @@ struct Exchange: Sendable {
 
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ urlRequest: URLRequest) async throws -> FetchedResponse {
-    let follows = redirectPolicy == .follow && !transport.resolvesRedirects
-    var redirects = RedirectState(policy: follows ? .follow : .reject)
+    try await open(urlRequest, collectsBody: true).collect(followsRedirects: false)
+  }
+
+  /// The final response as soon as its head is there.
+  ///
+  /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.
+  func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
+    var redirects = RedirectState(policy: transport.resolvesRedirects ? .reject : redirectPolicy)
     var request = TransportRequest(urlRequest)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
-    request.followsRedirects = follows
+    request.collectsBody = collectsBody
     request.onSend = progress?.onSend
     request.onReceive = progress?.onReceive
     while true {
-      let response = try await transport.fetch(request)
+      let response = try await transport.start(request)
       switch redirects.received(response.head, for: request.urlRequest, decision: response.redirect) {
       case .deliver: return response
-      case .fail(let error): throw error
+      case .fail(let error):
+        response.body.cancel()
+        throw error
       case .follow(let next):
+        try await response.drain()
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
         request.urlRequest = next
       }

@@ -16,20 +16,34 @@ struct RequestRunner {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
 
-  /// The answer of the first attempt that succeeds.
-  nonisolated(nonsending) func run<T: NetworkRequest>(
+  /// The error answer of a streamed request is read up to this many bytes.
+  static let streamedErrorLimit = 1_048_576
+
+  /// What an attempt came to.
+  private enum Answer<Success: Sendable>: Sendable {
+    case success(Success)
+    /// A status outside 2xx, with its body.
+    case refusal(FetchedResponse)
+  }
+
+  /// The answer of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
+  nonisolated(nonsending) func fetch<T: NetworkRequest>(
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
     try Task.checkCancellation()
-    var state = AttemptState(
-      policy: request.retryPolicy, allowsRetry: request.allowsRetry, hasRefresher: refresher != nil)
-    let progress = request.progress.map { ProgressReporter($0) }
     let log = RequestLog(logger, method: request.method.rawValue)
+    let progress = request.progress.map { ProgressReporter($0) }
     let exchange = Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, progress: progress, log: log)
     let start = ContinuousClock.now
     do {
-      let response = try await attempts(of: request, over: exchange, &state, log, baseURL: baseURL, accessToken)
+      let response = try await attempts(
+        of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
+      ) { urlRequest in
+        let response = try await exchange.load(urlRequest)
+        guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
+        return (200..<300).contains(status) ? .success(response) : .refusal(response)
+      }
       progress?.succeeded()
       log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), duration: .now - start)
       return response
@@ -39,10 +53,39 @@ struct RequestRunner {
     }
   }
 
-  private nonisolated(nonsending) func attempts<T: NetworkRequest>(
-    of request: T, over exchange: Exchange, _ state: inout AttemptState, _ log: RequestLog,
-    baseURL: () -> URL, _ accessToken: (() -> String?)?
-  ) async throws -> FetchedResponse {
+  /// The head of a success, and its body unread. There are no retries, and no progress is told.
+  nonisolated(nonsending) func stream<T: NetworkRequest>(
+    _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
+  ) async throws -> TransportResponse {
+    try Task.checkCancellation()
+    let log = RequestLog(logger, method: request.method.rawValue)
+    let exchange = Exchange(transport: transport, redirectPolicy: request.redirectPolicy, log: log)
+    let start = ContinuousClock.now
+    do {
+      return try await attempts(
+        of: request, policy: RetryPolicy(), over: exchange, baseURL: baseURL, accessToken
+      ) { urlRequest in
+        let response = try await exchange.open(urlRequest, collectsBody: false)
+        guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
+        if (200..<300).contains(status) { return .success(response) }
+        return .refusal(
+          try await response.collect(
+            limit: Self.streamedErrorLimit,
+            orThrow: StreamingError.errorPayloadTooLarge(limitBytes: Self.streamedErrorLimit)))
+      }
+    } catch {
+      log.failed(error, duration: .now - start)
+      throw error
+    }
+  }
+
+  // MARK: - Attempts
+
+  private nonisolated(nonsending) func attempts<T: NetworkRequest, Success: Sendable>(
+    of request: T, policy: RetryPolicy, over exchange: Exchange, baseURL: () -> URL, _ accessToken: (() -> String?)?,
+    load: @Sendable (URLRequest) async throws -> Answer<Success>
+  ) async throws -> Success {
+    var state = AttemptState(policy: policy, allowsRetry: request.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
     // Why the request is sent again: what is thrown should its body turn out to be used up.
     var reason: (() -> any Error)?
@@ -52,19 +95,22 @@ struct RequestRunner {
       let urlRequest = try RequestBuilder.build(
         request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }
-      if let url = urlRequest.url { log.started(url, attempt: number) }
+      if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
 
-      let result = await load(urlRequest, over: exchange)
+      let result: Result<Answer<Success>, any Error>
+      do { result = .success(try await load(urlRequest)) } catch { result = .failure(error) }
+      if case .success(.success(let success)) = result { return success }
+
       switch action(after: result, of: urlRequest, for: request, &state) {
-      case .deliver: return try result.get()
+      case .deliver: throw NetworkError.invalidResponse
       case .fail(let error): throw error
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
-        log.refreshingToken()
+        exchange.log?.refreshingToken()
         try await tokens.refresh(ifNewerThan: generation, using: refresher)
         reason = { Self.error(of: result, for: request) }
       case .retry(let delay, let error):
-        log.retrying(attempt: number + 1, after: delay, error: error)
+        exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
         try await clock.sleep(for: delay)
         reason = { error }
       }
@@ -74,32 +120,21 @@ struct RequestRunner {
     }
   }
 
-  private nonisolated(nonsending) func load(_ urlRequest: URLRequest, over exchange: Exchange) async -> Result<
-    FetchedResponse, any Error
-  > {
-    do {
-      let response = try await exchange.load(urlRequest)
-      guard response.head.statusCode != nil else { return .failure(NetworkError.invalidResponse) }
-      return .success(response)
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  private func action<T: NetworkRequest>(
-    after result: Result<FetchedResponse, any Error>, of urlRequest: URLRequest, for request: T,
+  private func action<T: NetworkRequest, Success>(
+    after result: Result<Answer<Success>, any Error>, of urlRequest: URLRequest, for request: T,
     _ state: inout AttemptState
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
+    let isReplayable = bodyIsReplayable(urlRequest, of: request)
     switch result {
-    case .success(let response):
+    case .success(.success): return .deliver
+    case .success(.refusal(let response)):
       return state.answered(
-        status: response.head.statusCode ?? 0, bodyIsReplayable: bodyIsReplayable(urlRequest, of: request),
+        status: response.head.statusCode ?? 0, bodyIsReplayable: isReplayable,
         retryAfter: response.head.retryAfter, random: random, error: { Self.error(of: result, for: request) })
     case .failure(let error):
       return state.failed(
-        with: error, bodyIsReplayable: bodyIsReplayable(urlRequest, of: request), wasCancelled: Task.isCancelled,
-        retryAfter: nil, random: random)
+        with: error, bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
     }
   }
 
@@ -110,11 +145,13 @@ struct RequestRunner {
     return stream.streamStatus == .notOpen
   }
 
-  private static func error<T: NetworkRequest>(
-    of result: Result<FetchedResponse, any Error>, for request: T
+  private static func error<T: NetworkRequest, Success>(
+    of result: Result<Answer<Success>, any Error>, for request: T
   ) -> any Error {
     switch result {
-    case .success(let response): ResponseValidation.error(of: response, errorDecoder: request.errorDecoder)
+    case .success(.success): NetworkError.invalidResponse
+    case .success(.refusal(let response)):
+      ResponseValidation.error(of: response, errorDecoder: request.errorDecoder)
     case .failure(let error): error
     }
   }

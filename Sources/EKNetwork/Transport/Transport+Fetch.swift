@@ -43,7 +43,21 @@ extension TransportResponse {
     return head.value("Location") != nil
   }
 
-  private func drain() async throws {
+  /// Pulls the body to its end, or to the first byte beyond `limit`, where `tooLong` is thrown.
+  @concurrent func collect(limit: Int, orThrow tooLong: any Error) async throws -> FetchedResponse {
+    var data = Data()
+    while let chunk = try await body.next() {
+      data.append(chunk)
+      if data.count > limit {
+        body.cancel()
+        throw tooLong
+      }
+    }
+    return FetchedResponse(head: head, data: data, redirect: redirect)
+  }
+
+  /// Reads the rest of a body that nobody wants, so that its connection can be used again.
+  @concurrent func drain() async throws {
     if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
     var drained = 0
     do {

@@ -28,6 +28,8 @@ struct TransportRequest: Sendable {
   var urlRequest: URLRequest
   /// When the attempt has to be over, redirects included.
   var deadline: ContinuousClock.Instant?
+  /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
+  var collectsBody = false
   /// Whether `fetch` may drop the body of a redirect, because it is going to be followed.
   var followsRedirects = false
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the

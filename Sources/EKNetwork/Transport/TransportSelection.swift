@@ -12,6 +12,14 @@ enum TransportSelection {
     return transport(for: session, choice: choice)
   }
 
+  /// The transport of an injected streaming session.
+  static func transport(
+    for session: any URLSessionStreamingProtocol, choice: TransportChoice = .automatic
+  ) -> any Transport {
+    guard let session = session as? URLSession else { return StreamingSessionTransport(session) }
+    return transport(for: session, choice: choice)
+  }
+
   /// The transport of a real session: on Linux libcurl itself, unless the session was customised with code, which
   /// must then see the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {

@@ -54,7 +54,11 @@ struct URLSessionTransport: Transport {
   var resourceTimeout: Duration? { session.configuration.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    try await start(request, limit: limit)
+    #if canImport(Darwin)
+      try await start(request, limit: limit)
+    #else
+      try await start(request, limit: request.collectsBody ? .max : limit)
+    #endif
   }
 
   @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {

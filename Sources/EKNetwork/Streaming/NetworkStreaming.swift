@@ -1,0 +1,16 @@
+/// What an app needs of ``NetworkManager`` to read a response while it arrives, so that its tests can inject a mock.
+public protocol NetworkStreaming: AnyObject {
+  /// Sends a request and returns as soon as the head of a successful response is there.
+  nonisolated(nonsending) func stream<T: NetworkRequest>(
+    _ request: T,
+    accessToken: (() -> String?)?
+  ) async throws -> StreamingResponse
+}
+
+extension NetworkStreaming {
+  /// Streams a request that needs no access token.
+  @_disfavoredOverload
+  public nonisolated(nonsending) func stream<T: NetworkRequest>(_ request: T) async throws -> StreamingResponse {
+    try await stream(request, accessToken: nil)
+  }
+}

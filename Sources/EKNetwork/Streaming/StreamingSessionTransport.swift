@@ -1,0 +1,29 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Any injected `URLSessionStreamingProtocol` that is not a `URLSession`. It follows redirects, or does not; its errors
+/// pass through as they are.
+struct StreamingSessionTransport: Transport {
+  private let session: any URLSessionStreamingProtocol
+
+  init(_ session: any URLSessionStreamingProtocol) { self.session = session }
+
+  var resolvesRedirects: Bool { true }
+  var resourceTimeout: Duration? { nil }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    try Task.checkCancellation()
+    do {
+      let (chunks, response) = try await session.dataStream(for: request.urlRequest)
+      try Task.checkCancellation()
+      return TransportResponse(head: ResponseHead(response), body: StreamBody(chunks))
+    } catch {
+      // Sessions report the end of their task in errors of their own.
+      if Task.isCancelled { throw CancellationError() }
+      throw error
+    }
+  }
+}

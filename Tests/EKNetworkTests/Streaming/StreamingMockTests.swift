@@ -1,0 +1,112 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct StreamingMockTests {
+  private struct Feed: NetworkRequest {
+    typealias Response = EmptyResponse
+    var path: String { "/feed" }
+    var method: HTTPMethod { .get }
+  }
+
+  private static let url = URL(string: "https://example.com")!
+  private static let ok = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["A": "b"])!
+
+  /// As the page has it: the one method that there was.
+  private struct ByteMock: URLSessionStreamingProtocol {
+    func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
+      let stream = AsyncThrowingStream<UInt8, Error> { continuation in
+        for byte in "hello".utf8 { continuation.yield(byte) }
+        continuation.finish()
+      }
+      return (stream, StreamingMockTests.ok)
+    }
+  }
+
+  private struct ChunkMock: URLSessionStreamingProtocol {
+    let chunks: [Data]
+    var response: URLResponse = StreamingMockTests.ok
+    func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
+      let chunks = chunks
+      return (
+        AsyncThrowingStream { c in
+          chunks.forEach { c.yield($0) }; c.finish()
+        }, response
+      )
+    }
+  }
+
+  private struct LazyMock: URLSessionStreamingProtocol {}
+
+  private struct PlainMock: URLSessionProtocol {
+    func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.unknown) }
+  }
+
+  private func text(_ response: StreamingResponse) async throws -> String {
+    var bytes: [UInt8] = []
+    for try await byte in response.bytes { bytes.append(byte) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func aMockOfEitherMethodWillDo() async throws {
+    for session in [ByteMock(), ChunkMock(chunks: [Data("hel".utf8), Data(), Data("lo".utf8)])]
+      as [any URLSessionStreamingProtocol]
+    {
+      let manager = NetworkManager(baseURL: Self.url, session: PlainMock(), streamingSession: session)
+      let response = try await manager.stream(Feed(), accessToken: nil)
+      #expect(response.headers == ["A": "b"])
+      #expect(try await text(response) == "hello")
+      let (bytes, _) = try await session.byteStream(for: URLRequest(url: Self.url))
+      var count = 0
+      for try await _ in bytes { count += 1 }
+      #expect(count == 5)
+      let (chunks, _) = try await session.dataStream(for: URLRequest(url: Self.url))
+      var data = Data()
+      for try await chunk in chunks { data.append(chunk) }
+      #expect(data == Data("hello".utf8))
+    }
+  }
+
+  @Test func aMockOfNeitherIsAnErrorAndNotAnEndlessRecursion() async throws {
+    let manager = NetworkManager(baseURL: Self.url, streamingSession: LazyMock())
+    await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
+    await #expect(throws: StreamingError.invalidResponse) {
+      _ = try await LazyMock().byteStream(for: URLRequest(url: Self.url))
+    }
+  }
+
+  @Test func aResponseThatIsNotHTTP() async throws {
+    let other = URLResponse(url: Self.url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
+    let manager = NetworkManager(baseURL: Self.url, streamingSession: ChunkMock(chunks: [], response: other))
+    await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
+  }
+
+  @Test func aSecondLoopGoesOnWhereAnIteratorStopped() async throws {
+    let stream = AsyncThrowingStream<Data, Error> { c in
+      for text in ["a", "b", "c"] { c.yield(Data(text.utf8)) }
+      c.finish()
+    }
+    let response = StreamingResponse(statusCode: 200, headers: [:], chunks: stream)
+    var iterator = response.chunks.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("a".utf8))
+    #expect(try await iterator.next() == Data("b".utf8))
+    #expect(try await iterator.next() == Data("c".utf8))
+    #expect(try await iterator.next() == nil)
+    #expect(try await iterator.next() == nil)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func leavingTheLoopTellsTheMaker() async throws {
+    let ended = AsyncStream<Void>.makeStream()
+    func response() -> StreamingResponse {
+      let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()
+      continuation.onTermination = { _ in ended.continuation.finish() }
+      continuation.yield(Data("a".utf8))
+      continuation.yield(Data("b".utf8))
+      return StreamingResponse(statusCode: 200, headers: [:], chunks: stream)
+    }
+    let kept = response()
+    for try await _ in kept.chunks { break }
+    for await _ in ended.stream {}
+    withExtendedLifetime(kept) {}
+  }
+}
