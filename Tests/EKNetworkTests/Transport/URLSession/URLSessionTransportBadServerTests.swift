@@ -77,6 +77,18 @@ struct URLSessionTransportBadServerTests {
     #expect(error?.code == .cannotFindHost)
   }
 
+  @Test("A cookie on which Foundation's own parser ends the process is only a cookie")
+  func hostileCookie() async throws {
+    let server = try LoopbackServer()
+    server.fallback = { _ in .text("ok", headers: ["Set-Cookie": "👨‍👩‍👧‍👦=1"]).header("Set-Cookie", "a=1; 🇩🇪🇩🇪=2") }
+    let transport = URLSessionTransport(URLSession(configuration: .ephemeral))
+    for _ in 0..<2 {
+      let fetched = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/"))))
+      #expect(fetched.data == Data("ok".utf8))
+    }
+    #expect(server.requests.last?.header("Cookie")?.contains("a=1") == true)
+  }
+
   @Test("A GET with a body is refused as Apple refuses it")
   func getWithBody() async throws {
     #expect(try await code(of: .text("")) { $0.httpBody = Data(count: 1) } == .dataLengthExceedsMaximum)
