@@ -15,9 +15,9 @@ public actor NetworkManager {
     var responseDecoderProvider: (() -> JSONDecoder)?
   }
 
-  /// Gives the base URL; called once for each attempt of each request, on the actor of whoever sends it.
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
-  // itself, as its documentation says.
+  // itself, as the documentation of `init` says.
+  /// Gives the base URL; called once for each attempt of each request, on the actor of whoever sends it.
   nonisolated(unsafe) public let baseURL: () -> URL
 
   nonisolated let settings: Locked<Settings>
