@@ -1,0 +1,87 @@
+import EKNetwork
+import LoopbackServer
+
+/// `swift run EKNetworkDemo`: a tour of the library over real sockets, against a server in the same process.
+@main
+enum EKNetworkDemo {
+  private static let usage = """
+    usage: EKNetworkDemo [--url URL]
+      Without arguments: the tour. Exit code 0 when every step went as it should, else 1.
+      --url URL  one GET to a server of your own, through the same library
+    """
+
+  static func main() async {
+    var arguments = CommandLine.arguments.dropFirst()
+    let terminal = Terminal()
+    switch arguments.popFirst() {
+    case nil: exit(await tour(terminal) ? 0 : 1)
+    case "--help", "-h": terminal.line(usage)
+    case "--url":
+      guard let text = arguments.popFirst(), arguments.isEmpty, let url = URL(string: text), url.host != nil else {
+        terminal.line(usage)
+        exit(64)
+      }
+      exit(await RealServer.get(url, terminal) ? 0 : 1)
+    default:
+      terminal.line(usage)
+      exit(64)
+    }
+  }
+
+  private struct Outcome {
+    let title: String
+    let isSuccess: Bool
+    let note: String
+    let duration: Duration
+  }
+
+  private static func tour(_ terminal: Terminal) async -> Bool {
+    terminal.line(terminal.styled("EKNetwork, over real sockets on this machine", .bold))
+    var outcomes: [Outcome] = []
+    for (index, step) in steps.enumerated() {
+      terminal.line()
+      terminal.line(terminal.styled("\(index + 1). \(step.title)", .bold))
+      for line in step.code.split(separator: "\n", omittingEmptySubsequences: false) {
+        terminal.line("    " + terminal.styled(String(line), .yellow))
+      }
+      outcomes.append(await run(step, terminal))
+    }
+    terminal.line()
+    terminal.line(terminal.styled("Summary", .bold))
+    for outcome in outcomes {
+      let mark = outcome.isSuccess ? terminal.styled("ok  ", .green) : terminal.styled("FAIL", .red)
+      let title = outcome.title.padding(toLength: 34, withPad: " ", startingAt: 0)
+      terminal.line("  \(mark) \(title) \(milliseconds(outcome.duration))  \(outcome.note)")
+    }
+    let failures = outcomes.filter { !$0.isSuccess }.count
+    terminal.line()
+    terminal.line(
+      failures == 0
+        ? terminal.styled("All \(outcomes.count) steps went as they should.", .green)
+        : terminal.styled("\(failures) of \(outcomes.count) steps did not.", .red))
+    return failures == 0
+  }
+
+  private static func run(_ step: Step, _ terminal: Terminal) async -> Outcome {
+    let start = ContinuousClock.now
+    do {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let note = try await step.run(Stage(server: server, terminal: terminal))
+      terminal.line(terminal.styled("  ✓ ", .green) + note)
+      return Outcome(title: step.title, isSuccess: true, note: note, duration: .now - start)
+    } catch {
+      terminal.line(terminal.styled("  ✗ \(error)", .red))
+      return Outcome(title: step.title, isSuccess: false, note: "\(error)", duration: .now - start)
+    }
+  }
+
+  private static func milliseconds(_ duration: Duration) -> String {
+    let text = "\(Int(duration / .milliseconds(1))) ms"
+    return String(repeating: " ", count: max(0, 8 - text.count)) + text
+  }
+
+  private static let steps: [Step] = [
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation,
+  ]
+}
