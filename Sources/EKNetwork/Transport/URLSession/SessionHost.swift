@@ -55,6 +55,9 @@ import Foundation
       let own = configuration.detached()
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
+      // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
+      // ends the process on certain non-ASCII names.
+      own.httpCookieAcceptPolicy = .never
       own.urlCache = nil
       own.timeoutIntervalForRequest = Self.never
       own.httpAdditionalHeaders = nil
