@@ -52,9 +52,17 @@ struct ResponseHeadParser {
       lines.removeAll(keepingCapacity: true)
       return .none
     }
-    if let failure = contradictoryLength(head) { return failure }
+    if let failure = unknownTransferCoding(head) ?? contradictoryLength(head) { return failure }
     isComplete = true
     return .head(head)
+  }
+
+  /// RFC 9112 §6.1: none but chunked was asked for, and libcurl hands on what it does not know as if it were the body.
+  private func unknownTransferCoding(_ head: RawHead) -> Action? {
+    let codings = head.values("transfer-encoding").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+    guard let coding = codings.first(where: { $0 != "chunked" && $0 != "identity" }) else { return nil }
+    return .failure(.badServerResponse, "The transfer coding \"\(coding.prefix(40))\" was not asked for")
   }
 
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they do not count.

@@ -1,0 +1,153 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// What servers must not do, and do. On the library's own transport alone: some of these end a process that uses
+  /// FoundationNetworking.
+  @Suite struct BadAnswersTests {
+    private struct Row: Sendable {
+      let name: String
+      let answer: String
+      var code: URLError.Code?
+      var status = 200
+      var body = ""
+      var latin1 = false
+    }
+
+    private static let rows: [Row] = [
+      Row(
+        name: "trailers", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n",
+        body: "ok"),
+      Row(name: "a bare status line", answer: "HTTP/1.1 200 OK\r\n", code: .badServerResponse),
+      Row(name: "a head cut short", answer: "HTTP/1.1 200 OK\r\nX-A: b", code: .badServerResponse),
+      Row(
+        name: "an interim answer and half a head", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA:",
+        code: .badServerResponse),
+      Row(name: "only interim answers", answer: "HTTP/1.1 103 Early Hints\r\n\r\n", code: .networkConnectionLost),
+      Row(
+        name: "interim answers first",
+        answer: "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+      Row(
+        name: "the longest length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok",
+        code: .networkConnectionLost),
+      Row(
+        name: "a length past 64 bits", answer: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nok",
+        code: .badServerResponse),
+      Row(
+        name: "a negative length", answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok", code: .badServerResponse),
+      Row(
+        name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
+        code: .badServerResponse),
+      Row(
+        name: "the same length twice", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        body: "ok"),
+      Row(
+        name: "chunked and a length",
+        answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        body: "ok"),
+      Row(name: "no space after the colon", answer: "HTTP/1.1 200 OK\r\nContent-Length:2\r\nX:y\r\n\r\nok", body: "ok"),
+      Row(name: "a value of blanks", answer: "HTTP/1.1 200 OK\r\nX:   \r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+      Row(
+        name: "a latin-1 byte", answer: "HTTP/1.1 200 OK\r\nX-Name: caf\u{e9}\r\nContent-Length: 2\r\n\r\nok",
+        body: "ok", latin1: true),
+      Row(name: "line feeds alone", answer: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", body: "ok"),
+      Row(name: "no reason phrase", answer: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+      Row(
+        name: "a folded value", answer: "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok", body: "ok"
+      ),
+      Row(
+        name: "a body cut short", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", code: .networkConnectionLost
+      ),
+      Row(
+        name: "chunks cut short", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok",
+        code: .networkConnectionLost),
+      Row(
+        name: "a chunk size that is none",
+        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n0\r\n\r\n", code: .badServerResponse),
+      Row(
+        name: "a chunk size too long",
+        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\nok",
+        code: .badServerResponse),
+      Row(
+        name: "chunk extensions",
+        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n", body: "ok"),
+      Row(
+        name: "bytes after the body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n",
+        body: "ok"),
+      Row(
+        name: "an unknown transfer coding", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: zip\r\n\r\nok",
+        code: .badServerResponse),
+      Row(name: "HTTP/0.9", answer: "<html>hello</html>", code: .badServerResponse),
+      Row(name: "another protocol", answer: "SSH-2.0-OpenSSH_9.2\r\n", code: .badServerResponse),
+      Row(name: "a status of two digits", answer: "HTTP/1.1 20 OK\r\n\r\n", code: .badServerResponse),
+      Row(name: "a status that is none", answer: "HTTP/1.1 abc OK\r\n\r\n", code: .badServerResponse),
+      Row(name: "no byte", answer: "", code: .networkConnectionLost),
+      Row(
+        name: "protocols switched unasked", answer: "HTTP/1.1 101 Switching Protocols\r\n\r\n", code: .badServerResponse
+      ),
+      Row(name: "a field without a name", answer: "HTTP/1.1 200 OK\r\n: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+      Row(
+        name: "a body where there is none", answer: "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+        status: 204),
+      Row(name: "until the connection ends", answer: "HTTP/1.1 200 OK\r\n\r\nok", body: "ok"),
+    ]
+
+    @Test(arguments: rows.indices) func theAnswer(_ index: Int) async throws {
+      let row = Self.rows[index]
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let bytes = row.latin1 ? row.answer.data(using: .isoLatin1) : Data(row.answer.utf8)
+      server.route("/") { [bytes] _ in .raw([.send(bytes ?? Data())]) }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 10))
+      do {
+        let response = try await transport.fetch(request)
+        #expect(row.code == nil, "\(row.name)")
+        #expect(response.head.statusCode == row.status, "\(row.name)")
+        #expect(String(decoding: response.data, as: UTF8.self) == row.body, "\(row.name)")
+        if row.latin1 { #expect(response.head.value("x-name") == "café") }
+        _ = response.head.urlResponse
+      } catch let error as URLError {
+        #expect(error.code == row.code, "\(row.name): \(error.localizedDescription)")
+        #expect(error.localizedDescription.count > 8, "\(row.name)")
+      }
+      await server.waitForOpenConnections(0)
+    }
+
+    @Test func aHeadPastItsBound() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let field = "X-A: " + String(repeating: "x", count: 1_000) + "\r\n"
+      server.route("/") { _ in
+        .raw([.sendString("HTTP/1.1 200 OK\r\n" + String(repeating: field, count: 400) + "\r\n"), .stall])
+      }
+      server.route("/line") { _ in
+        .raw([.sendString("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 200_000) + "\r\n\r\n"), .stall])
+      }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      for path in ["/", "/line"] {
+        let error = await #expect(throws: URLError.self) {
+          try await transport.fetch(TransportRequest(URLRequest(url: server.url(path))))
+        }
+        #expect(error?.code == .dataLengthExceedsMaximum)
+      }
+    }
+
+    @Test func aResetIsALostConnection() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/head") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\nX"), .reset]) }
+      server.route("/body") { _ in .streaming(contentLength: 10, [.sendString("abc"), .reset]) }
+      server.route("/none") { _ in .raw([.reset]) }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      for path in ["/head", "/body", "/none"] {
+        let error = await #expect(throws: URLError.self) {
+          try await transport.fetch(TransportRequest(URLRequest(url: server.url(path))))
+        }
+        #expect(error?.code == .networkConnectionLost, "\(path): \(error?.localizedDescription ?? "")")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,109 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RedirectsOnTheWireTests {
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.fallback = { _ in .json(Item(id: 1)) }
+  }
+
+  private static let methods: [(status: Int, method: HTTPMethod, becomes: String, keepsBody: Bool)] = [
+    (301, .post, "GET", false), (302, .post, "GET", false), (303, .post, "GET", false), (303, .put, "GET", false),
+    (301, .put, "PUT", true), (302, .delete, "DELETE", true), (307, .post, "POST", true), (308, .patch, "PATCH", true),
+    (307, .get, "GET", false), (301, .get, "GET", false),
+  ]
+
+  @Test(arguments: Wire.allCases, methods)
+  func methodsAndBodies(
+    _ wire: Wire, _ row: (status: Int, method: HTTPMethod, becomes: String, keepsBody: Bool)
+  ) async throws {
+    server.route("/item") { _ in .redirect(to: "/there", status: row.status) }
+    let body = row.method == .get ? nil : RequestBody(data: Data("body".utf8), contentType: "text/x")
+    #expect(try await wire.manager(server).send(ItemProbe(method: row.method, body: body)) == Item(id: 1))
+    let sent = try #require(server.requests.last)
+    #expect(sent.path == "/there")
+    #expect(sent.method == row.becomes)
+    #expect(sent.body == (row.keepsBody ? Data("body".utf8) : Data()))
+    #expect((sent.headers["Content-Type"] == "text/x") == row.keepsBody)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func credentialsStayWithTheirOrigin(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.fallback = { _ in .json(Item(id: 2)) }
+    let target = other.url("/far").absoluteString
+    server.route("/item") { _ in .redirect(to: "/near", status: 302) }
+    server.route("/near") { _ in .redirect(to: target, status: 302) }
+    let request = ItemProbe(headers: ["Cookie": "a=1", "X-Keep": "k"])
+    _ = try await wire.manager(server).send(request) { "secret" }
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer secret", "Bearer secret"])
+    let sent = try #require(other.requests.first)
+    #expect(sent.headers["Authorization"] == nil)
+    #expect(sent.headers["Cookie"] == nil)
+    #expect(sent.headers["X-Keep"] == "k")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aCircleEndsAfterTwentyHops(_ wire: Wire) async throws {
+    server.route("/item") { _ in .redirect(to: "/other", status: 302) }
+    server.route("/other") { _ in .redirect(to: "/item", status: 302) }
+    let error = await #expect(throws: URLError.self) { _ = try await wire.manager(server).send(ItemProbe()) }
+    #expect(error?.code == .httpTooManyRedirects)
+    #expect(error?.localizedDescription.contains("circle") == true)
+    #expect(server.requestCount == 21)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func rejectingHandsTheRedirectOver(_ wire: Wire) async throws {
+    server.route("/item") { _ in .redirect(to: "/there", status: 302) }
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await wire.manager(server).send(ItemProbe(redirectPolicy: .reject))
+    }
+    #expect(error?.statusCode == 302)
+    #expect(error?.value(forHTTPHeaderField: "location")?.hasSuffix("/there") == true)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func aRedirectWithABodyThatNeverEndsIsFollowed() async throws {
+    server.route("/item") { _ in
+      .streaming(status: 302, headers: ["Location": "/there"], [.flood(bytes: 1 << 30, of: 7)])
+    }
+    #expect(try await Wire.automatic.manager(server).send(ItemProbe()) == Item(id: 1))
+  }
+
+  @Test(arguments: [
+    ("mailto:a@b", URLError.Code.unsupportedURL), ("file:///etc/passwd", .unsupportedURL), ("http:///x", .badURL),
+    ("ftp://127.0.0.1/", .unsupportedURL),
+  ])
+  func targetsThatAreRefused(_ location: String, _ code: URLError.Code) async throws {
+    server.route("/item") { _ in .status(302, headers: ["Location": location]) }
+    let error = await #expect(throws: URLError.self) {
+      _ = try await Wire.automatic.manager(server).send(ItemProbe())
+    }
+    #expect(error?.code == code)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func aStreamThatIsUsedUpMakesTheRedirectTheAnswer() async throws {
+    server.route("/item") { _ in .redirect(to: "/there", status: 307) }
+    let body = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await Wire.automatic.manager(server).send(ItemProbe(method: .post, body: body))
+    }
+    #expect(error?.statusCode == 307)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func withoutALocationItIsAnAnswer() async throws {
+    server.route("/item") { _ in .status(302) }
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await Wire.automatic.manager(server).send(ItemProbe())
+    }
+    #expect(error?.statusCode == 302)
+  }
+}

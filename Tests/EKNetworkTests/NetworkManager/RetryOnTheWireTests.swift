@@ -1,0 +1,117 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RetryOnTheWireTests {
+  private let server: LoopbackServer
+  private let clock = RecordingClock()
+
+  init() throws { server = try LoopbackServer() }
+
+  @Test(arguments: Wire.allCases)
+  func failuresAreRepeatedUntilOneSucceeds(_ wire: Wire) async throws {
+    let cutOff = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"
+    server.route("GET", "/item", .status(500), .raw(cutOff), .status(404), .json(Item(id: 4)))
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 2))
+    #expect(try await wire.manager(server, clock: clock).send(request) == Item(id: 4))
+    #expect(clock.sleeps == [.seconds(2), .seconds(2), .seconds(2)])
+    #expect(server.requestCount == 4)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func theLastErrorIsThrown(_ wire: Wire) async throws {
+    server.route("GET", "/item", .status(500), .status(502), .text("gone", status: 503, headers: ["X-A": "b"]))
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0))
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await wire.manager(server, clock: clock).send(request)
+    }
+    #expect(error?.statusCode == 503)
+    #expect(error?.data == Data("gone".utf8))
+    #expect(error?.headers["X-A"] == "b")
+    #expect(server.requestCount == 3)
+  }
+
+  @Test func retryAfterLengthensTheDelayUpToACap() async throws {
+    server.route(
+      "GET", "/item", .status(503, headers: ["Retry-After": "7"]), .status(503, headers: ["Retry-After": "1"]),
+      .status(503, headers: ["Retry-After": "100000"]), .status(503, headers: ["Retry-After": "soon"]),
+      .json(Item(id: 1)))
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 9, delay: 2))
+    _ = try await Wire.automatic.manager(server, clock: clock).send(request)
+    #expect(clock.sleeps == [.seconds(7), .seconds(2), .seconds(60), .seconds(2)])
+  }
+
+  @Test func theRequestMayForbidIt() async throws {
+    struct Final: NonRetriableError {}
+    server.route("/item") { _ in .status(500) }
+    let policy = RetryPolicy(maxRetryCount: 5, delay: 0)
+    let manager = Wire.automatic.manager(server, clock: clock)
+    for request in [
+      ItemProbe(retryPolicy: policy, allowsRetry: false),
+      ItemProbe(retryPolicy: policy, errorDecoder: { _ in Final() }),
+      ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 0, shouldRetry: { _ in false })),
+    ] {
+      server.reset()
+      await #expect(throws: (any Error).self) { _ = try await manager.send(request) }
+      #expect(server.requestCount == 1)
+    }
+  }
+
+  @Test func cancellingDuringTheDelayEndsIt() async throws {
+    server.route("/item") { _ in .status(500) }
+    let stopped = StoppedClock()
+    let manager = Wire.automatic.manager(server, clock: stopped)
+    let task = Task { try await manager.send(ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 3_600))) }
+    for await _ in stopped.isSleeping.stream {}
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func cancellationIsNeverRetried() async throws {
+    server.route("/item") { _ in .raw([.stall]) }
+    let manager = Wire.automatic.manager(server, clock: clock)
+    let policy = RetryPolicy(maxRetryCount: 5, delay: 0, shouldRetry: { _ in true })
+    let task = Task { try await manager.send(ItemProbe(retryPolicy: policy)) }
+    _ = await server.waitForRequests(count: 1, path: "/item")
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(server.requestCount == 1)
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test func anOpenedStreamEndsTheRetriesWithTheOriginalError() async throws {
+    server.route("/item") { _ in .status(500) }
+    let body = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
+    let request = ItemProbe(method: .post, body: body, retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 1))
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await Wire.automatic.manager(server, clock: clock).send(request)
+    }
+    #expect(error?.statusCode == 500)
+    #expect(clock.sleeps.isEmpty)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func aBodyThatIsMadeAnewCanBeRetried() async throws {
+    struct Fresh: NetworkRequest {
+      typealias Response = Item
+      let path = "/item"
+      let method = HTTPMethod.post
+      var body: RequestBody? { RequestBody(stream: InputStream(data: Data([1, 2, 3])), contentType: "text/x") }
+      var retryPolicy: RetryPolicy { RetryPolicy(maxRetryCount: 1, delay: 0) }
+    }
+    server.route("POST", "/item", .status(500), .json(Item(id: 1)))
+    _ = try await Wire.automatic.manager(server, clock: clock).send(Fresh())
+    #expect(server.requests.map(\.body) == [Data([1, 2, 3]), Data([1, 2, 3])])
+  }
+
+  @Test func whatCannotBeDecodedIsNotRequestedAgain() async throws {
+    server.route("/item") { _ in .text("not json") }
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 0))
+    await #expect(throws: DecodingError.self) {
+      _ = try await Wire.automatic.manager(server, clock: clock).send(request)
+    }
+    #expect(server.requestCount == 1)
+  }
+}

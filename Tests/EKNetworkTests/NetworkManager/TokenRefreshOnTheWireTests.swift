@@ -1,0 +1,134 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct TokenRefreshOnTheWireTests {
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.route("/item") { $0.headers["Authorization"] == "Bearer new" ? .json(Item(id: 1)) : .status(401) }
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aStormOfRefusalsIsOneRefresh(_ wire: Wire) async throws {
+    let tokens = TestTokens("old")
+    let manager = wire.manager(server)
+    manager.tokenRefresher = tokens
+    let count = wire == .automatic ? 1_000 : 200
+    try await withThrowingTaskGroup(of: Item.self) { group in
+      for _ in 0..<count { group.addTask { try await manager.send(ItemProbe()) { tokens.current } } }
+      for try await item in group { #expect(item == Item(id: 1)) }
+    }
+    #expect(tokens.count == 1)
+  }
+
+  @Test func theRefresherMayUseTheSameManager() async throws {
+    server.route("/token") { $0.headers["Authorization"] == nil ? .json(Item(id: 9, name: "new")) : .status(400) }
+    let manager = Wire.automatic.manager(server)
+    let tokens = TestTokens("old") { _ in try await manager.send(ItemProbe(path: "/token")).name }
+    manager.tokenRefresher = tokens
+    #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
+    manager.tokenRefresher = nil
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aRefreshThatIsRefusedItselfFails() async throws {
+    server.route("/token") { _ in .status(401) }
+    let manager = Wire.automatic.manager(server)
+    let tokens = TestTokens("old") { _ in try await manager.send(ItemProbe(path: "/token")).name }
+    manager.tokenRefresher = tokens
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(ItemProbe()) { tokens.current } }
+    #expect(tokens.count == 1)
+    manager.tokenRefresher = nil
+  }
+
+  @Test func aFailedRefreshReachesEveryWaiterAndIsTriedAfresh() async throws {
+    struct NoToken: Error {}
+    let tokens = TestTokens("old") { number in
+      if number == 1 { throw NoToken() }
+      return "new"
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    server.route("/gate") { _ in .status(401) }
+    await #expect(throws: NoToken.self) { _ = try await manager.send(ItemProbe()) { tokens.current } }
+    #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
+    #expect(tokens.count == 2)
+  }
+
+  @Test func anOlderTokenIsOnlySentAgain() async throws {
+    let gate = Gate()
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    server.route("/slow") { request in
+      guard request.headers["Authorization"] == "Bearer old" else { return .json(Item(id: 2)) }
+      gate.waitBlocking()
+      return .status(401)
+    }
+    let slow = Task { try await manager.send(ItemProbe(path: "/slow")) { tokens.current } }
+    _ = await server.waitForAcceptedConnections(1)
+    while tokens.current == "old" { _ = try await manager.send(ItemProbe()) { tokens.current } }
+    gate.open()
+    #expect(try await slow.value.id == 2)
+    #expect(tokens.count == 1)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aSecondRefusalIsFinal(_ wire: Wire) async throws {
+    struct Refused: Error {}
+    let tokens = TestTokens("old") { _ in "still wrong" }
+    let manager = wire.manager(server)
+    manager.tokenRefresher = tokens
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(ItemProbe()) { tokens.current } }
+    #expect(server.requestCount == 2)
+    await #expect(throws: Refused.self) {
+      _ = try await manager.send(ItemProbe(errorDecoder: { _ in Refused() })) { tokens.current }
+    }
+  }
+
+  @Test func withoutPermissionOrRefresherThereIsNoRefresh() async throws {
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(ItemProbe()) { "old" } }
+    manager.tokenRefresher = tokens
+    await #expect(throws: NetworkError.unauthorized) {
+      _ = try await manager.send(ItemProbe(allowsRetry: false)) { tokens.current }
+    }
+    #expect(tokens.count == 0)
+    #expect(server.requestCount == 2)
+  }
+
+  @Test func aStreamThatIsUsedUpIsNotSentAgain() async throws {
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    let body = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
+    await #expect(throws: NetworkError.unauthorized) {
+      _ = try await manager.send(ItemProbe(method: .post, body: body)) { tokens.current }
+    }
+    #expect(server.requestCount == 1)
+    #expect(tokens.count == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aCancelledWaiterLeavesAndTheRefreshGoesOn() async throws {
+    let gate = Gate()
+    let started = Gate()
+    let tokens = TestTokens("old") { _ in
+      started.open()
+      await gate.wait()
+      return "new"
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    let leaving = Task { try await manager.send(ItemProbe()) { tokens.current } }
+    let staying = Task { try await manager.send(ItemProbe()) { tokens.current } }
+    await started.wait()
+    leaving.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await leaving.value }
+    gate.open()
+    #expect(try await staying.value == Item(id: 1))
+    #expect(tokens.count == 1)
+  }
+}

@@ -1,0 +1,72 @@
+import LoopbackServer
+
+@testable import EKNetwork
+
+struct Item: Codable, Equatable, Sendable {
+  var id: Int
+  var name = "teapot"
+}
+
+/// A request whose every part a test can choose.
+struct Probe<Value: Decodable>: NetworkRequest {
+  typealias Response = Value
+  var path = "/item"
+  var method = HTTPMethod.get
+  var headers: [String: String]?
+  var queryParameters: [String: String]?
+  var body: RequestBody?
+  var multipartData: MultipartFormData?
+  var progress: NetworkProgress?
+  var retryPolicy = RetryPolicy()
+  var errorDecoder: ((Data) -> Error?)?
+  var allowsRetry = true
+  var allowsResponseDecoderOverride = true
+  var timeout: Duration?
+  var redirectPolicy = RedirectPolicy.follow
+}
+
+typealias ItemProbe = Probe<Item>
+
+/// Which machinery a wire test runs on.
+enum Wire: String, CaseIterable, Sendable {
+  case automatic
+  case urlSession
+
+  func manager(
+    _ server: LoopbackServer, clock: any Clock<Duration> = ContinuousClock(),
+    _ configure: (URLSessionConfiguration) -> Void = { _ in }
+  ) -> NetworkManager {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 64
+    configure(configuration)
+    let session = URLSession(configuration: configuration)
+    let choice: TransportChoice = self == .automatic ? .automatic : .urlSession
+    let url = server.baseURL
+    return NetworkManager(
+      baseURL: { url }, transport: TransportSelection.transport(for: session, choice: choice), clock: clock)
+  }
+}
+
+/// Renews a token that any thread may read.
+final class TestTokens: TokenRefreshProvider, Sendable {
+  let token: Locked<String>
+  let refreshes = Locked(0)
+  private let renew: @Sendable (Int) async throws -> String
+
+  init(_ token: String, renew: @escaping @Sendable (Int) async throws -> String = { _ in "new" }) {
+    self.token = Locked(token)
+    self.renew = renew
+  }
+
+  var current: String { token.withLock { $0 } }
+  var count: Int { refreshes.withLock { $0 } }
+
+  func refreshTokenIfNeeded() async throws {
+    let number = refreshes.withLock { count in
+      count += 1
+      return count
+    }
+    let renewed = try await renew(number)
+    token.withLock { $0 = renewed }
+  }
+}
