@@ -43,3 +43,56 @@ public struct StreamingResponse: Sendable {
     StreamReader(body, parser: parser).stream
   }
 }
+
+extension StreamingResponse {
+  /// How long a line or an event may be unless a call says otherwise: 16 MiB.
+  public static let defaultMaximumLength = 16 * 1024 * 1024
+
+  /// UTF-8 lines: split at `\n`, a trailing `\r` trimmed, blank lines skipped. Characters may be cut anywhere.
+  public func lines() -> AsyncThrowingStream<String, Error> {
+    lines(maximumLength: Self.defaultMaximumLength)
+  }
+
+  /// The same with a limit of your own.
+  ///
+  /// - Parameters:
+  ///   - maximumLength: The longest line, in bytes without its end.
+  ///   - onOverlongLine: Is told of each longer line, which is skipped. Defaults to `nil`: such a line ends the stream
+  ///     with ``StreamLineTooLongError``.
+  public func lines(
+    maximumLength: Int, onOverlongLine: (@Sendable (StreamLineTooLongError) -> Void)? = nil
+  ) -> AsyncThrowingStream<String, Error> {
+    read(LineParser(LineSplitter(maximumLength: maximumLength, reportOverlong: onOverlongLine)))
+  }
+
+  /// One record for each line that is not blank. A bad line throws the decoder's error, which names the line, and ends
+  /// the stream.
+  public func ndjson<Item: Decodable & Sendable>(
+    as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder()
+  ) -> AsyncThrowingStream<Item, Error> {
+    read(
+      NDJSONParser(LineSplitter(maximumLength: Self.defaultMaximumLength), decoder: decoder, reportInvalid: nil))
+  }
+
+  /// The same, but bad lines are skipped and reported, and so are those longer than `maximumLength`.
+  public func ndjson<Item: Decodable & Sendable>(
+    as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder(),
+    maximumLength: Int = StreamingResponse.defaultMaximumLength,
+    onInvalidRecord: @escaping @Sendable (InvalidStreamRecord) -> Void
+  ) -> AsyncThrowingStream<Item, Error> {
+    let splitter = LineSplitter(maximumLength: maximumLength) { error in
+      onInvalidRecord(InvalidStreamRecord(line: error.line, data: Data(), error: error))
+    }
+    return read(NDJSONParser(splitter, decoder: decoder, reportInvalid: onInvalidRecord))
+  }
+
+  /// Server-sent events, by the WHATWG standard. An event that the end of the stream cuts off is discarded.
+  ///
+  /// - Parameter maximumLength: The longest line, and the most data of one event, in bytes; past it the stream ends
+  ///   with ``StreamLineTooLongError``.
+  public func events(
+    maximumLength: Int = StreamingResponse.defaultMaximumLength
+  ) -> AsyncThrowingStream<ServerSentEvent, Error> {
+    read(EventStreamParser(maximumSize: maximumLength))
+  }
+}

@@ -1,0 +1,18 @@
+import Foundation
+
+/// Lines as strings. What is not UTF-8 is repaired, as `String(decoding:as:)` does.
+struct LineParser: StreamParser {
+  private var splitter: LineSplitter
+
+  init(_ splitter: LineSplitter) { self.splitter = splitter }
+
+  mutating func append(_ chunk: Data) { splitter.append(chunk) }
+
+  mutating func next() throws -> String? {
+    try splitter.next().map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  mutating func finish() throws -> String? {
+    try splitter.finish().map { String(decoding: $0, as: UTF8.self) }
+  }
+}
