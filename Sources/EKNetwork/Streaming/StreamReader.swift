@@ -42,7 +42,10 @@ final class StreamReader<Parser: StreamParser>: Sendable {
     AsyncThrowingStream { try await self.next() }
   }
 
-  private func next() async throws -> Parser.Element? {
+  /// Where the parser stands.
+  var parser: Parser { state.withLock { $0.parser } }
+
+  func next() async throws -> Parser.Element? {
     while true {
       switch state.withLock({ Self.step(&$0) }) {
       case .element(let element): return element

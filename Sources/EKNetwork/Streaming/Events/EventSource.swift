@@ -1,0 +1,135 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A subscription to server-sent events that outlives its connections, as a browser's `EventSource` does.
+///
+/// Made by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and again whenever the
+/// connection is lost, with `Last-Event-ID` where the server has named one. Leaving the loop, or cancelling its task,
+/// ends it. The request and the token closure are used on the actor of whoever iterates.
+public struct EventSource<Request: NetworkRequest>: AsyncSequence {
+  public typealias Element = ServerSentEvent
+
+  let manager: NetworkManager
+  let request: Request
+  let accessToken: (() -> String?)?
+  let policy: EventReconnectPolicy
+
+  /// Starts a subscription of its own.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+  /// The subscription.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let source: EventSource
+    private var state: EventSourceState
+    private var reader: StreamReader<EventStreamParser>?
+    private var isOver = false
+
+    init(_ source: EventSource) {
+      self.source = source
+      state = EventSourceState(policy: source.policy)
+    }
+
+    /// The next event; `nil` when the server has ended the subscription with 204.
+    ///
+    /// Throws ``EventStreamError``, ``StreamLineTooLongError``, what `stream` throws and another attempt would not
+    /// change, and `CancellationError`.
+    public mutating func next() async throws -> ServerSentEvent? {
+      try await next(isolation: nil)
+    }
+
+    /// The same on the caller's actor, which the loops of Swift 6 use by themselves.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
+      guard !isOver else { return nil }
+      do {
+        while true {
+          try Task.checkCancellation()
+          guard let reader else {
+            guard try await connect(isolation: actor) else { break }
+            continue
+          }
+          let error: (any Error)?
+          do {
+            if let event = try await reader.next() {
+              state.received()
+              return event
+            }
+            error = nil
+          } catch let failure {
+            error = failure
+          }
+          self.reader = nil
+          guard try await recover(from: error, parser: reader.parser, isolation: actor) else { break }
+        }
+        isOver = true
+        return nil
+      } catch {
+        isOver = true
+        reader = nil
+        throw error
+      }
+    }
+
+    /// `false` when the subscription is over.
+    private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
+      let request = EventStreamRequest(base: source.request, lastEventID: state.lastEventID)
+      let response: StreamingResponse
+      do {
+        response = try await source.manager.stream(request, accessToken: source.accessToken)
+      } catch {
+        return try await recover(from: error, parser: nil, isolation: actor)
+      }
+      guard response.statusCode != 204 else { return false }
+      guard response.statusCode == 200 else { throw EventStreamError.unexpectedStatus(response.statusCode) }
+      let contentType = response.headers.first { $0.key.lowercased() == "content-type" }?.value
+      let mediaType = contentType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+      guard mediaType == "text/event-stream" else { throw EventStreamError.unexpectedContentType(contentType) }
+      let parser = EventStreamParser(
+        maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID)
+      reader = StreamReader(response.body, parser: parser)
+      return true
+    }
+
+    /// Waits for the next attempt; `false` when there is to be none.
+    private mutating func recover(
+      from error: (any Error)?, parser: EventStreamParser?, isolation actor: isolated (any Actor)?
+    ) async throws -> Bool {
+      try Task.checkCancellation()
+      let action = state.lost(
+        because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
+        bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
+      switch action {
+      case .fail(let error): throw error
+      case .finish: return false
+      case .reconnect(let delay):
+        try await source.manager.clock.sleep(for: delay)
+        return true
+      }
+    }
+
+    private var bodyIsReplayable: Bool {
+      guard case .stream(let stream) = source.request.body?.content else { return true }
+      return stream.streamStatus == .notOpen
+    }
+  }
+}
+
+extension NetworkManager {
+  /// Subscribes to server-sent events, and stays subscribed: the connection is made anew whenever it is lost.
+  ///
+  /// Any method and body will do; a body that cannot be sent a second time ends the subscription with the connection.
+  /// The token is refreshed on 401 as in `stream`. 204 ends the subscription; a wrong content type is
+  /// ``EventStreamError``; an answer outside 2xx that another attempt would not change is thrown.
+  ///
+  /// - Parameters:
+  ///   - request: What to send. Its `Response` is not used.
+  ///   - accessToken: Gives the token; called for each connection. Defaults to `nil`.
+  ///   - reconnect: How long to wait before a new connection, and when to give up.
+  public nonisolated func events<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)? = nil, reconnect: EventReconnectPolicy = EventReconnectPolicy()
+  ) -> EventSource<T> {
+    EventSource(manager: self, request: request, accessToken: accessToken, policy: reconnect)
+  }
+}

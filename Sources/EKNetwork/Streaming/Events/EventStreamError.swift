@@ -1,0 +1,7 @@
+/// Why a subscription to server-sent events cannot go on (WHATWG HTML §9.2.3, "fail the connection").
+public enum EventStreamError: Error, Equatable, Sendable {
+  /// The response is a success, but no event stream.
+  case unexpectedContentType(String?)
+  /// The response is a success other than 200, which starts a stream, and 204, which ends the subscription.
+  case unexpectedStatus(Int)
+}

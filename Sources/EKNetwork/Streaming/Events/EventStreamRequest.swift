@@ -1,0 +1,38 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request with what a subscription adds to its header: the media type, and the ID to resume after.
+struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
+  typealias Response = EmptyResponse
+
+  let base: Base
+  let lastEventID: String
+
+  var path: String { base.path }
+  var method: HTTPMethod { base.method }
+  var queryParameters: [String: String]? { base.queryParameters }
+  var contentType: String { base.contentType }
+  var body: RequestBody? { base.body }
+  var multipartData: MultipartFormData? { base.multipartData }
+  var errorDecoder: ((Data) -> Error?)? { base.errorDecoder }
+  var allowsRetry: Bool { base.allowsRetry }
+  var jsonEncoder: JSONEncoder { base.jsonEncoder }
+  var pathIsPercentEncoded: Bool { base.pathIsPercentEncoded }
+  var timeout: Duration? { base.timeout }
+  var redirectPolicy: RedirectPolicy { base.redirectPolicy }
+
+  /// WHATWG HTML §9.2.3. The request's own fields win, but for the ID, which changes with each event.
+  var headers: [String: String]? {
+    var headers = base.headers ?? [:]
+    func has(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
+    if !has("accept") { headers["Accept"] = "text/event-stream" }
+    if !has("cache-control") { headers["Cache-Control"] = "no-store" }
+    guard !lastEventID.isEmpty else { return headers }
+    for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
+    headers["Last-Event-ID"] = lastEventID
+    return headers
+  }
+}

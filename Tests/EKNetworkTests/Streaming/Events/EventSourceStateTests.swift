@@ -1,0 +1,93 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct EventSourceStateTests {
+  private func delay(_ action: EventSourceState.Action) -> Duration? {
+    if case .reconnect(let delay) = action { return delay }
+    return nil
+  }
+
+  private let lost = URLError(.networkConnectionLost)
+
+  @Test func delaysDoubleWithEachFailureAndAnEventResetsThem() {
+    var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumDelay: .seconds(15)))
+    var delays: [Duration?] = []
+    for _ in 0..<5 { delays.append(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0))) }
+    #expect(delays == [.seconds(2), .seconds(4), .seconds(8), .seconds(15), .seconds(15)])
+    state.received()
+    #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 0)) == .seconds(2))
+    #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
+  }
+
+  @Test func theServersRetryTakesTheirPlace() throws {
+    var parser = EventStreamParser(maximumSize: 1_000)
+    parser.append(Data("retry: 700\nid: 9\ndata: a\n\n".utf8))
+    _ = try parser.next()
+    var state = EventSourceState(policy: EventReconnectPolicy())
+    #expect(delay(state.lost(because: nil, parser: parser, bodyIsReplayable: true, random: 1)) == .milliseconds(700))
+    #expect(state.lastEventID == "9")
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == .milliseconds(1_400))
+  }
+
+  @Test func aServerThatAsksForNoDelayIsNotHammered() throws {
+    var parser = EventStreamParser(maximumSize: 1_000)
+    parser.append(Data("retry: 0\ndata: a\n\n".utf8))
+    _ = try parser.next()
+    var state = EventSourceState(policy: EventReconnectPolicy())
+    #expect(delay(state.lost(because: nil, parser: parser, bodyIsReplayable: true, random: 0)) == .zero)
+    let second = try #require(delay(state.lost(because: nil, parser: parser, bodyIsReplayable: true, random: 0)))
+    #expect(second >= .milliseconds(100))
+  }
+
+  @Test func retryAfterCountsUpToTheLongestDelay() {
+    var state = EventSourceState(policy: EventReconnectPolicy())
+    let busy = HTTPError(statusCode: 503, data: Data(), headers: [:])
+    #expect(
+      delay(state.lost(because: busy, retryAfter: .seconds(20), bodyIsReplayable: true, random: 0)) == .seconds(20))
+    #expect(
+      delay(state.lost(because: busy, retryAfter: .seconds(9_000), bodyIsReplayable: true, random: 0)) == .seconds(60))
+  }
+
+  @Test func whatWillNotPassIsThrown() {
+    let errors: [any Error] = [
+      HTTPError(statusCode: 404, data: Data(), headers: [:]), NetworkError.unauthorized, CancellationError(),
+      URLError(.serverCertificateUntrusted), StreamLineTooLongError(line: 1, limitBytes: 1),
+    ]
+    for error in errors {
+      var state = EventSourceState(policy: EventReconnectPolicy())
+      guard case .fail = state.lost(because: error, bodyIsReplayable: true, random: 0) else {
+        Issue.record("\(error)")
+        continue
+      }
+    }
+  }
+
+  @Test func aBodyThatIsUsedUpEndsIt() {
+    var state = EventSourceState(policy: EventReconnectPolicy())
+    guard case .fail(let error) = state.lost(because: lost, bodyIsReplayable: false, random: 0) else {
+      Issue.record("it goes on")
+      return
+    }
+    #expect((error as? URLError)?.code == .networkConnectionLost)
+    guard case .finish = state.lost(because: nil, bodyIsReplayable: false, random: 0) else {
+      Issue.record("it goes on")
+      return
+    }
+  }
+
+  @Test func thereMayBeALimit() {
+    var state = EventSourceState(policy: EventReconnectPolicy(maximumFailures: 2))
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
+  }
+
+  @Test func nothingOverflows() {
+    for initial in [Duration.zero, .seconds(Int64.max), .seconds(-5), .nanoseconds(1)] {
+      var state = EventSourceState(
+        policy: EventReconnectPolicy(initialDelay: initial, maximumDelay: .seconds(Int64.max)))
+      for _ in 0..<200 { _ = state.lost(because: lost, bodyIsReplayable: true, random: .random(in: 0...1)) }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(1))) struct EventSourceTests {
+  private let server: LoopbackServer
+  private let clock = RecordingClock()
+
+  init() throws { server = try LoopbackServer() }
+
+  private static func events(_ text: String, then: LoopbackServer.Response.Step = .close) -> LoopbackServer.Response {
+    .streaming(headers: ["Content-Type": "text/event-stream; charset=utf-8"], [.chunk(Data(text.utf8)), then])
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aSubscriptionOutlivesItsConnections(_ wire: Wire) async throws {
+    server.route(
+      "GET", "/item", Self.events("retry: 50\nid: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: cut"), .status(503),
+      Self.events("data: c\n\n"), .status(204))
+    var events: [ServerSentEvent] = []
+    for try await event in wire.manager(server, clock: clock).events(Probe<EmptyResponse>()) { events.append(event) }
+    #expect(events.map(\.data) == ["a", "b", "c"])
+    #expect(events.map(\.id) == ["1", "2", "2"])
+    let requests = server.requests
+    #expect(requests.map { $0.headers["Last-Event-ID"] } == [nil, "2", "2", "2"])
+    #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+    #expect(clock.sleeps.first == .milliseconds(50))
+    #expect(clock.sleeps.count == 3)
+  }
+
+  @Test func aServerThatRestartsIsFoundAgain() async throws {
+    server.route("/item") { request in
+      request.headers["Last-Event-ID"] == "7"
+        ? Self.events("id: 8\ndata: after\n\n", then: .stall) : Self.events("id: 7\ndata: before\n\n", then: .stall)
+    }
+    var iterator = Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>()).makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "before")
+    server.closeConnections()
+    #expect(try await iterator.next() == ServerSentEvent(data: "after", id: "8"))
+  }
+
+  @Test func leavingTheLoopClosesTheConnection() async throws {
+    server.route("/item") { _ in Self.events("data: a\n\n", then: .stall) }
+    for try await _ in Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>()) { break }
+    await server.waitForOpenConnections(0)
+  }
+
+  @Test func whatIsNoEventStreamIsATypedError() async throws {
+    server.route("/item") { _ in .text("hello") }
+    server.route("/made") { _ in .text("", status: 201) }
+    let manager = Wire.automatic.manager(server, clock: clock)
+    await #expect(throws: EventStreamError.unexpectedContentType("text/plain; charset=utf-8")) {
+      for try await _ in manager.events(Probe<EmptyResponse>()) {}
+    }
+    await #expect(throws: EventStreamError.unexpectedStatus(201)) {
+      for try await _ in manager.events(Probe<EmptyResponse>(path: "/made")) {}
+    }
+    await #expect(throws: HTTPError.self) {
+      for try await _ in manager.events(Probe<EmptyResponse>(path: "/nowhere")) {}
+    }
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test func theTokenIsRefreshed() async throws {
+    server.route("/item") { $0.headers["Authorization"] == "Bearer new" ? Self.events("data: a\n\n") : .status(401) }
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server, clock: clock)
+    manager.tokenRefresher = tokens
+    for try await event in manager.events(Probe<EmptyResponse>(), accessToken: { tokens.current }) {
+      #expect(event.data == "a")
+      break
+    }
+    #expect(tokens.count == 1)
+  }
+
+  @Test func aPostOfAStreamEndsWithItsConnection() async throws {
+    server.route("/item") { _ in Self.events("data: a\n\n", then: .endOfChunks()) }
+    let body = RequestBody(stream: InputStream(data: Data("{}".utf8)), contentType: "application/json")
+    var events: [String] = []
+    for try await event in Wire.automatic.manager(server, clock: clock).events(
+      Probe<EmptyResponse>(method: .post, body: body))
+    { events.append(event.data) }
+    #expect(events == ["a"])
+    #expect(server.requestCount == 1)
+    server.route("/item") { _ in Self.events("data: a\n\n", then: .reset) }
+    let again = RequestBody(stream: InputStream(data: Data("{}".utf8)), contentType: "application/json")
+    await #expect(throws: URLError.self) {
+      for try await _ in Wire.automatic.manager(server, clock: clock).events(
+        Probe<EmptyResponse>(method: .post, body: again))
+      {}
+    }
+  }
+
+  @MainActor @Test func theTokenIsReadOnTheCallersActor() async throws {
+    server.route("/item") { _ in Self.events("data: a\n\n") }
+    let token: @MainActor () -> String? = {
+      MainActor.assertIsolated()
+      return "t"
+    }
+    for try await _ in Wire.automatic.manager(server, clock: clock).events(
+      Probe<EmptyResponse>(), accessToken: { token() })
+    { break }
+    #expect(server.requests.first?.headers["Authorization"] == "Bearer t")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aChatCompletionIsReadTokenByToken(_ wire: Wire) async throws {
+    struct Delta: Decodable {
+      let choices: [Choice]; struct Choice: Decodable { let delta: Content };
+      struct Content: Decodable { let content: String? }
+    }
+    let words = ["Hel", "lo", ", ", "wörld", "!"]
+    server.route("POST", "/item") { _ in
+      .streaming(
+        headers: ["Content-Type": "text/event-stream"],
+        words.map { .chunk(Data("data: {\"choices\":[{\"delta\":{\"content\":\"\($0)\"}}]}\n\n".utf8)) }
+          + [.chunk(Data("data: [DONE]\n\n".utf8)), .endOfChunks()])
+    }
+    let request = Probe<EmptyResponse>(method: .post, body: RequestBody(encodable: ["stream": true]))
+    let response = try await wire.manager(server).stream(request)
+    var text = ""
+    for try await event in response.events() {
+      if event.data == "[DONE]" { break }
+      text += try JSONDecoder().decode(Delta.self, from: Data(event.data.utf8)).choices.first?.delta.content ?? ""
+    }
+    #expect(text == "Hello, wörld!")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func linesAndRecordsComeOverTheWire(_ wire: Wire) async throws {
+    server.route("/item") { _ in
+      .chunked([
+        Data("{\"id\":1,\"name\":\"ä".utf8.dropLast()), Data([0xA4]), Data("\"}\r\n\n{\"id\":2,\"name\":\"b\"}".utf8),
+      ])
+    }
+    var lines: [String] = []
+    for try await line in try await wire.manager(server).stream(Probe<EmptyResponse>()).lines() { lines.append(line) }
+    #expect(lines == ["{\"id\":1,\"name\":\"ä\"}", "{\"id\":2,\"name\":\"b\"}"])
+    var items: [Item] = []
+    for try await item in try await wire.manager(server).stream(Probe<EmptyResponse>()).ndjson(as: Item.self) {
+      items.append(item)
+    }
+    #expect(items == [Item(id: 1, name: "ä"), Item(id: 2, name: "b")])
+  }
+}
