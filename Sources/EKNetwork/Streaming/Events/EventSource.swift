@@ -10,6 +10,7 @@ import Foundation
 /// connection is lost, with `Last-Event-ID` where the server has named one. Leaving the loop, or cancelling its task,
 /// ends it. The request and the token closure are used on the actor of whoever iterates.
 public struct EventSource<Request: NetworkRequest>: AsyncSequence {
+  /// What it is made of.
   public typealias Element = ServerSentEvent
 
   let manager: NetworkManager
