@@ -9,6 +9,17 @@ import Foundation
 /// One manager stands for one server and one user's token. It may be used from any task or actor; its documented
 /// members are synchronous where the page has them so.
 public actor NetworkManager {
+  /// What a manager is made of. Sendable, unchecked: it is made to be given away, and the rule of `baseURL` below holds
+  /// for its closures.
+  struct Parts: @unchecked Sendable {
+    var baseURL: () -> URL
+    var transport: any Transport
+    var streamingTransport: any Transport
+    var clock: any Clock<Duration>
+    var loggerSubsystem: String
+    var settings: Settings
+  }
+
   struct Settings {
     var tokenRefresher: (any TokenRefreshProvider)?
     var userAgentConfiguration: UserAgentConfiguration?
@@ -27,66 +38,12 @@ public actor NetworkManager {
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>
 
-  /// A manager whose base URL is asked for anew with each request, so that it can change between two.
-  ///
-  /// - Parameters:
-  ///   - baseURL: Gives the base URL. It is called on the actor of whoever sends a request, and by several at once if
-  ///     several do.
-  ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
-  ///   - streamingSession: Carries the requests of ``stream(_:accessToken:)``. Defaults to `nil`: `session` if it
-  ///     conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, else `URLSession.shared`.
-  ///   - loggerSubsystem: The subsystem of the system's log on Apple platforms.
-  ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.
-  ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
-  ///     Defaults to `nil`.
-  ///   - transport: Which machinery carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
-  public init(
-    baseURL: @escaping (() -> URL),
-    session: URLSessionProtocol = URLSession.shared,
-    streamingSession: URLSessionStreamingProtocol? = nil,
-    loggerSubsystem: String = "com.yourapp.networking",
-    userAgentConfiguration: UserAgentConfiguration? = nil,
-    responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
-  ) {
-    self.init(
-      baseURL: baseURL, transport: TransportSelection.transport(for: session, choice: transport),
-      streamingTransport: TransportSelection.transport(
-        for: streamingSession ?? session as? any URLSessionStreamingProtocol ?? URLSession.shared, choice: transport),
-      loggerSubsystem: loggerSubsystem, userAgentConfiguration: userAgentConfiguration,
-      responseDecoderProvider: responseDecoderProvider)
-  }
-
-  /// A manager with a fixed base URL. The parameters are those of the other initialiser.
-  public init(
-    baseURL: URL,
-    session: URLSessionProtocol = URLSession.shared,
-    streamingSession: URLSessionStreamingProtocol? = nil,
-    loggerSubsystem: String = "com.yourapp.networking",
-    userAgentConfiguration: UserAgentConfiguration? = nil,
-    responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
-  ) {
-    self.init(
-      baseURL: { baseURL }, session: session, streamingSession: streamingSession, loggerSubsystem: loggerSubsystem,
-      userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
-      transport: transport)
-  }
-
-  /// For tests: any transport, any clock.
-  init(
-    baseURL: @escaping () -> URL, transport: any Transport, streamingTransport: (any Transport)? = nil,
-    clock: any Clock<Duration> = ContinuousClock(),
-    loggerSubsystem: String = "com.yourapp.networking", userAgentConfiguration: UserAgentConfiguration? = nil,
-    responseDecoderProvider: (() -> JSONDecoder)? = nil
-  ) {
-    self.baseURL = baseURL
-    self.transport = transport
-    self.streamingTransport = streamingTransport ?? transport
-    self.clock = clock
-    logger = NetworkLogger(subsystem: loggerSubsystem)
-    settings = Locked(
-      Settings(
-        userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider))
+  init(_ parts: Parts) {
+    baseURL = parts.baseURL
+    transport = parts.transport
+    streamingTransport = parts.streamingTransport
+    clock = parts.clock
+    logger = NetworkLogger(subsystem: parts.loggerSubsystem)
+    settings = Locked(parts.settings)
   }
 }

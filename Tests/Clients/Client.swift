@@ -119,6 +119,21 @@ final class MockStream: URLSessionStreamingProtocol {
   }
 #endif
 
+/// A test that looks at its mock afterwards.
+func testsOwnMock(_ url: URL) async throws -> Int {
+  let session = MockSession()
+  var urls = 0
+  let count = {
+    urls += 1
+    return url
+  }
+  let manager = NetworkManager(baseURL: count, session: session)
+  _ = try await manager.send(GetProfile(), accessToken: nil)
+  let fixed = NetworkManager(baseURL: url, session: session)
+  _ = try await fixed.send(GetProfile(), accessToken: nil)
+  return session.requests.count + urls
+}
+
 /// `data(for:)` of a session is Foundation's, whatever this library conforms it to.
 func foundationsOwn(_ request: URLRequest) async throws {
   let load: (URLRequest, (any URLSessionTaskDelegate)?) async throws -> (Data, URLResponse) = {

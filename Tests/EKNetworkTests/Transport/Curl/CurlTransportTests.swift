@@ -76,6 +76,24 @@
       await server.waitForOpenConnections(0)
     }
 
+    @Test func cancellingWhileConnectingEndsItAtOnce() async throws {
+      let nobody = try LoopbackServer.UnresponsivePort()
+      let transport = try transport()
+      let url = try #require(URL(string: "http://127.0.0.1:\(nobody.port)/"))
+      var latencies: [Duration] = []
+      for _ in 1...5 {
+        let task = Task { try await transport.fetch(request(url)) }
+        for _ in 1...100 { await Task.yield() }
+        let start = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        latencies.append(ContinuousClock.now - start)
+      }
+      #expect(try #require(latencies.min()) < .milliseconds(50))
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(request(url, timeout: 0.2)) }
+      #expect(error?.code == .timedOut)
+    }
+
     @Test func cancelledBeforeItStarts() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
