@@ -40,6 +40,8 @@ public actor NetworkManager {
   ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
   ///     Defaults to `nil`.
   ///   - transport: Which machinery carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
+  ///   - isolation: Where the call is made. Leave it out: it lets you go on using a mock or what the closures capture,
+  ///     none of which need be `Sendable`, after the manager was given it.
   public init(
     baseURL: @escaping (() -> URL),
     session: URLSessionProtocol = URLSession.shared,
@@ -47,14 +49,15 @@ public actor NetworkManager {
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
+    transport: TransportChoice = .automatic,
+    isolation: isolated (any Actor)? = #isolation
   ) {
     self.init(
       baseURL: baseURL, transport: TransportSelection.transport(for: session, choice: transport),
       streamingTransport: TransportSelection.transport(
         for: streamingSession ?? session as? any URLSessionStreamingProtocol ?? URLSession.shared, choice: transport),
       loggerSubsystem: loggerSubsystem, userAgentConfiguration: userAgentConfiguration,
-      responseDecoderProvider: responseDecoderProvider)
+      responseDecoderProvider: responseDecoderProvider, isolation: isolation)
   }
 
   /// A manager with a fixed base URL. The parameters are those of the other initialiser.
@@ -65,12 +68,13 @@ public actor NetworkManager {
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
+    transport: TransportChoice = .automatic,
+    isolation: isolated (any Actor)? = #isolation
   ) {
     self.init(
       baseURL: { baseURL }, session: session, streamingSession: streamingSession, loggerSubsystem: loggerSubsystem,
       userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
-      transport: transport)
+      transport: transport, isolation: isolation)
   }
 
   /// For tests: any transport, any clock.
@@ -78,7 +82,7 @@ public actor NetworkManager {
     baseURL: @escaping () -> URL, transport: any Transport, streamingTransport: (any Transport)? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     loggerSubsystem: String = "com.yourapp.networking", userAgentConfiguration: UserAgentConfiguration? = nil,
-    responseDecoderProvider: (() -> JSONDecoder)? = nil
+    responseDecoderProvider: (() -> JSONDecoder)? = nil, isolation: isolated (any Actor)? = #isolation
   ) {
     self.baseURL = baseURL
     self.transport = transport
