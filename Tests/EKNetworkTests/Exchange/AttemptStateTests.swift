@@ -1,0 +1,128 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct AttemptStateTests {
+  private struct Failure: Error {}
+  private struct Refusal: NonRetriableError {}
+
+  /// What an attempt came to, and what becomes of it; in words, for the tables.
+  private enum Event: Sendable {
+    case status(Int, retryAfter: Duration? = nil, replayable: Bool = true)
+    case error(any Error & Sendable, replayable: Bool = true, cancelled: Bool = false)
+  }
+
+  private struct Row: Sendable {
+    let name: String
+    var retries = 0
+    var allowsRetry = true
+    var hasRefresher = false
+    let events: [Event]
+    let actions: [String]
+  }
+
+  private static let rows: [Row] = [
+    Row(name: "a success", events: [.status(200)], actions: ["deliver"]),
+    Row(name: "the last success", events: [.status(299)], actions: ["deliver"]),
+    Row(name: "just below success", events: [.status(199)], actions: ["fail HTTP 199"]),
+    Row(name: "just above success", events: [.status(300)], actions: ["fail HTTP 300"]),
+    Row(name: "an error", events: [.status(500)], actions: ["fail HTTP 500"]),
+    Row(name: "401 without a refresher", events: [.status(401)], actions: ["fail unauthorized"]),
+    Row(name: "401", hasRefresher: true, events: [.status(401), .status(200)], actions: ["refresh", "deliver"]),
+    Row(
+      name: "401 twice", hasRefresher: true, events: [.status(401), .status(401)],
+      actions: ["refresh", "fail unauthorized"]),
+    Row(
+      name: "401 twice is not retried", retries: 5, hasRefresher: true, events: [.status(401), .status(401)],
+      actions: ["refresh", "fail unauthorized"]),
+    Row(
+      name: "401 where nothing is allowed", retries: 5, allowsRetry: false, hasRefresher: true,
+      events: [.status(401)], actions: ["fail unauthorized"]),
+    Row(
+      name: "401 with a stream that is used up", hasRefresher: true, events: [.status(401, replayable: false)],
+      actions: ["fail unauthorized"]),
+    Row(
+      name: "403 is no 401", hasRefresher: true, events: [.status(403)], actions: ["fail HTTP 403"]),
+    Row(
+      name: "the refresh is not a retry", retries: 1, hasRefresher: true,
+      events: [.status(401), .status(500), .status(200)], actions: ["refresh", "retry 2.0 seconds", "deliver"]),
+    Row(
+      name: "a retry leaves the refresh", retries: 1, hasRefresher: true,
+      events: [.status(500), .status(401), .status(200)], actions: ["retry 2.0 seconds", "refresh", "deliver"]),
+    Row(
+      name: "as many retries as granted", retries: 2, events: [.status(500), .status(502), .status(503)],
+      actions: ["retry 2.0 seconds", "retry 2.0 seconds", "fail HTTP 503"]),
+    Row(
+      name: "retries of what broke", retries: 1, events: [.error(Failure()), .error(Failure())],
+      actions: ["retry 2.0 seconds", "fail Failure()"]),
+    Row(
+      name: "retries that are not allowed", retries: 2, allowsRetry: false, events: [.status(500)],
+      actions: ["fail HTTP 500"]),
+    Row(name: "a final error", retries: 2, events: [.error(Refusal())], actions: ["fail Refusal()"]),
+    Row(
+      name: "a body that is used up", retries: 2, events: [.error(Failure(), replayable: false)],
+      actions: ["fail Failure()"]),
+    Row(
+      name: "a cancelled task", retries: 2, events: [.error(Failure(), cancelled: true)],
+      actions: ["fail CancellationError()"]),
+    Row(
+      name: "a cancellation", retries: 2, events: [.error(CancellationError())], actions: ["fail CancellationError()"]),
+    Row(
+      name: "the server asks for time", retries: 3,
+      events: [.status(503, retryAfter: .seconds(9)), .status(503, retryAfter: .seconds(1)), .status(503)],
+      actions: ["retry 9.0 seconds", "retry 2.0 seconds", "retry 2.0 seconds"]),
+    Row(
+      name: "the server asks for too much", retries: 1, events: [.status(503, retryAfter: .seconds(100_000))],
+      actions: ["retry 60.0 seconds"]),
+  ]
+
+  @Test(arguments: rows.indices) func everyEventHasItsAction(_ index: Int) {
+    let row = Self.rows[index]
+    var state = AttemptState(
+      policy: RetryPolicy(maxRetryCount: row.retries, delay: 2), allowsRetry: row.allowsRetry,
+      hasRefresher: row.hasRefresher)
+    let actions = row.events.map { Self.text(Self.feed($0, to: &state)) }
+    #expect(actions == row.actions, "\(row.name)")
+    #expect(state.retryCount == row.actions.filter { $0.hasPrefix("retry") }.count)
+  }
+
+  /// The error of an answer may be costly, for the user's `errorDecoder` makes it.
+  @Test func noErrorIsMadeThatNobodyThrows() {
+    var made = 0
+    var state = AttemptState(policy: RetryPolicy(), allowsRetry: true, hasRefresher: true)
+    func status(_ status: Int) {
+      _ = state.answered(status: status, bodyIsReplayable: true, retryAfter: nil, random: { 0 }) {
+        made += 1
+        return Failure()
+      }
+    }
+    status(200)
+    status(401)
+    #expect(made == 0)
+    status(500)
+    #expect(made == 1)
+  }
+
+  private static func feed(_ event: Event, to state: inout AttemptState) -> AttemptState.Action {
+    switch event {
+    case .status(let status, let retryAfter, let replayable):
+      state.answered(status: status, bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }) {
+        if status == 401 { return NetworkError.unauthorized }
+        return HTTPError(statusCode: status, data: Data(), headers: [:])
+      }
+    case .error(let error, let replayable, let cancelled):
+      state.failed(
+        with: error, bodyIsReplayable: replayable, wasCancelled: cancelled, retryAfter: nil, random: { 0 })
+    }
+  }
+
+  private static func text(_ action: AttemptState.Action) -> String {
+    switch action {
+    case .deliver: "deliver"
+    case .refreshToken: "refresh"
+    case .retry(let delay, _): "retry \(delay)"
+    case .fail(let error as HTTPError): "fail HTTP \(error.statusCode)"
+    case .fail(let error): "fail \(error)"
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RedirectStateTests {
+  private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+
+  /// What each of the methods becomes (RFC 9110 §15.4.2 to §15.4.9).
+  private static let becomes: [(status: Int, methods: [String])] = [
+    (301, ["GET", "HEAD", "GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]),
+    (302, ["GET", "HEAD", "GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]),
+    (303, ["GET", "HEAD", "GET", "GET", "GET", "GET", "GET", "GET"]),
+    (307, methods),
+    (308, methods),
+  ]
+
+  @Test(arguments: becomes)
+  func eachStatusDecidesWhatBecomesOfEachMethod(_ row: (status: Int, methods: [String])) throws {
+    for (method, expected) in zip(Self.methods, row.methods) {
+      var request = try request("http://a/from", method: method)
+      request.httpBody = Data("body".utf8)
+      request.allHTTPHeaderFields = [
+        "content-type": "text/x", "Content-Length": "4", "Content-Encoding": "gzip", "Content-Language": "en",
+        "Content-Location": "/x", "X-Own": "kept",
+      ]
+      let next = try follow(request, status: row.status, location: "/to")
+      #expect(next.httpMethod == expected, "\(row.status) \(method)")
+      #expect(next.url?.absoluteString == "http://a/to")
+      #expect(next.value(forHTTPHeaderField: "X-Own") == "kept")
+      let keepsContent = expected == method
+      #expect((next.httpBody == Data("body".utf8)) == keepsContent, "\(row.status) \(method)")
+      for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location"] {
+        #expect((next.value(forHTTPHeaderField: name) != nil) == keepsContent, "\(row.status) \(method) \(name)")
+      }
+    }
+  }
+
+  @Test(arguments: [200, 201, 204, 300, 304, 305, 306, 309, 399, 400, 401, 500])
+  func everythingElseIsTheAnswer(_ status: Int) throws {
+    #expect(try received(status: status, location: "/to").isDelivery)
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func whoRejectsRedirectsGetsThemAsTheAnswer(_ status: Int) throws {
+    #expect(try received(status: status, location: "/to", policy: .reject).isDelivery)
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func withoutALocationItIsTheAnswer(_ status: Int) throws {
+    #expect(try received(status: status, location: nil).isDelivery)
+  }
+
+  /// RFC 3986 §5.4, with its base.
+  private static let references: [(reference: String, target: String)] = [
+    ("g:h", ""), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+    ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q#s"),
+    ("g#s", "http://a/b/c/g#s"), ("g?y#s", "http://a/b/c/g?y#s"), (";x", "http://a/b/c/;x"),
+    ("g;x", "http://a/b/c/g;x"),
+    ("g;x?y#s", "http://a/b/c/g;x?y#s"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"),
+    ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"),
+    ("../../g", "http://a/g"), ("../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"),
+    ("g.", "http://a/b/c/g."), ("g..", "http://a/b/c/g.."), ("./../g", "http://a/b/g"), ("./g/.", "http://a/b/c/g/"),
+    ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"), ("g?y/../x", "http://a/b/c/g?y/../x"),
+    ("http://b:8080/x", "http://b:8080/x"), ("HTTP://b/x", "HTTP://b/x"),
+  ]
+
+  @Test(arguments: references)
+  func locationsAreRelativeToTheRequest(_ row: (reference: String, target: String)) throws {
+    let request = try request("http://a/b/c/d;p?q")
+    guard !row.target.isEmpty else {
+      let code = try received(status: 302, location: row.reference, for: request).errorCode
+      #expect(code == .unsupportedURL)
+      return
+    }
+    #expect(try follow(request, status: 302, location: row.reference).url?.absoluteString == row.target)
+  }
+
+  @Test(arguments: [
+    ("ftp://a/x", URLError.Code.unsupportedURL), ("javascript:alert(1)", .unsupportedURL),
+    ("file:///etc/passwd", .unsupportedURL), ("data:text/plain,x", .unsupportedURL), ("mailto:a@b", .unsupportedURL),
+    ("http://", .badURL), ("http:///x", .badURL), ("http://[", .badURL), ("", .badURL),
+  ])
+  func whatIsNoAddressOfTheWebIsRefused(_ location: String, _ code: URLError.Code) throws {
+    #expect(try received(status: 302, location: location).errorCode == code)
+  }
+
+  @Test func fromHttpsThereIsNoWayToHttp() throws {
+    let request = try request("https://a/from")
+    let action = try received(status: 302, location: "http://a/to", for: request)
+    #expect(action.errorCode == .appTransportSecurityRequiresSecureConnection)
+    #expect(try follow(request, status: 302, location: "//a/to").url?.scheme == "https")
+    #expect(try follow(try self.request("http://a/"), status: 302, location: "https://a/").url?.scheme == "https")
+  }
+
+  /// RFC 6454 §5: an origin is scheme, host and port.
+  private static let origins: [(from: String, to: String, isSame: Bool)] = [
+    ("http://a/x", "http://a/y", true), ("http://a/x", "http://A/y", true), ("http://a/x", "http://a:80/y", true),
+    ("https://a/x", "https://a:443/y", true), ("http://a/x", "http://a:8080/y", false),
+    ("http://a/x", "http://b/y", false), ("http://a/x", "http://sub.a/y", false),
+    ("http://sub.a/x", "http://a/y", false),
+    ("http://a/x", "https://a/y", false), ("http://a:443/x", "https://a/y", false),
+    ("http://a/x", "http://a./y", false),
+  ]
+
+  @Test(arguments: origins)
+  func credentialsStayWithTheirOrigin(_ row: (from: String, to: String, isSame: Bool)) throws {
+    var request = try request(row.from)
+    request.allHTTPHeaderFields = [
+      "authorization": "Bearer t", "Cookie": "a=1", "Proxy-Authorization": "x", "Host": "virtual", "X-Own": "kept",
+    ]
+    let next = try follow(request, status: 302, location: row.to)
+    for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host"] {
+      #expect((next.value(forHTTPHeaderField: name) != nil) == row.isSame, "\(name)")
+    }
+    #expect(next.value(forHTTPHeaderField: "X-Own") == "kept")
+  }
+
+  @Test func credentialsDoNotComeBackWithTheOrigin() throws {
+    var state = RedirectState(policy: .follow)
+    var request = try request("http://a/1")
+    request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+    let away = try state.received(try head(302, "http://b/2"), for: request, decision: .undecided).target()
+    let back = try state.received(try head(302, "http://a/3"), for: away, decision: .undecided).target()
+    #expect(back.url?.absoluteString == "http://a/3")
+    #expect(back.value(forHTTPHeaderField: "Authorization") == nil)
+  }
+
+  @Test func twentyRedirectsAreFollowedAndNotOneMore() throws {
+    var state = RedirectState(policy: .follow)
+    var request = try request("http://a/0")
+    for hop in 1...20 {
+      request = try state.received(try head(302, "/\(hop)"), for: request, decision: .undecided).target()
+    }
+    #expect(state.hops == 20)
+    let action = state.received(try head(302, "/21"), for: request, decision: .undecided)
+    #expect(action.errorCode == .httpTooManyRedirects)
+    #expect(action.error?.localizedDescription.contains("20") == true)
+  }
+
+  @Test func aCircleIsCalledOne() throws {
+    var state = RedirectState(policy: .follow)
+    var request = try request("http://a/0")
+    for hop in 1...20 {
+      request = try state.received(try head(302, "/\(hop % 2)"), for: request, decision: .undecided).target()
+    }
+    let action = state.received(try head(302, "/1"), for: request, decision: .undecided)
+    #expect(action.errorCode == .httpTooManyRedirects)
+    #expect(action.error?.localizedDescription.contains("circle") == true)
+  }
+
+  @Test(arguments: [(301, "PUT"), (302, "PATCH"), (307, "POST"), (308, "POST")])
+  func aStreamThatIsUsedUpMakesTheRedirectTheAnswer(_ status: Int, _ method: String) throws {
+    let stream = InputStream(data: Data(count: 3))
+    var request = try request("http://a/", method: method)
+    request.httpBodyStream = stream
+    #expect(try follow(request, status: status, location: "/to").httpBodyStream === stream)
+    stream.open()
+    #expect(try received(status: status, location: "/to", for: request).isDelivery)
+  }
+
+  @Test(arguments: [(301, "POST"), (302, "POST"), (303, "PUT")])
+  func aStreamThatIsUsedUpDoesNotMatterToAGet(_ status: Int, _ method: String) throws {
+    let stream = InputStream(data: Data(count: 3))
+    var request = try request("http://a/", method: method)
+    request.httpBodyStream = stream
+    stream.open()
+    let next = try follow(request, status: status, location: "/to")
+    #expect(next.httpMethod == "GET")
+    #expect(next.httpBodyStream == nil)
+  }
+
+  @Test func theUsersDelegateHasTheLastWord() throws {
+    var state = RedirectState(policy: .follow)
+    let request = try request("http://a/")
+    let chosen = try self.request("http://chosen/")
+    #expect(state.received(try head(302, "/to"), for: request, decision: .declined).isDelivery)
+    let next = try state.received(try head(302, "/to"), for: request, decision: .request(chosen)).target()
+    #expect(next.url == chosen.url)
+    #expect(state.hops == 1)
+  }
+
+  // MARK: - Shorthands
+
+  private func request(_ url: String, method: String = "GET") throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: url)))
+    request.httpMethod = method
+    return request
+  }
+
+  private func head(_ status: Int, _ location: String?) throws -> ResponseHead {
+    let url = try #require(URL(string: "http://a/"))
+    let line = location.map { "Location: \($0)\r\n" } ?? ""
+    return ResponseHead(try #require(RawHead(bytes: Array("HTTP/1.1 \(status) X\r\n\(line)\r\n".utf8), url: url)))
+  }
+
+  private func received(
+    status: Int, location: String?, for request: URLRequest? = nil, policy: RedirectPolicy = .follow
+  ) throws -> RedirectState.Action {
+    var state = RedirectState(policy: policy)
+    let request = try request ?? self.request("http://a/from")
+    return state.received(try head(status, location), for: request, decision: .undecided)
+  }
+
+  private func follow(_ request: URLRequest, status: Int, location: String) throws -> URLRequest {
+    try received(status: status, location: location, for: request).target()
+  }
+}
+
+extension RedirectState.Action {
+  fileprivate struct NotFollowed: Error { let action: RedirectState.Action }
+
+  fileprivate var isDelivery: Bool { if case .deliver = self { true } else { false } }
+
+  fileprivate var error: (any Error)? { if case .fail(let error) = self { error } else { nil } }
+
+  fileprivate var errorCode: URLError.Code? { (error as? URLError)?.code }
+
+  fileprivate func target() throws -> URLRequest {
+    guard case .follow(let request) = self else { throw NotFollowed(action: self) }
+    return request
+  }
+}

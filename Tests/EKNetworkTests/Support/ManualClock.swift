@@ -1,0 +1,75 @@
+@testable import EKNetwork
+
+/// A clock that stands until a test moves it.
+final class ManualClock: Clock, Sendable {
+  typealias Instant = RecordingClock.Instant
+
+  private struct Sleeper {
+    let deadline: Instant
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
+  private struct State {
+    var now = Instant(offset: .zero)
+    var sleepers: [Int: Sleeper] = [:]
+    var next = 0
+    var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    mutating func takeReadyWatchers() -> [CheckedContinuation<Void, Never>] {
+      let ready = watchers.filter { $0.count <= sleepers.count }.map(\.continuation)
+      watchers.removeAll { $0.count <= sleepers.count }
+      return ready
+    }
+  }
+
+  private let state = Locked(State())
+
+  var now: Instant { state.withLock { $0.now } }
+  var minimumResolution: Duration { .nanoseconds(1) }
+  var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    let id = state.withLock { state in
+      state.next += 1
+      return state.next
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        // Asked under the lock: a cancellation that is not seen here finds the sleeper that is added here.
+        let (result, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) = state.withLock {
+          if Task.isCancelled { return (.failure(CancellationError()), []) }
+          if deadline <= $0.now { return (.success(()), []) }
+          $0.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
+          return (nil, $0.takeReadyWatchers())
+        }
+        if let result { continuation.resume(with: result) }
+        for watcher in watchers { watcher.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Moves the time on, and wakes those whose time has come.
+  func advance(by duration: Duration) {
+    let due = state.withLock { state in
+      state.now = state.now.advanced(by: duration)
+      let due = state.sleepers.filter { $0.value.deadline <= state.now }
+      for id in due.keys { state.sleepers[id] = nil }
+      return due.values.sorted { $0.deadline < $1.deadline }
+    }
+    for sleeper in due { sleeper.continuation.resume() }
+  }
+
+  /// Suspends until at least that many tasks sleep.
+  func waitForSleepers(_ count: Int = 1) async {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.sleepers.count >= count { return true }
+        state.watchers.append((count, continuation))
+        return false
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+}
