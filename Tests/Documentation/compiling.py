@@ -32,7 +32,7 @@ def compile_block(name, block, options):
         file.write_text(source(name, block))
         stands_alone = block.context == "file" and re.search(r"^import EKNetwork$", block.code, re.M)
         files = [str(file)] if stands_alone else [str(file), str(PRELUDE)]
-        command = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *options, *files]
+        command = ["swiftc", "-emit-sil", "-wmo", "-o", os.devnull, "-parse-as-library", "-swift-version", "6", *options, *files]
         result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if result.returncode == 0:
         return ""
