@@ -1,23 +1,43 @@
 #!/usr/bin/env bash
-# Type-checks Client.swift against the library as it was built last, in every language mode of an app.
+# Type-checks the client sources against the library as it was built last, in every language mode of an app; then
+# builds and runs a package that depends on this one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 modules="$(swift build --show-bin-path)"
-options=(-typecheck -parse-as-library -I "$modules/Modules" -I Sources/CCurl/include)
+# Not only type-checked: what crosses actors is looked at in a later pass.
+options=(-emit-sil -wmo -o /dev/null -parse-as-library -warnings-as-errors -I "$modules/Modules" -I Sources/CCurl/include)
 [ -f "$modules/CCurl.build/module.modulemap" ] && options+=(-Xcc "-fmodule-map-file=$modules/CCurl.build/module.modulemap")
 
+main_actor=(-default-isolation MainActor -D MAIN_ACTOR_BY_DEFAULT)
+nonsending=(-enable-upcoming-feature NonisolatedNonsendingByDefault)
+# "Approachable concurrency" of Xcode 26 is these and what Swift 6 has anyway.
+approachable=("${nonsending[@]}" -enable-upcoming-feature InferIsolatedConformances)
+
+failures=0
 check() { # name, compiler options
   local name="$1"
   shift
-  swiftc "${options[@]}" "$@" Tests/Clients/Client.swift
-  echo "$name: compiles"
+  if swiftc "${options[@]}" "$@" Tests/Clients/Sources/*.swift; then
+    echo "compiles: $name"
+  else
+    echo "DOES NOT COMPILE: $name"
+    failures=$((failures + 1))
+  fi
 }
 
 check "Swift 5" -swift-version 5
+check "Swift 5, complete checking" -swift-version 5 -strict-concurrency=complete
+check "Swift 5, main actor by default, approachable concurrency" -swift-version 5 "${main_actor[@]}" "${approachable[@]}"
 check "Swift 6" -swift-version 6
-check "Swift 6, main actor by default" -swift-version 6 -default-isolation MainActor -D MAIN_ACTOR_BY_DEFAULT
-check "Swift 6, nonsending by default" -swift-version 6 -enable-upcoming-feature NonisolatedNonsendingByDefault
-if swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken.swift 2>/dev/null; then
+check "Swift 6, nonsending by default" -swift-version 6 "${nonsending[@]}"
+check "Swift 6, main actor by default" -swift-version 6 "${main_actor[@]}"
+check "Swift 6, main actor by default, approachable concurrency" -swift-version 6 "${main_actor[@]}" "${approachable[@]}"
+if swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken/Broken.swift 2>/dev/null; then
   echo "the check lets through what does not compile"
   exit 1
 fi
+[ "$failures" = 0 ] || exit 1
+
+for app in Swift5App MainActorApp; do
+  swift run --quiet --package-path Tests/Clients/App --scratch-path .build-clients "$app"
+done

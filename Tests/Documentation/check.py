@@ -1,119 +1,164 @@
 #!/usr/bin/env python3
-"""Checks the documentation against the library: check.py [--self-test]
+"""Checks the documentation against the library as it was built last: check.py [--self-test]
 
-Compiles every Swift block of README.md, API.md and API_RU.md in Swift 6 mode against the library as it was built last
-(`swift build`). The comment before a block says what surrounds it:
-  context: body       statements, inside an async throwing function, with Tests/Documentation/prelude.swift around it
-  context: file       declarations, likewise
-  context: signature  declarations as the library has them: each of their lines has to be found in the sources
-  context: manifest   a piece of a package manifest, not compiled
-API.md and API_RU.md must have the same headings levels and the same blocks, and name every public type.
+Every Swift block of README.md, API.md and API_RU.md is compiled in Swift 6 mode. The comment before a block says what
+surrounds it; without one it has to stand alone:
+  context: file               declarations, with Tests/Documentation/prelude.swift beside them unless they import
+                              EKNetwork themselves
+  context: body               statements of an async throwing function, with the prelude beside them
+  context: signature          declarations exactly as the library's symbol graph has them
+  context: signature of Type  the same, members of a type
+  context: manifest           a piece of a package manifest, not compiled
+Every public symbol is declared in API.md, in such a block or in a heading of its type's chapter; what stands there
+exists. API.md and API_RU.md have the same shape and the same blocks. Links between the documents lead somewhere.
 """
-import pathlib, re, subprocess, sys, tempfile
+import re, sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"(?:<!-- context: (\w+) -->\n)?```swift\n(.*?)```", re.S)
+sys.dont_write_bytecode = True
+from compiling import ROOT, compile_all, library_options
+from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape
+from symbols import Library, check_signature, match_member
 
-
-def blocks(text):
-    return [(match.group(1) or "file", match.group(2), text[: match.start()].count("\n") + 1) for match in BLOCK.finditer(text)]
-
-
-def modules():
-    path = subprocess.run(["swift", "build", "--show-bin-path"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return pathlib.Path(path.stdout.strip())
+# Named in the reference, and not the library's.
+FOREIGN = {"data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)"}
 
 
-def compile_block(context, code, bin_path, folder):
-    """The compiler's errors, or an empty string."""
-    source = folder / "block.swift"
-    standalone = "import EKNetwork" in code
-    if context == "body":
-        source.write_text("import EKNetwork\nfunc block() async throws {\n" + code + "\n}\n")
-    else:
-        source.write_text(("" if standalone else "import EKNetwork\n") + code)
-    files = [str(source)] + ([] if standalone else [str(ROOT / "Tests/Documentation/prelude.swift")])
-    include = ["-I", str(bin_path / "Modules"), "-I", str(ROOT / "Sources/CCurl/include")]
-    modulemap = bin_path / "CCurl.build" / "module.modulemap"
-    if modulemap.exists():
-        include += ["-Xcc", f"-fmodule-map-file={modulemap}"]
-    command = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", *include, *files]
-    result = subprocess.run(command, capture_output=True, text=True)
-    return "" if result.returncode == 0 else "\n".join(line for line in result.stderr.splitlines() if "error:" in line)
+def declared_in(name, text, library):
+    """What a reference declares in its headings and signature blocks, and complaints about it."""
+    declared, complaints, chapter = set(), [], ""
+    for heading in headings(text):
+        types = [word for word in re.findall(r"\w+", heading.text) if word in library.symbols]
+        if heading.level <= 3 and types and not heading.text.startswith("`"):
+            chapter = types[0]
+        elif heading.level <= 2:
+            chapter = ""
+        if match := re.fullmatch(r"`(.+)`", heading.text):
+            path, complaint = match_member(library, match.group(1), chapter, strict=False)
+            declared.add(path)
+            complaints += [f"{name}:{heading.line}: {complaint}"] if complaint else []
+    for block in blocks(text):
+        if block.context == "signature":
+            paths, found = check_signature(library, block.code, block.scope)
+            declared |= paths
+            complaints += [f"{name}:{block.line}: {complaint}" for complaint in found]
+    return declared, complaints
 
 
-def words(line):
-    return re.findall(r"[A-Za-z_]\w*", line.split("//")[0])
+def unknown_spans(name, text, library):
+    """Code spans such as `Type.member` and `name(label:)` that nothing in the library answers to."""
+    members = {path.split(".", 1)[-1].split(".")[-1] for path in library.symbols}
+    bases = {re.sub(r"\(.*", "", path) for path in library.symbols}
+    for number, line in prose(text):
+        if line.startswith("#"):
+            continue
+        for span in re.findall(r"`([^`]+)`", line):
+            if re.fullmatch(r"\w+\((?:\w+:)+\)", span):
+                # What has a default may be left out at the end.
+                if span not in FOREIGN and not any(member.startswith(span[:-1]) for member in members):
+                    yield f"{name}:{number}: `{span}` does not exist"
+            elif match := re.match(r"([A-Z]\w+)\.(\w+)\b", span):
+                if match.group(1) in library.symbols and match.group(0) not in bases:
+                    yield f"{name}:{number}: `{match.group(0)}` does not exist"
 
 
-def missing_signature(code, sources):
-    """The first line of a declaration whose words the sources do not have in that order, or an empty string."""
-    for line in code.splitlines():
-        wanted = [word for word in words(line) if word not in ("public", "get", "set", "nonisolated", "Sendable", "Equatable", "any", "CaseIterable")]
-        if wanted and not re.search(r"\W+(?:\w+\W+){0,3}?".join(map(re.escape, wanted)), sources):
-            return line.strip()
-    return ""
+def broken_links(texts):
+    for name, text in texts.items():
+        for number, target in local_links(text):
+            file, _, fragment = target.partition("#")
+            file = file or name
+            if file not in texts and not (ROOT / file).exists():
+                yield f"{name}:{number}: {file} does not exist"
+            elif fragment:
+                known = texts.get(file) or (ROOT / file).read_text()
+                if fragment not in {anchor(heading.text) for heading in headings(known)}:
+                    yield f"{name}:{number}: {file} has no heading #{fragment}"
 
 
-def public_types(sources):
-    kinds = r"^public (?:final )?(?:class|struct|enum|protocol|actor|typealias) (\w+)"
-    return sorted(set(re.findall(kinds, sources, re.M)))
-
-
-def check(texts, bin_path):
+def check(texts, library, options):
     """All complaints about documents, given as {name: text}."""
-    sources = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/EKNetwork").rglob("*.swift")))
-    complaints, seen = [], {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in texts.items():
-            for context, code, line in blocks(text):
-                if context == "manifest":
-                    continue
-                if (context, code) not in seen:
-                    if context == "signature":
-                        seen[context, code] = missing_signature(code, sources)
-                    else:
-                        seen[context, code] = compile_block(context, code, bin_path, pathlib.Path(folder))
-                if seen[context, code]:
-                    complaints.append(f"{name}:{line}: {seen[context, code]}")
-    english, russian = texts.get("API.md"), texts.get("API_RU.md")
-    if english is not None and russian is not None:
-        if re.findall(r"^#+(?= )", english, re.M) != re.findall(r"^#+(?= )", russian, re.M):
-            complaints.append("API.md and API_RU.md: their headings differ")
-        if [block[:2] for block in blocks(english)] != [block[:2] for block in blocks(russian)]:
-            complaints.append("API.md and API_RU.md: their blocks differ")
-        for name in ("API.md", "API_RU.md"):
-            for type_name in public_types(sources):
-                if not re.search(rf"\b{type_name}\b", texts[name]):
-                    complaints.append(f"{name}: the public type {type_name} is not mentioned")
-    return complaints
+    complaints, to_compile = [], []
+    for name, text in texts.items():
+        for block in blocks(text):
+            if block.context not in CONTEXTS:
+                complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
+            elif block.context in ("file", "body"):
+                to_compile.append((name, block))
+    complaints += compile_all(to_compile, options)
+    for name, text in texts.items():
+        complaints += unknown_spans(name, text, library)
+        declared, found = declared_in(name, text, library)
+        complaints += found
+        if name.startswith("API"):
+            complaints += [f"{name}: `{path}` is not declared" for path in sorted(library.documented_paths() - declared)]
+    if "API.md" in texts and "API_RU.md" in texts:
+        complaints += differences(texts["API.md"], texts["API_RU.md"])
+    return complaints + list(broken_links(texts))
 
 
-def self_test(bin_path):
+def differences(english, russian):
+    """Where the two references part."""
+    pairs = zip(blocks(english), blocks(russian))
+    for one, other in pairs:
+        if one[:3] != other[:3]:
+            yield f"API_RU.md:{other.line}: not the block of API.md:{one.line}"
+            break
+    if len(blocks(english)) != len(blocks(russian)):
+        yield f"API.md has {len(blocks(english))} blocks, API_RU.md {len(blocks(russian))}"
+    titles = [heading.text for heading in headings(english)]
+    for index, (one, other) in enumerate(zip(shape(english), shape(russian))):
+        if one != other:
+            title = titles[index - 1] if index else "the beginning"
+            yield f"API_RU.md: its headings, lists, tables or blocks are not those of API.md from \"{title}\" on"
+            return
+    if len(shape(english)) != len(shape(russian)):
+        yield "API.md and API_RU.md do not have equally many headings"
+
+
+def self_test(library, options):
     """Each kind of fault has to be found, and what is right let through."""
-    good = "# A\n<!-- context: body -->\n```swift\nlet user: User = try await manager.send(GetUser(id: 1))\nprint(user)\n```\n"
+    good = (
+        "# A\n<!-- context: body -->\n```swift\nlet user: User = try await manager.send(GetUser(id: 1))\nprint(user)\n```\n"
+        "<!-- context: signature of HTTPError -->\n```swift\npublic let statusCode: Int\n```\n[A](#a) `HTTPError.data`\n"
+    )
     faults = {
         "a block that does not compile": {"a.md": good.replace("GetUser", "GetUsers")},
-        "a signature that does not exist": {"a.md": "<!-- context: signature -->\n```swift\npublic func vanish(now: Bool)\n```\n"},
+        "a block that is not Swift 6": {"a.md": "```swift\nimport EKNetwork\nvar shared = 1\n```\n"},
+        "a block that does not stand alone": {"a.md": "```swift\nimport EKNetwork\nlet user: User? = nil\n```\n"},
+        "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
+        "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
+        "a member of another type": {"a.md": good.replace("statusCode: Int", "statusCode: String")},
+        "a conformance that does not exist": {
+            "a.md": "<!-- context: signature -->\n```swift\npublic struct HTTPError: Hashable {\n}\n```\n"
+        },
+        "a heading that does not exist": {"a.md": "## HTTPError\n### `status: Int`\n"},
+        "a span that does not exist": {"a.md": good.replace("HTTPError.data", "HTTPError.bytes")},
+        "a link to nowhere": {"a.md": good.replace("#a)", "#b)")},
         "headings that differ": {"API.md": "# A\n", "API_RU.md": "## A\n"},
         "blocks that differ": {"API.md": good, "API_RU.md": good.replace("id: 1", "id: 2")},
-        "a type that is not mentioned": {"API.md": "# A\n", "API_RU.md": "# A\n"},
+        "a list that differs": {"API.md": good + "- a\n", "API_RU.md": good},
+        "a symbol that is not declared": {"API.md": good},
     }
-    if check({"a.md": good}, bin_path):
-        sys.exit("self-test: a good block is refused: " + "\n".join(check({"a.md": good}, bin_path)))
+    if complaints := check({"a.md": good}, library, options):
+        sys.exit("self-test: a good document is refused:\n" + "\n".join(complaints))
+    # What a reference of two lines leaves out would hide every other fault.
+    complete = Library([])
+    complete.symbols, complete.conformances = library.symbols, library.conformances
     for fault, texts in faults.items():
-        if not check(texts, bin_path):
+        complete.documented_paths = library.documented_paths if "not declared" in fault else set
+        if not check(texts, complete, options):
             sys.exit(f"self-test: {fault} is not found")
     print(f"self-test: {len(faults)} kinds of faults are found")
 
 
 def main():
-    bin_path = modules()
+    options = library_options()
+    library = Library.built(options)
     if "--self-test" in sys.argv:
-        return self_test(bin_path)
+        return self_test(library, options)
     texts = {name: (ROOT / name).read_text() for name in ("README.md", "API.md", "API_RU.md")}
-    complaints = check(texts, bin_path)
-    print("\n".join(complaints) or f"{sum(len(blocks(text)) for text in texts.values())} blocks are in order")
+    complaints = check(texts, library, options)
+    count = sum(len(blocks(text)) for text in texts.values())
+    print("\n".join(complaints) or f"{count} blocks and {len(library.documented_paths())} public symbols are in order")
     sys.exit(1 if complaints else 0)
 
 

@@ -1,4 +1,4 @@
-// What surrounds the code blocks of the documentation that cannot stand alone.
+// What surrounds the code blocks of the documentation that cannot stand alone. Compiled, never run.
 import EKNetwork
 
 struct User: Codable, Sendable {
@@ -13,17 +13,56 @@ struct GetUser: NetworkRequest {
   var method: HTTPMethod { .get }
 }
 
-struct RefreshToken: NetworkRequest {
+struct SignInRequest: NetworkRequest {
+  typealias Response = User
+  let email: String
+  let password: String
+  var path: String { "/sign-in" }
+  var method: HTTPMethod { .post }
+  var body: RequestBody? { RequestBody(encodable: ["email": email, "password": password]) }
+}
+
+struct RefreshTokenRequest: NetworkRequest {
   struct Response: Decodable, Sendable { let accessToken: String }
+  let refreshToken: String
   var path: String { "/token" }
   var method: HTTPMethod { .post }
 }
 
-final class Tokens: @unchecked Sendable {
-  // Unchecked: never run.
-  var accessToken = ""
+struct MyEventsRequest: NetworkRequest {
+  typealias Response = EmptyResponse
+  var path: String { "/events" }
+  var method: HTTPMethod { .get }
 }
 
-let tokens = Tokens()
-let region = "eu"
+struct MyCustomResponse: Decodable, Sendable {
+  let status: Int
+  let customHeader: String?
+}
+
+enum SearchEvent: Decodable, Sendable {
+  case player(User)
+  case end
+}
+
+enum DeviceHeaders {
+  static func current() -> [String: String] { ["X-Device-ID": "42"] }
+}
+
+// Unchecked: never run. An app guards its token store with a lock, or an actor.
+final class TokenStore: @unchecked Sendable {
+  static let shared = TokenStore()
+  var accessToken = ""
+  var refreshToken = ""
+}
+
+struct AppSettings: Sendable {
+  static let shared = AppSettings()
+  var apiBaseURL: URL { URL(fileURLWithPath: "/") }
+}
+
 let manager = NetworkManager(baseURL: URL(string: "https://api.example.com")!)
+let networkManager = manager
+
+func handle(_ event: SearchEvent) {}
+func process(_ payload: String) {}

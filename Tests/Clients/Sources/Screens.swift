@@ -1,0 +1,131 @@
+import EKNetwork
+
+@MainActor final class ProfileModel {
+  var token: String? = "t"
+  var profile: Profile?
+  var album: Album?
+  let manager: NetworkManager
+  let abstraction: any NetworkManaging
+  let streaming: any NetworkStreaming
+
+  init(manager: NetworkManager, abstraction: any NetworkManaging, streaming: any NetworkStreaming) {
+    self.manager = manager
+    self.abstraction = abstraction
+    self.streaming = streaming
+  }
+
+  convenience init(manager: NetworkManager) {
+    self.init(manager: manager, abstraction: manager, streaming: manager)
+  }
+
+  func load() async throws {
+    profile = try await manager.send(GetProfile(), accessToken: { self.token })
+    profile = try await abstraction.send(GetProfile(), accessToken: { self.token })
+    profile = try await manager.send(GetProfile())
+    profile = try await abstraction.send(GetProfile())
+    profile = try await manager.send(GetProfile(), accessToken: nil)
+    profile = try await manager.send(Plain(path: "/me"), accessToken: { [weak self] in self?.token })
+    album = try await manager.send(GetAlbum(), accessToken: { self.token })
+    album = try await abstraction.send(GetAlbum(), accessToken: { self.token })
+    _ = try await manager.send(GetText())
+    _ = try await manager.send(GetStatus())
+  }
+
+  func loadReference() async throws {
+    let request = ReferenceRequest()
+    _ = try await manager.send(request, accessToken: { self.token })
+    request.attempts += 1
+    _ = try await abstraction.send(request, accessToken: { self.token })
+    request.attempts += 1
+  }
+
+  func loadSideBySide() async throws {
+    async let first = manager.send(GetStatus())
+    async let second = manager.send(GetStatus())
+    _ = try await (first, second)
+    Task { profile = try await manager.send(GetProfile(), accessToken: { self.token }) }
+  }
+
+  func save() async throws {
+    let progress = NetworkProgress()
+    let display = Task { for await fraction in progress.$fractionCompleted.values { token = "\(fraction)" } }
+    defer { display.cancel() }
+    do {
+      _ = try await manager.send(UpdateProfile(name: "A", progress: progress), accessToken: { self.token })
+    } catch let refusal as UpdateProfile.Refusal {
+      token = refusal.reason
+    } catch let error as HTTPError where error.statusCode == 412 {
+      token = nil
+    }
+  }
+
+  func listen() async throws {
+    let response = try await streaming.stream(GetProfile(), accessToken: { self.token })
+    for try await line in response.lines() { token = line }
+    for try await event in manager.events(GetProfile(), accessToken: { self.token }) { token = event.data }
+  }
+
+  func configure() {
+    manager.tokenRefresher = MainActorTokens()
+    manager.userAgentConfiguration = UserAgentConfiguration(appName: "App")
+    manager.responseDecoderProvider = { JSONDecoder() }
+    manager.logHandler = { print($0.message) }
+  }
+}
+
+struct Repository<Manager: NetworkManaging> {
+  let manager: Manager
+  func profile(token: String?) async throws -> Profile {
+    try await manager.send(GetProfile(), accessToken: { token })
+  }
+  func load<T: NetworkRequest>(_ request: T) async throws -> T.Response {
+    try await manager.send(request, accessToken: nil)
+  }
+}
+
+func load<T: NetworkRequest>(_ request: T, with manager: NetworkManager) async throws -> T.Response {
+  try await manager.send(request, accessToken: nil)
+}
+
+func manager(base: URL, session: URLSession) -> NetworkManager {
+  NetworkManager(baseURL: { base }, session: session, transport: .urlSession)
+}
+
+actor Worker {
+  let manager: NetworkManager
+  var token: String?
+
+  init(manager: NetworkManager) { self.manager = manager }
+
+  func status() async throws -> Bool { try await manager.send(GetStatus(), accessToken: { self.token }).isUp }
+
+  func watch() async throws {
+    for try await event in manager.events(GetStatus(), accessToken: { self.token }) { token = event.data }
+  }
+
+  // In a module whose code belongs to the main actor by default, another actor cannot use its conformances.
+  #if !MAIN_ACTOR_BY_DEFAULT
+    func work() async throws -> Profile { try await manager.send(GetProfile(), accessToken: { self.token }) }
+    func workWithReference() async throws {
+      let request = ReferenceRequest()
+      _ = try await manager.send(request, accessToken: { self.token })
+      request.attempts += 1
+    }
+  #endif
+}
+
+nonisolated func loadManyAtOnce(_ manager: NetworkManager) async throws -> [Bool] {
+  try await withThrowingTaskGroup(of: Bool.self) { group in
+    for _ in 0..<10 { group.addTask { try await manager.send(GetStatus()).isUp } }
+    return try await group.reduce(into: []) { $0.append($1) }
+  }
+}
+
+/// `data(for:)` of a session is Foundation's, whatever this library conforms it to.
+func foundationsOwn(_ request: URLRequest) async throws {
+  let load: (URLRequest, (any URLSessionTaskDelegate)?) async throws -> (Data, URLResponse) = {
+    try await URLSession.shared.data(for: $0, delegate: $1)
+  }
+  _ = try await load(request, nil)
+  _ = try await URLSession.shared.data(for: request)
+}

@@ -1,0 +1,48 @@
+"""Type-checks Swift blocks against the library as it was built last, in Swift 6 mode."""
+import concurrent.futures, os, pathlib, re, subprocess, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRELUDE = ROOT / "Tests/Documentation/prelude.swift"
+
+
+def library_options():
+    """What a compiler has to be told to find the library."""
+    path = subprocess.run(["swift", "build", "--show-bin-path"], cwd=ROOT, capture_output=True, text=True, check=True)
+    build = pathlib.Path(path.stdout.strip())
+    if not (build / "Modules/EKNetwork.swiftmodule").exists():
+        raise SystemExit("the library is not built: run `swift build` first")
+    options = ["-I", str(build / "Modules"), "-I", str(ROOT / "Sources/CCurl/include")]
+    modulemap = build / "CCurl.build" / "module.modulemap"
+    return options + (["-Xcc", f"-fmodule-map-file={modulemap}"] if modulemap.exists() else [])
+
+
+def source(name, block):
+    """A file that holds the block, whose errors carry the document's lines."""
+    location = f'#sourceLocation(file: "{name}", line: {block.line})\n'
+    if block.context == "body":
+        return f"import EKNetwork\nfunc block() async throws {{\n{location}{block.code}#sourceLocation()\n}}\n"
+    stands_alone = re.search(r"^import EKNetwork$", block.code, re.M)
+    return ("" if stands_alone else "import EKNetwork\n") + location + block.code
+
+
+def compile_block(name, block, options):
+    """The compiler's errors, or an empty string. A block that imports the library itself has to stand alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "block.swift"
+        file.write_text(source(name, block))
+        stands_alone = block.context == "file" and re.search(r"^import EKNetwork$", block.code, re.M)
+        files = [str(file)] if stands_alone else [str(file), str(PRELUDE)]
+        command = ["swiftc", "-emit-sil", "-wmo", "-o", os.devnull, "-parse-as-library", "-swift-version", "6", *options, *files]
+        result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if result.returncode == 0:
+        return ""
+    errors = [line for line in result.stderr.splitlines() if re.match(r"[^\s|].*error:", line)]
+    return "\n".join(dict.fromkeys(errors)) or result.stderr
+
+
+def compile_all(named_blocks, options):
+    """Complaints about (document, block) pairs. What two documents share is compiled once."""
+    distinct = {(block.context, block.code): (name, block) for name, block in reversed(named_blocks)}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        results = pool.map(lambda pair: compile_block(*pair, options), distinct.values())
+        return [complaint for complaint in results if complaint]

@@ -1,0 +1,85 @@
+"""What the documents are made of: headings, Swift blocks, and how much text stands between them."""
+import re
+from typing import NamedTuple
+
+CONTEXTS = ("file", "body", "signature", "manifest")
+
+
+class Block(NamedTuple):
+    """A Swift block. `scope` is the type whose members a signature block holds."""
+
+    context: str
+    scope: str
+    code: str
+    line: int
+
+
+class Heading(NamedTuple):
+    level: int
+    text: str
+    line: int
+
+
+def blocks(text):
+    """All Swift blocks. One without a comment before it has to stand alone."""
+    found, context, scope, code, start = [], "file", "", None, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if code is not None:
+            if line.strip() == "```":
+                found.append(Block(context, scope, "\n".join(code) + "\n", start))
+                context, scope, code = "file", "", None
+            else:
+                code.append(line)
+        elif match := re.fullmatch(r"\s*<!-- context: (\w+)(?: of ([\w.]+))? -->", line):
+            context, scope = match.group(1), match.group(2) or ""
+        elif line.strip() == "```swift":
+            code, start = [], number + 1
+        elif line.strip():
+            context, scope = "file", ""
+    return found
+
+
+def prose(text):
+    """The lines outside of fenced blocks, with their numbers."""
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def headings(text):
+    return [
+        Heading(len(match.group(1)), match.group(2).strip(), number)
+        for number, line in prose(text)
+        if (match := re.match(r"(#+) (.*)", line))
+    ]
+
+
+def shape(text):
+    """For each section its level, and how many list items, table rows and blocks it has."""
+    sections, fenced = [[0, 0, 0, 0]], False
+    for line in text.split("\n"):
+        if line.strip().startswith("```"):
+            sections[-1][3] += 0 if fenced else 1
+            fenced = not fenced
+        elif not fenced:
+            if match := re.match(r"(#+) ", line):
+                sections.append([len(match.group(1)), 0, 0, 0])
+            sections[-1][1] += bool(re.match(r"\s*(?:[-*]|\d+\.) ", line))
+            sections[-1][2] += line.startswith("|")
+    return sections
+
+
+def local_links(text):
+    """Files and headings that are linked to, with the line."""
+    for number, line in prose(text):
+        for target in re.findall(r"\]\(([^)\s]+)\)", line):
+            if not re.match(r"[a-z]+:", target):
+                yield number, target
+
+
+def anchor(heading):
+    """The name by which GitHub links to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
