@@ -38,6 +38,8 @@ enum Wire: String, CaseIterable, Sendable {
   ) -> NetworkManager {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 64
+    // A busy machine is no reason to time out.
+    configuration.timeoutIntervalForRequest = 600
     configure(configuration)
     let session = URLSession(configuration: configuration)
     let choice: TransportChoice = self == .automatic ? .automatic : .urlSession

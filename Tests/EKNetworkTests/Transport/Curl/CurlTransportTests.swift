@@ -11,7 +11,7 @@
       return try #require(CurlTransport(configuration: configuration))
     }
 
-    private func request(_ url: URL, timeout: TimeInterval = 60) -> TransportRequest {
+    private func request(_ url: URL, timeout: TimeInterval = 600) -> TransportRequest {
       TransportRequest(URLRequest(url: url, timeoutInterval: timeout))
     }
 
