@@ -1,12 +1,21 @@
 /// The request methods of RFC 9110 §9 and RFC 5789 that a ``NetworkRequest`` can name.
 public enum HTTPMethod: String, CaseIterable, Sendable {
+  /// Transfers a representation (RFC 9110 §9.3.1).
   case get = "GET"
+  /// Has the resource process the content (§9.3.3).
   case post = "POST"
+  /// Replaces the representation (§9.3.4).
   case put = "PUT"
+  /// Removes the resource's association (§9.3.5).
   case delete = "DELETE"
+  /// Changes a part of the resource (RFC 5789).
   case patch = "PATCH"
+  /// As GET, without the content (RFC 9110 §9.3.2).
   case head = "HEAD"
+  /// Asks for the ways to communicate (§9.3.7).
   case options = "OPTIONS"
+  /// Loops the request back (§9.3.8).
   case trace = "TRACE"
+  /// Asks a proxy for a tunnel (§9.3.6).
   case connect = "CONNECT"
 }

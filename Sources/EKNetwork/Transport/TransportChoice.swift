@@ -1,7 +1,7 @@
 /// Which machinery carries the requests of a `URLSession`.
 public enum TransportChoice: Sendable, Equatable {
   /// The best that the platform has: `URLSession` on Apple's platforms; on Linux libcurl, unless the session has a
-  /// delegate or custom `URLProtocol` classes, which then see their requests as ever.
+  /// delegate or custom `URLProtocol` classes, or is of a subclass: that code then sees its requests as ever.
   case automatic
   /// Foundation's own machinery on every platform.
   case urlSession

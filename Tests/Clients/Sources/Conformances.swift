@@ -103,9 +103,16 @@ final class MockStreaming: NetworkStreaming {
 /// What a test does: it gives a mock away, and looks into it afterwards.
 func testWithMock(_ url: URL) async throws -> Int {
   let session = MockSession()
-  let manager = NetworkManager(baseURL: url, session: session)
-  _ = try? await manager.send(GetProfile(), accessToken: nil)
-  return session.requests.count
+  let fixed = NetworkManager(baseURL: url, session: session)
+  _ = try? await fixed.send(GetProfile(), accessToken: nil)
+  var calls = 0
+  let count = {
+    calls += 1
+    return url
+  }
+  let dynamic = NetworkManager(baseURL: count, session: session)
+  _ = try? await dynamic.send(GetProfile(), accessToken: nil)
+  return session.requests.count + calls
 }
 
 func testWithRefresher(_ url: URL) async throws -> String {

@@ -14,6 +14,10 @@ import EKNetwork
     self.streaming = streaming
   }
 
+  /// The server changes with a setting that belongs to the main actor.
+  static var base = URL(fileURLWithPath: "/")
+  static func managerOfSettings() -> NetworkManager { NetworkManager(baseURL: { base }) }
+
   convenience init(manager: NetworkManager) {
     self.init(manager: manager, abstraction: manager, streaming: manager)
   }
