@@ -28,15 +28,14 @@ import Testing
   @MainActor private func standstill(during send: @MainActor (Timed) async throws -> [Item]) async throws -> Double {
     let request = Timed(decoding: Locked(nil))
     let beats = Locked<[ContinuousClock.Instant]>([.now])
-    let heart = Task { @MainActor in
-      while !Task.isCancelled {
-        try? await Task.sleep(for: .milliseconds(2))
-        beats.withLock { $0.append(.now) }
-      }
-    }
+    // A timer and not a task that sleeps: tests that block the threads of all tasks must not stop the heart.
+    let heart = DispatchSource.makeTimerSource(queue: .main)
+    heart.setEventHandler { beats.withLock { $0.append(.now) } }
+    heart.schedule(deadline: .now(), repeating: .milliseconds(2), leeway: .milliseconds(1))
+    heart.resume()
     let items = try await send(request)
     heart.cancel()
-    await heart.value
+    beats.withLock { $0.append(.now) }
     #expect(items.count == Self.count)
     let decoding = try #require(request.decoding.withLock { $0 })
     let instants = beats.withLock { $0 }

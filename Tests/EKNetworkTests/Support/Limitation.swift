@@ -8,6 +8,7 @@ enum Limitation: String, Sendable {
   case waitsForTheTimeout = "FoundationNetworking waits for the timeout"
   case believesIt = "FoundationNetworking takes it for a whole answer"
   case callsItAnUnknownCoding = "FoundationNetworking does not tell transfer codings from content codings"
+  case oneCaseWins = "FoundationNetworking keeps one of two fields whose names differ in case"
   case namesNoReason = "FoundationNetworking does not say that the head was too long"
 
   /// The error that is thrown instead; `nil` where running into it serves nobody.
@@ -15,7 +16,7 @@ enum Limitation: String, Sendable {
     switch self {
     case .losesTheAnswer, .namesNoReason: .badServerResponse
     case .callsItAnUnknownCoding: .cannotDecodeContentData
-    case .endsTheProcess, .waitsForTheTimeout, .believesIt: nil
+    case .endsTheProcess, .waitsForTheTimeout, .believesIt, .oneCaseWins: nil
     }
   }
 }
