@@ -10,6 +10,8 @@ extension Transport {
 extension TransportResponse {
   /// How much of a redirect's body is read to keep its connection; past that, a new connection is cheaper.
   static let redirectDrainLimit = 64 * 1024
+  /// How long a redirect's body is waited for, for the same reason.
+  static let redirectDrainPatience = Duration.milliseconds(500)
   /// How far an announced length is believed before the bytes are there.
   static let reservationLimit = 16 * 1024 * 1024
 
@@ -56,17 +58,25 @@ extension TransportResponse {
     return FetchedResponse(head: head, data: data, redirect: redirect)
   }
 
-  /// Reads the rest of a body that nobody wants, so that its connection can be used again.
+  /// Reads the rest of a body that nobody wants, so that its connection can be used again; for a moment at most.
   @concurrent func drain() async throws {
     if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
+    // A server that withholds the rest must not hold up the redirect: cancelling ends the wait below.
+    let isOver = Locked(false)
+    let patience = Task { [body] in
+      try await Task.sleep(for: Self.redirectDrainPatience)
+      isOver.withLock { $0 = true }
+      body.cancel()
+    }
+    defer { patience.cancel() }
     var drained = 0
     do {
       while drained <= Self.redirectDrainLimit {
         guard let chunk = try await body.next() else { return }
         drained += chunk.count
       }
-    } catch is CancellationError {
-      throw CancellationError()
+    } catch let error as CancellationError where Task.isCancelled || !isOver.withLock({ $0 }) {
+      throw error
     } catch {
       // The head is all that counts: where to go next is known, and a broken body does not change it.
     }

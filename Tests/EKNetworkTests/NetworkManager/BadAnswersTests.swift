@@ -4,8 +4,7 @@
 
   @testable import EKNetwork
 
-  /// What servers must not do, and do. On the library's own transport alone: some of these end a process that uses
-  /// FoundationNetworking.
+  /// What servers must not do, and do.
   @Suite struct BadAnswersTests {
     private struct Row: Sendable {
       let name: String
@@ -14,32 +13,38 @@
       var status = 200
       var body = ""
       var latin1 = false
+      /// Where FoundationNetworking does something else.
+      var limitation: Limitation?
     }
 
     private static let rows: [Row] = [
       Row(
         name: "trailers", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n",
-        body: "ok"),
-      Row(name: "a bare status line", answer: "HTTP/1.1 200 OK\r\n", code: .badServerResponse),
-      Row(name: "a head cut short", answer: "HTTP/1.1 200 OK\r\nX-A: b", code: .badServerResponse),
+        body: "ok", limitation: .endsTheProcess),
+      Row(
+        name: "a bare status line", answer: "HTTP/1.1 200 OK\r\n", code: .badServerResponse, limitation: .endsTheProcess
+      ),
+      Row(
+        name: "a head cut short", answer: "HTTP/1.1 200 OK\r\nX-A: b", code: .badServerResponse,
+        limitation: .endsTheProcess),
       Row(
         name: "an interim answer and half a head", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA:",
-        code: .badServerResponse),
+        code: .badServerResponse, limitation: .endsTheProcess),
       Row(name: "only interim answers", answer: "HTTP/1.1 103 Early Hints\r\n\r\n", code: .networkConnectionLost),
       Row(
         name: "interim answers first",
         answer: "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
       Row(
         name: "the longest length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok",
-        code: .networkConnectionLost),
+        code: .networkConnectionLost, limitation: .endsTheProcess),
       Row(
         name: "a length past 64 bits", answer: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nok",
-        code: .badServerResponse),
+        code: .badServerResponse, limitation: .believesIt),
       Row(
         name: "a negative length", answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok", code: .badServerResponse),
       Row(
         name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
-        code: .badServerResponse),
+        code: .badServerResponse, limitation: .waitsForTheTimeout),
       Row(
         name: "the same length twice", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
         body: "ok"),
@@ -47,13 +52,21 @@
         name: "chunked and a length",
         answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
         body: "ok"),
-      Row(name: "no space after the colon", answer: "HTTP/1.1 200 OK\r\nContent-Length:2\r\nX:y\r\n\r\nok", body: "ok"),
-      Row(name: "a value of blanks", answer: "HTTP/1.1 200 OK\r\nX:   \r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+      Row(
+        name: "no space after the colon", answer: "HTTP/1.1 200 OK\r\nContent-Length:2\r\nX:y\r\n\r\nok", body: "ok",
+        limitation: .losesTheAnswer),
+      Row(
+        name: "a value of blanks", answer: "HTTP/1.1 200 OK\r\nX:   \r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        limitation: .losesTheAnswer),
       Row(
         name: "a latin-1 byte", answer: "HTTP/1.1 200 OK\r\nX-Name: caf\u{e9}\r\nContent-Length: 2\r\n\r\nok",
-        body: "ok", latin1: true),
-      Row(name: "line feeds alone", answer: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", body: "ok"),
-      Row(name: "no reason phrase", answer: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+        body: "ok", latin1: true, limitation: .losesTheAnswer),
+      Row(
+        name: "line feeds alone", answer: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", body: "ok",
+        limitation: .losesTheAnswer),
+      Row(
+        name: "no reason phrase", answer: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        limitation: .losesTheAnswer),
       Row(
         name: "a folded value", answer: "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok", body: "ok"
       ),
@@ -78,29 +91,35 @@
         body: "ok"),
       Row(
         name: "an unknown transfer coding", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: zip\r\n\r\nok",
-        code: .badServerResponse),
+        code: .badServerResponse, limitation: .callsItAnUnknownCoding),
       Row(name: "HTTP/0.9", answer: "<html>hello</html>", code: .badServerResponse),
       Row(name: "another protocol", answer: "SSH-2.0-OpenSSH_9.2\r\n", code: .badServerResponse),
       Row(name: "a status of two digits", answer: "HTTP/1.1 20 OK\r\n\r\n", code: .badServerResponse),
       Row(name: "a status that is none", answer: "HTTP/1.1 abc OK\r\n\r\n", code: .badServerResponse),
       Row(name: "no byte", answer: "", code: .networkConnectionLost),
       Row(
-        name: "protocols switched unasked", answer: "HTTP/1.1 101 Switching Protocols\r\n\r\n", code: .badServerResponse
-      ),
-      Row(name: "a field without a name", answer: "HTTP/1.1 200 OK\r\n: b\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+        name: "protocols switched unasked", answer: "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        code: .badServerResponse, limitation: .waitsForTheTimeout),
+      Row(
+        name: "a field without a name", answer: "HTTP/1.1 200 OK\r\n: b\r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        limitation: .losesTheAnswer),
       Row(
         name: "a body where there is none", answer: "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
         status: 204),
       Row(name: "until the connection ends", answer: "HTTP/1.1 200 OK\r\n\r\nok", body: "ok"),
     ]
 
-    @Test(arguments: rows.indices) func theAnswer(_ index: Int) async throws {
-      let row = Self.rows[index]
+    @Test(arguments: Wire.allCases, rows.indices) func theAnswer(_ wire: Wire, _ index: Int) async throws {
+      var row = Self.rows[index]
+      if let limitation = row.limitation, wire == .urlSession {
+        guard let code = limitation.code else { try Test.cancel("\(row.name): \(limitation.rawValue)") }
+        row.code = code
+      }
       let server = try LoopbackServer()
       defer { server.stop() }
       let bytes = row.latin1 ? row.answer.data(using: .isoLatin1) : Data(row.answer.utf8)
       server.route("/") { [bytes] _ in .raw([.send(bytes ?? Data())]) }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = wire.transport()
       let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 10))
       do {
         let response = try await transport.fetch(request)

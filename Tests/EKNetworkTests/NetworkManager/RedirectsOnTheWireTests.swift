@@ -106,4 +106,53 @@ import Testing
     }
     #expect(error?.statusCode == 302)
   }
+
+  @Test(arguments: Wire.allCases, ["there", "./there", "../a/there", "/a/there", "?q=1", "//HOST/a/there"])
+  func aLocationIsRelativeToTheRequest(_ wire: Wire, _ location: String) async throws {
+    let location = location.replacingOccurrences(of: "HOST", with: "127.0.0.1:\(server.port)")
+    server.route("/a/item") { $0.query == nil ? .status(303, headers: ["Location": location]) : .json(Item(id: 1)) }
+    #expect(try await wire.manager(server).send(ItemProbe(path: "/a/item")) == Item(id: 1))
+    #expect(server.requests.map(\.target) == ["/a/item", location == "?q=1" ? "/a/item?q=1" : "/a/there"])
+  }
+
+  @Test(arguments: Wire.allCases) func twentyHopsArrive(_ wire: Wire) async throws {
+    server.fallback = { request in
+      let hop = Int(request.path.dropFirst()) ?? 0
+      return hop < 20 ? .redirect(to: "/\(hop + 1)") : .json(Item(id: hop))
+    }
+    #expect(try await wire.manager(server).send(ItemProbe(path: "/0")) == Item(id: 20))
+    let error = await #expect(throws: URLError.self) { _ = try await wire.manager(server).send(ItemProbe(path: "/-1")) }
+    #expect(error?.code == .httpTooManyRedirects)
+    #expect(error?.localizedDescription.contains("20") == true)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aRedirectWhoseBodyHangsIsFollowed() async throws {
+    server.route("/short") { _ in
+      .streaming(contentLength: 10, status: 302, headers: ["Location": "/there"], [.sendString("12345"), .stall])
+    }
+    server.route("/chunks") { _ in .streaming(status: 302, headers: ["Location": "/there"], [.stall]) }
+    for path in ["/short", "/chunks"] {
+      #expect(try await Wire.automatic.manager(server).send(ItemProbe(path: path)) == Item(id: 1))
+    }
+  }
+
+  @Test(arguments: Wire.allCases) func aRedirectKeepsItsConnection(_ wire: Wire) async throws {
+    server.route("/item") { _ in .text("moved", status: 302, headers: ["Location": "/there"]) }
+    _ = try await wire.manager(server) { $0.httpMaximumConnectionsPerHost = 33 }.send(ItemProbe())
+    #expect(server.acceptedConnections == 1)
+  }
+
+  @Test(arguments: Wire.allCases) func theTokenOfTheUserComesAlongWithinTheOrigin(_ wire: Wire) async throws {
+    server.route("/item") { _ in .redirect(to: "/there", status: 307) }
+    _ = try await wire.manager(server).send(ItemProbe(method: .post, body: RequestBody(encodable: [1]))) { "t" }
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
+    #expect(server.requests.map(\.text) == ["[1]", "[1]"])
+  }
+
+  @Test(arguments: Wire.allCases) func cookiesSetOnTheWayAreSentFromThenOn(_ wire: Wire) async throws {
+    server.route("/item") { _ in .redirect(to: "/there").header("Set-Cookie", "step=1").header("Set-Cookie", "b=2") }
+    _ = try await wire.manager(server).send(ItemProbe())
+    #expect(server.requests.first?.headers["Cookie"] == nil)
+    #expect(server.requests.last?.headers["Cookie"] == "b=2; step=1")
+  }
 }

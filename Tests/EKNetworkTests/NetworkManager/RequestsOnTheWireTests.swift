@@ -131,14 +131,120 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aHundredManagersAtOnce(_ wire: Wire) async throws {
+  func aPathThatIsEncodedAlreadyArrivesAsItStands(_ wire: Wire) async throws {
+    let manager = wire.manager(server)
+    _ = try await manager.send(ItemProbe(path: "/a%2Fb/c%20d", pathIsPercentEncoded: true))
+    _ = try await manager.send(ItemProbe(path: "/a%2Fb/c d"))
+    #expect(server.requests.map(\.target) == ["/a%2Fb/c%20d", "/a%252Fb/c%20d"])
+  }
+
+  @Test(arguments: Wire.allCases)
+  func theBasesPathAndQueryAreKept(_ wire: Wire) async throws {
+    let manager = wire.manager(server.url("/v1/?key=k"))
+    _ = try await manager.send(ItemProbe(path: "/item", queryParameters: ["b": "2", "a": "1"]))
+    #expect(server.requests.first?.target == "/v1/item?key=k&a=1&b=2")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func theUserAgentIsWhatWasConfiguredUnlessTheRequestHasItsOwn(_ wire: Wire) async throws {
+    let manager = wire.manager(server)
+    _ = try await manager.send(ItemProbe())
+    let configuration = UserAgentConfiguration(
+      appName: "Tea", appVersion: "2", bundleIdentifier: "b.i", buildNumber: "7", osVersion: "9", networkVersion: "1")
+    manager.userAgentConfiguration = configuration
+    _ = try await manager.send(ItemProbe())
+    _ = try await manager.send(ItemProbe(headers: ["user-agent": "mine"]))
+    let sent = server.requests.map { $0.headers.values("User-Agent") }
+    #expect(sent.allSatisfy { $0.count == 1 })
+    #expect(sent[1] == [configuration.generateUserAgentString()])
+    #expect(sent[1].first?.hasPrefix("Tea/2 (b.i; build:7; ") == true)
+    #expect(sent[2] == ["mine"])
+  }
+
+  @Test(arguments: Wire.allCases, [HTTPMethod.post, .put, .patch, .delete, .head, .options, .get])
+  func aMethodWithoutABodySaysNothingOfOne(_ wire: Wire, _ method: HTTPMethod) async throws {
+    _ = try await wire.manager(server).send(Probe<EmptyResponse>(method: method))
+    let sent = try #require(server.requests.first)
+    #expect(sent.method == method.rawValue)
+    #expect(sent.rawBody.isEmpty)
+    #expect(sent.headers["Transfer-Encoding"] == nil)
+    #expect(sent.headers["Content-Type"] == nil)
+    #expect([nil, "0"].contains(sent.headers["Content-Length"]))
+    // RFC 9110 §8.6: whoever sends a method that anticipates content says so when there is none.
+    if [.post, .put, .patch].contains(method) { #expect(sent.headers["Content-Length"] == "0") }
+  }
+
+  @Test(arguments: Wire.allCases, [200, 204, 304, 404])
+  func aHeadIsOverWithItsHead(_ wire: Wire, _ status: Int) async throws {
+    server.route("/item") { _ in .status(status, headers: ["Content-Length": "1000", "ETag": "e"]) }
+    // A pool of their own: those of other tests would take the place of an idle connection.
+    let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 34 }
+    for _ in 0..<2 {
+      do {
+        let response = try await manager.send(Probe<StatusCodeResponse>(method: .head, timeout: .seconds(20)))
+        #expect(response.statusCode == status)
+      } catch let error as HTTPError {
+        #expect(error.statusCode == status)
+        #expect(error.data.isEmpty)
+      }
+    }
+    #expect(server.acceptedConnections == 1)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func repeatedHeadersAreJoined(_ wire: Wire) async throws {
+    server.route("/item") { _ in
+      .status(200).header("X-A", "1").header("x-a", "2").header("Link", "a").header("Link", "b")
+    }
+    if wire == .urlSession, Platform.isLinux { try Test.cancel("\(Limitation.oneCaseWins.rawValue)") }
+    let headers = try await wire.manager(server).send(Probe<StatusCodeResponse>()).headers
+    #expect(headers["Link"] == "a, b")
+    #expect(headers.first { $0.key.lowercased() == "x-a" }?.value == "1, 2")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func everySetCookieIsKeptAndDatesDoNotSplitThem(_ wire: Wire) async throws {
+    server.route("/set") { _ in
+      .status(200).header("Set-Cookie", "a=1; Expires=Wed, 01 Jan 2098 00:00:00 GMT; Path=/")
+        .header("Set-Cookie", "b=2; Path=/").header("Set-Cookie", "c=3; Path=/elsewhere")
+        .header("Set-Cookie", "d=4; Max-Age=0; Path=/").header("Set-Cookie", "e=5; Secure; Path=/")
+    }
+    let manager = wire.manager(server)
+    _ = try await manager.send(Probe<EmptyResponse>(path: "/set"))
+    _ = try await manager.send(ItemProbe())
+    #expect(server.requests.last?.headers["Cookie"] == "a=1; b=2")
+  }
+
+  @Test(arguments: Wire.allCases)
+  func formsArriveAsTheyWereMeant(_ wire: Wire) async throws {
+    let pairs = [
+      "plus": "a+b", "and": "a&b=c", "space": "a b", "text": "é漢🫖", "": "empty", "percent": "%41", "line": "a\r\nb",
+    ]
+    let manager = wire.manager(server)
+    _ = try await manager.send(ItemProbe(method: .post, body: RequestBody(formURLEncoded: pairs)))
+    _ = try await manager.send(ItemProbe(queryParameters: pairs))
+    for items in [try #require(server.requests.first).formItems, try #require(server.requests.last).queryItems] {
+      #expect(Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 } == pairs)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: [(Wire.automatic, 100, 100), (.urlSession, 20, 50)])
+  func aHundredManagersAtOnceLeaveNothingOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let managers = (0..<10).map { _ in wire.manager(server) }
-      for manager in managers {
-        for _ in 0..<50 { group.addTask { _ = try await manager.send(ItemProbe()) } }
+      for _ in 0..<managers {
+        // A pool of their own: connections that other tests have left are none of this one.
+        let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 16 }
+        for _ in 0..<requests { group.addTask { _ = try await manager.send(ItemProbe()) } }
       }
       try await group.waitForAll()
     }
-    #expect(server.requestCount == 500)
+    #expect(server.requestCount == managers * requests)
+    if wire == .automatic {
+      // One pool for all of them, whose idle connections wait for the next request.
+      #expect(server.peakConnections <= 16)
+      #expect(server.openConnections <= 16)
+      server.closeConnections()
+    }
+    #expect(await server.waitForOpenConnections(0))
   }
 }

@@ -114,4 +114,62 @@ import Testing
     }
     #expect(server.requestCount == 1)
   }
+
+  @Test(.timeLimit(.minutes(1))) func aRetryWaitsForItsWholeDelay() async throws {
+    server.route("/item", .status(500), .json(Item(id: 1)))
+    let clock = ManualClock()
+    let manager = Wire.automatic.manager(server, clock: clock)
+    let task = Task { try await manager.send(ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 2))) }
+    await clock.waitForSleepers()
+    clock.advance(by: .milliseconds(1_999))
+    #expect(clock.sleeperCount == 1)
+    #expect(server.requestCount == 1)
+    clock.advance(by: .milliseconds(1))
+    #expect(try await task.value == Item(id: 1))
+    #expect(server.requestCount == 2)
+  }
+
+  /// The lower bounds leave a busy machine its time.
+  @Test(arguments: [(50.0, 20...50), (-30.0, 2...2), (100_000.0, 60...60)])
+  func retryAfterMayBeADate(_ offset: TimeInterval, _ seconds: ClosedRange<Int>) async throws {
+    let number = Locked(0)
+    server.route("/item") { _ in
+      let isFirst = number.withLock { number in
+        number += 1
+        return number == 1
+      }
+      guard isFirst else { return .json(Item(id: 1)) }
+      let format = DateFormatter()
+      format.locale = Locale(identifier: "en_US_POSIX")
+      format.timeZone = TimeZone(identifier: "GMT")
+      format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+      return .status(429, headers: ["Retry-After": format.string(from: Date(timeIntervalSinceNow: offset))])
+    }
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 2))
+    _ = try await Wire.automatic.manager(server, clock: clock).send(request)
+    let slept = try #require(clock.sleeps.first)
+    #expect(slept >= .seconds(seconds.lowerBound) && slept <= .seconds(seconds.upperBound), "\(slept)")
+  }
+
+  @Test(arguments: Wire.allCases) func aLostConnectionIsRetriedWithTheSameBody(_ wire: Wire) async throws {
+    server.route("POST", "/item", .raw([.reset]), .raw(""), .json(Item(id: 1)))
+    let request = ItemProbe(
+      method: .post, body: RequestBody(encodable: Item(id: 3)), retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 1))
+    #expect(try await wire.manager(server, clock: clock).send(request) == Item(id: 1))
+    #expect(try server.requests.map { try $0.json(Item.self) } == [Item(id: 3), Item(id: 3), Item(id: 3)])
+    #expect(clock.sleeps.count == 2)
+  }
+
+  @Test func theTokenIsReadForEachAttempt() async throws {
+    server.route("/item", .status(500), .status(500), .json(Item(id: 1)))
+    let reads = Locked(0)
+    let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 1))
+    _ = try await Wire.automatic.manager(server, clock: clock).send(request) {
+      reads.withLock { count in
+        count += 1
+        return "\(count)"
+      }
+    }
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 1", "Bearer 2", "Bearer 3"])
+  }
 }

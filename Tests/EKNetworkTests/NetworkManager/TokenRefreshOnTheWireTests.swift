@@ -131,4 +131,48 @@ import Testing
     #expect(try await staying.value == Item(id: 1))
     #expect(tokens.count == 1)
   }
+
+  /// The refresh ends when all have been refused, so that none of them can have had the new token.
+  @Test(.timeLimit(.minutes(2))) func aThousandWaitForTheSameRefresh() async throws {
+    let tokens = TestTokens("old") { [server] _ in
+      await server.waitForRequests(count: 1_000)
+      return "new"
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<1_000 { group.addTask { _ = try await manager.send(ItemProbe()) { tokens.current } } }
+      try await group.waitForAll()
+    }
+    #expect(tokens.count == 1)
+    let sent = server.requests.compactMap { $0.headers["Authorization"] }
+    #expect(sent.filter { $0 == "Bearer old" }.count == 1_000)
+    #expect(sent.filter { $0 == "Bearer new" }.count == 1_000)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aFailedRefreshReachesAllWhoWaitForIt() async throws {
+    struct NoToken: Error {}
+    let server = server
+    let tokens = TestTokens("old") { number in
+      if number > 1 { return "new" }
+      await server.waitForRequests(count: 100)
+      throw NoToken()
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    let failures = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<100 {
+        group.addTask {
+          do { _ = try await manager.send(ItemProbe()) { tokens.current } } catch { return error is NoToken }
+          return false
+        }
+      }
+      return await group.reduce(0) { $1 ? $0 + 1 : $0 }
+    }
+    // The answers of some may come after the refresh has failed; theirs is another refresh.
+    #expect(failures >= 1)
+    #expect(tokens.count == (failures == 100 ? 1 : 2))
+    #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
+    #expect(tokens.count == 2)
+  }
 }

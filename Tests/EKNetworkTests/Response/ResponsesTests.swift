@@ -94,6 +94,91 @@ import Testing
     }
   }
 
+  /// 256 KiB of zeros.
+  private static let gzip = Data(
+    base64Encoded: "H4sIAAAAAAACA+3BMQEAAADCoPVP7W0HoAA" + String(repeating: "A", count: 337) + "3gAi6g7iAAAEAA==")
+
+  @Test(arguments: Wire.allCases)
+  func aLengthThatLiesDoesNotCarryProgressPastTheEnd(_ wire: Wire) async throws {
+    let gzip = try #require(Self.gzip)
+    server.route("/item") { _ in .data(gzip, headers: ["Content-Encoding": "gzip"]) }
+    let progress = NetworkProgress()
+    let watcher = Task {
+      var seen: [Double] = []
+      for await fraction in progress.$fractionCompleted.values {
+        seen.append(fraction)
+        if fraction >= 1 { break }
+      }
+      return seen
+    }
+    let response = try await wire.manager(server).send(Raw(progress: progress))
+    #expect(response == 262_144)
+    let seen = await watcher.value
+    #expect(seen.last == 1)
+    #expect(seen == seen.sorted())
+  }
+
+  /// How long the answer is.
+  private struct Raw: NetworkRequest {
+    typealias Response = Int
+    let path = "/item"
+    let method = HTTPMethod.get
+    var progress: NetworkProgress?
+
+    func decodeResponse(data: Data, response: URLResponse) throws -> Int { data.count }
+  }
+
+  @Test(arguments: Wire.allCases)
+  func progressOfAFailureStaysBelowOne(_ wire: Wire) async throws {
+    server.route("/item") { _ in .text(String(repeating: "no", count: 100_000), status: 500) }
+    let progress = NetworkProgress()
+    await #expect(throws: HTTPError.self) { _ = try await wire.manager(server).send(ItemProbe(progress: progress)) }
+    #expect(progress.fractionCompleted < 1)
+  }
+
+  @Test(arguments: Wire.allCases, [204, 205, 200])
+  func anEmptySuccessIsEmptyForEveryTypeThatAllowsIt(_ wire: Wire, _ status: Int) async throws {
+    struct Plain<R: Decodable>: NetworkRequest {
+      typealias Response = R
+      let path = "/item"
+      let method = HTTPMethod.delete
+    }
+    server.route("/item") { _ in .status(status, headers: ["X-A": "b"]) }
+    let manager = wire.manager(server)
+    #expect(try await manager.send(Plain<EmptyResponse>()) == EmptyResponse())
+    #expect(try await manager.send(Plain<StatusCodeResponse>()).statusCode == status)
+    await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(Plain<Item>()) }
+    // The provider of the manager's decoder changes nothing about that.
+    manager.responseDecoderProvider = { JSONDecoder() }
+    #expect(try await manager.send(Plain<EmptyResponse>()) == EmptyResponse())
+    #expect(try await manager.send(Plain<StatusCodeResponse>()).headers["X-A"] == "b")
+    await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(Plain<Item>()) }
+  }
+
+  @Test(arguments: Wire.allCases)
+  func whatTheEmptyHandlerThrowsIsThrown(_ wire: Wire) async throws {
+    struct NotEmpty: Error {}
+    struct Strict: NetworkRequest {
+      typealias Response = Item
+      let path = "/item"
+      let method = HTTPMethod.get
+      var emptyResponseHandler: ((HTTPURLResponse) throws -> Item)? { { _ in throw NotEmpty() } }
+    }
+    server.route("/item", .status(204), .json(Item(id: 1)))
+    let manager = wire.manager(server)
+    await #expect(throws: NotEmpty.self) { _ = try await manager.send(Strict()) }
+    #expect(try await manager.send(Strict()) == Item(id: 1))
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aNotModifiedIsNoSuccess(_ wire: Wire) async throws {
+    server.route("/item") { _ in .status(304, headers: ["ETag": "e"]) }
+    let error = await #expect(throws: HTTPError.self) { _ = try await wire.manager(server).send(ItemProbe()) }
+    #expect(error?.statusCode == 304)
+    #expect(error?.data.isEmpty == true)
+    #expect(error?.value(forHTTPHeaderField: "etag") == "e")
+  }
+
   /// Decodes only while the main actor is free: its initialiser waits for the main thread to do something.
   private struct NeedsMainActor: Decodable, Sendable {
     let wasFree: Bool

@@ -23,6 +23,7 @@ struct Probe<Value: Decodable>: NetworkRequest {
   var allowsResponseDecoderOverride = true
   var timeout: Duration?
   var redirectPolicy = RedirectPolicy.follow
+  var pathIsPercentEncoded = false
 }
 
 typealias ItemProbe = Probe<Item>
@@ -36,16 +37,24 @@ enum Wire: String, CaseIterable, Sendable {
     _ server: LoopbackServer, clock: any Clock<Duration> = ContinuousClock(),
     _ configure: (URLSessionConfiguration) -> Void = { _ in }
   ) -> NetworkManager {
+    manager(server.baseURL, clock: clock, configure)
+  }
+
+  func manager(
+    _ url: URL, clock: any Clock<Duration> = ContinuousClock(),
+    _ configure: (URLSessionConfiguration) -> Void = { _ in }
+  ) -> NetworkManager {
+    NetworkManager(baseURL: { url }, transport: transport(configure), clock: clock)
+  }
+
+  func transport(_ configure: (URLSessionConfiguration) -> Void = { _ in }) -> any Transport {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 64
     // A busy machine is no reason to time out.
     configuration.timeoutIntervalForRequest = 600
     configure(configuration)
-    let session = URLSession(configuration: configuration)
     let choice: TransportChoice = self == .automatic ? .automatic : .urlSession
-    let url = server.baseURL
-    return NetworkManager(
-      baseURL: { url }, transport: TransportSelection.transport(for: session, choice: choice), clock: clock)
+    return TransportSelection.transport(for: URLSession(configuration: configuration), choice: choice)
   }
 }
 

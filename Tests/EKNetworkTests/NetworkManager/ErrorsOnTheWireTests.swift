@@ -1,0 +1,115 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// Every failure is a `URLError` with the code that an Apple developer expects, a description and the URL.
+@Suite struct ErrorsOnTheWireTests {
+  private struct Row: Sendable {
+    let name: String
+    let answer: LoopbackServer.Response
+    let code: URLError.Code
+    var limitation: Limitation?
+  }
+
+  private static let gzip: Data = {
+    let text =
+      "H4sIAAAAAAACAyvJSFUoLM1MzlZIKsovz1NIy69QyCrNLShWyC9LLVIoAUrnJFZVKqTkp+uBeaOKRxWPKh5VPKp4VPEwUgwApLt2/QgHAAA="
+    return Data(base64Encoded: text) ?? Data()
+  }()
+
+  private static func coded(_ data: Data, _ coding: String = "gzip") -> LoopbackServer.Response {
+    .data(data, headers: ["Content-Encoding": coding])
+  }
+
+  private static let rows: [Row] = [
+    Row(name: "closed before the head", answer: .raw(""), code: .networkConnectionLost),
+    Row(name: "reset before the head", answer: .raw([.reset]), code: .networkConnectionLost),
+    Row(
+      name: "a body cut short", answer: .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"),
+      code: .networkConnectionLost),
+    Row(
+      name: "chunks cut short", answer: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok"),
+      code: .networkConnectionLost),
+    Row(
+      name: "a body that is reset", answer: .streaming(contentLength: 9, [.sendString("ok"), .reset]),
+      code: .networkConnectionLost),
+    Row(name: "no HTTP", answer: .raw("220 mail.example.com ESMTP\r\n"), code: .badServerResponse),
+    Row(
+      name: "a bad chunk", answer: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+      code: .badServerResponse),
+    Row(
+      name: "a head that does not end",
+      answer: .raw([.sendString("HTTP/1.1 200 OK\r\n"), .trickle(field(400), chunk: 1 << 16, every: .zero), .stall]),
+      code: .dataLengthExceedsMaximum, limitation: .namesNoReason),
+    Row(
+      name: "a gzip cut short", answer: coded(gzip.dropLast(20)), code: .cannotDecodeContentData,
+      limitation: .believesIt),
+    Row(
+      name: "a gzip without its checksum", answer: coded(gzip.dropLast(8)), code: .cannotDecodeContentData,
+      limitation: .believesIt),
+    Row(name: "no gzip", answer: coded(Data("plain text".utf8)), code: .cannotDecodeContentData),
+    Row(
+      name: "a gzip with a wrong checksum", answer: coded(gzip.dropLast(8) + Data(repeating: 1, count: 8)),
+      code: .cannotDecodeContentData),
+    Row(name: "an unheard-of coding", answer: coded(gzip, "sdch"), code: .cannotDecodeContentData),
+  ]
+
+  private static func field(_ count: Int) -> Data {
+    let line = "X-A: " + String(repeating: "x", count: 1_000) + "\r\n"
+    return Data(String(repeating: line, count: count).utf8)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases, rows.indices)
+  func aBadAnswerHasItsCode(_ wire: Wire, _ index: Int) async throws {
+    let row = Self.rows[index]
+    var code = row.code
+    if let limitation = row.limitation, wire == .urlSession, Platform.isLinux {
+      guard let other = limitation.code else { try Test.cancel("\(row.name): \(limitation.rawValue)") }
+      code = other
+    }
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item") { _ in row.answer }
+    try await expect(code, row.name, from: wire.manager(server), url: server.url("/item"))
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  func aPortWhereNobodyListensRefuses(_ wire: Wire) async throws {
+    let server = try LoopbackServer()
+    server.stop()
+    try await expect(.cannotConnectToHost, "refused", from: wire.manager(server), url: server.url("/item"))
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  func aNameThatNobodyHasIsNotFound(_ wire: Wire) async throws {
+    let url = try #require(URL(string: "http://nonexistent.invalid"))
+    try await expect(.cannotFindHost, "unknown", from: wire.manager(url), url: url.appendingPathComponent("item"))
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  func aServerWithoutTLSFailsTheHandshake(_ wire: Wire) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    let url = try #require(URL(string: "https://127.0.0.1:\(server.port)"))
+    let manager = wire.manager(url)
+    try await expect(.secureConnectionFailed, "no TLS", from: manager, url: url.appendingPathComponent("item"))
+  }
+
+  @Test(arguments: Wire.allCases, ["ftp://127.0.0.1", "file:///etc", "ws://127.0.0.1"])
+  func onlyTheWebIsReachable(_ wire: Wire, _ base: String) async throws {
+    let manager = wire.manager(try #require(URL(string: base)))
+    await #expect { _ = try await manager.send(ItemProbe()) } throws: { error in
+      (error as? URLError)?.code == .unsupportedURL || error as? NetworkError == .invalidURL
+    }
+  }
+
+  private func expect(_ code: URLError.Code, _ name: String, from manager: NetworkManager, url: URL) async throws {
+    let error = await #expect(throws: URLError.self, "\(name)") {
+      _ = try await manager.send(ItemProbe(timeout: .seconds(20)))
+    }
+    #expect(error?.code == code, "\(name): \(error?.localizedDescription ?? "")")
+    #expect(error?.failingURL == url, "\(name)")
+    #expect((error?.localizedDescription.count ?? 0) > 8, "\(name)")
+  }
+}
