@@ -44,6 +44,8 @@ enum {
   EKN_OPT_TCP_KEEPALIVE = 213,
   EKN_OPT_PIPEWAIT = 237,
   EKN_OPT_SUPPRESS_CONNECT_HEADERS = 265,
+  EKN_OPT_PREREQFUNCTION = 20312,
+  EKN_OPT_PREREQDATA = 10313,
   EKN_OPT_QUICK_EXIT = 322,
 
   EKN_PROTO_HTTP = 1,
@@ -79,6 +81,8 @@ enum {
   EKN_READFUNC_PAUSE = 0x10000001,
   EKN_SEEKFUNC_OK = 0,
   EKN_SEEKFUNC_FAIL = 1,
+  EKN_PREREQFUNC_OK = 0,
+  EKN_PREREQFUNC_ABORT = 1,
 
   EKN_ERROR_SIZE = 256,
   EKN_SOCKET_TIMEOUT = -1
@@ -86,6 +90,7 @@ enum {
 
 typedef size_t (*ekn_data_callback)(char *data, size_t size, size_t count, void *context);
 typedef int (*ekn_seek_callback)(void *context, int64_t offset, int origin);
+typedef int (*ekn_prereq_callback)(void *context, char *address, char *own_address, int port, int own_port);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
 
@@ -108,6 +113,8 @@ int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
+// Not a failure where it is unknown (before 7.80): the result says so.
+int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // What was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);

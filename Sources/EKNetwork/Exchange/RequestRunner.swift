@@ -33,8 +33,7 @@ struct RequestRunner {
     try Task.checkCancellation()
     let log = RequestLog(logger, method: request.method.rawValue)
     let progress = request.progress.map { ProgressReporter($0) }
-    let exchange = Exchange(
-      transport: transport, redirectPolicy: request.redirectPolicy, progress: progress, log: log)
+    let exchange = exchange(for: request, progress: progress, log: log)
     let start = ContinuousClock.now
     do {
       let response = try await attempts(
@@ -59,7 +58,7 @@ struct RequestRunner {
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
     let log = RequestLog(logger, method: request.method.rawValue)
-    let exchange = Exchange(transport: transport, redirectPolicy: request.redirectPolicy, log: log)
+    let exchange = exchange(for: request, progress: nil, log: log)
     let start = ContinuousClock.now
     do {
       return try await attempts(
@@ -77,6 +76,15 @@ struct RequestRunner {
       log.failed(error, duration: .now - start)
       throw error
     }
+  }
+
+  private func exchange<T: NetworkRequest>(
+    for request: T, progress: ProgressReporter?, log: RequestLog
+  ) -> Exchange {
+    Exchange(
+      transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
+      limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
+      progress: progress, log: log)
   }
 
   // MARK: - Attempts

@@ -30,8 +30,13 @@ struct TransportRequest: Sendable {
   var deadline: ContinuousClock.Instant?
   /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
   var collectsBody = false
+  /// Whether the request may be sent again when its connection died before an answer began; `nil` leaves it to the
+  /// method. Only libcurl asks: Foundation has its own rules.
+  var isIdempotent: Bool?
   /// Whether `fetch` may drop the body of a redirect, because it is going to be followed.
   var followsRedirects = false
+  /// How many times larger than what was received a body may become when its content codings are undone.
+  var maximumInflation: Int?
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the
   /// transport's own thread: must return at once.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?

@@ -39,6 +39,8 @@
       set(EKN_OPT_QUICK_EXIT, 1)
       set(EKN_OPT_SUPPRESS_CONNECT_HEADERS, 1)
       set(EKN_OPT_HTTP_CONTENT_DECODING, 0)
+      // libcurl sends a request again by itself when a reused connection dies before the answer begins.
+      _ = ekn_easy_set_prereq_callback(easy, prereqCallback, context)
       // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), errorText)
@@ -140,6 +142,12 @@
       }
     }
 
+    /// Called before each time that the request is sent.
+    fileprivate func isAboutToSend() -> Int32 {
+      guard let transfer, transfer.loopMaySend() else { return Int32(EKN_PREREQFUNC_ABORT) }
+      return Int32(EKN_PREREQFUNC_OK)
+    }
+
     fileprivate func seek(to offset: Int64) -> Int32 {
       guard offset == 0, let upload = transfer?.request.upload, upload.rewind() else { return Int32(EKN_SEEKFUNC_FAIL) }
       transfer?.loopRewound()
@@ -162,6 +170,10 @@
   private let readCallback: ekn_data_callback = { data, size, count, context in
     handle(context)?.read(into: UnsafeMutableRawBufferPointer(start: data, count: size * count))
       ?? Int(EKN_READFUNC_ABORT)
+  }
+
+  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, _ in
+    handle(context)?.isAboutToSend() ?? Int32(EKN_PREREQFUNC_ABORT)
   }
 
   private let seekCallback: ekn_seek_callback = { context, offset, origin in

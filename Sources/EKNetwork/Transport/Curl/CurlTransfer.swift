@@ -27,6 +27,7 @@
     var deadlineIndex = -1
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopHasSent = false
     private var loopHasResent = false
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
@@ -115,14 +116,25 @@
     /// The body is going to be sent from its start again: the connection was a stale one.
     func loopRewound() { loopSent = 0 }
 
-    /// Whether the transfer met a connection that the server was just closing, and may be sent once more.
-    ///
-    /// RFC 9110 §9.2.2: only a request that is idempotent, and of which no answer has begun. libcurl does the same by
-    /// itself when such a connection is closed, but not when it is reset.
+    /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2).
+    func loopMaySend() -> Bool {
+      guard loopHasSent, !request.isIdempotent else {
+        loopHasSent = true
+        return true
+      }
+      loopFailure = CurlError.make(
+        .networkConnectionLost,
+        "The server closed the connection instead of answering; the \(request.method) request is not sent again, "
+          + "because it may have been acted upon", url: request.url)
+      return false
+    }
+
+    /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
+    /// connection is reset, libcurl does not do it by itself.
     func loopMayResend(after code: Int) -> Bool {
       let isConnectionLoss = code == 52 || code == 55 || code == 56
       guard isConnectionLoss, !loopHasResent, loopFailure == nil, loopParser.isEmpty,
-        CurlRequest.idempotentMethods.contains(request.method), loopHandle?.hasReusedConnection == true
+        request.isIdempotent, loopHandle?.hasReusedConnection == true
       else { return false }
       guard request.upload?.rewind() ?? true else { return false }
       loopHasResent = true

@@ -25,7 +25,10 @@
       if !cookies.isEmpty {
         configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
       }
-      return TransportResponse(head: head, body: try ContentCoding.decoding(body, of: head, url: transfer.request.url))
+      return TransportResponse(
+        head: head,
+        body: try ContentCoding.decoding(
+          body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation))
     }
 
     // MARK: - From URLRequest
@@ -46,6 +49,7 @@
         method: method,
         headerLines: headers,
         upload: upload,
+        isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connectionsPerHost: configuration.connectionsPerHost,
@@ -68,6 +72,9 @@
       if let data = request.httpBody { return DataUpload(data) }
       return nil
     }
+
+    /// RFC 9110 §9.2.2.
+    private static let idempotentMethods = Set(HTTPMethod.allCases.filter(\.isIdempotent).map(\.rawValue))
 
     /// The name that a request without a `User-Agent` gets, as Foundation gives it the process's.
     private static let userAgent = UserAgentConfiguration().generateUserAgentString()
