@@ -101,6 +101,14 @@ long ekn_easy_info_long(ekn_easy *easy, int info) {
   long value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
+int64_t ekn_easy_info_offset(ekn_easy *easy, int info) {
+  int64_t value = 0;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+const char *ekn_easy_info_string(ekn_easy *easy, int info) {
+  const char *value = NULL;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
+}
 void *ekn_easy_context(ekn_easy *easy) {
   void *context = NULL;
   return curl.easy_getinfo(easy, EKN_INFO_PRIVATE, &context) == 0 ? context : NULL;

@@ -55,6 +55,13 @@ enum {
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
+  EKN_INFO_PRIMARY_IP = 0x100000 + 32,
+  EKN_INFO_HTTP_VERSION = 0x200000 + 46,
+  EKN_INFO_TOTAL_TIME = 0x600000 + 50,
+  EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
+  EKN_INFO_CONNECT_TIME = 0x600000 + 52,
+  EKN_INFO_STARTTRANSFER_TIME = 0x600000 + 54,
+  EKN_INFO_APPCONNECT_TIME = 0x600000 + 56,
 
   EKN_MOPT_SOCKETFUNCTION = 20001,
   EKN_MOPT_SOCKETDATA = 10002,
@@ -116,6 +123,10 @@ int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 // Not a failure where it is unknown (before 7.80): the result says so.
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
 long ekn_easy_info_long(ekn_easy *easy, int info);
+// Microseconds, for the times.
+int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
+// NULL for none; libcurl's own, until the handle is used again.
+const char *ekn_easy_info_string(ekn_easy *easy, int info);
 // What was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);

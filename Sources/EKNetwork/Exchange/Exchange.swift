@@ -29,6 +29,7 @@ struct Exchange: Sendable {
     request.collectsBody = collectsBody
     request.isIdempotent = isIdempotent
     request.maximumInflation = limits.inflation
+    request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = progress?.onSend
     request.onReceive = progress?.onReceive
     while true {

@@ -15,6 +15,8 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
     self.url = url
   }
 
+  var timings: NetworkTimings? { body.timings }
+
   func next() async throws -> Data? {
     guard let chunk = try await body.next() else { return nil }
     count += Int64(chunk.count)

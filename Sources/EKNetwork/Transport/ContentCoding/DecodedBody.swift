@@ -20,6 +20,8 @@
       self.url = url
     }
 
+    var timings: NetworkTimings? { body.timings }
+
     func next() async throws -> Data? {
       do {
         while true {

@@ -135,6 +135,7 @@
       for pool in pools where pool.activeCount > 0 {
         while let (transfer, code) = pool.nextFinished() {
           if transfer.loopMayResend(after: code), pool.resend(transfer) { continue }
+          transfer.loopMeasure()
           finish(transfer, with: transfer.loopError(code: code))
         }
       }

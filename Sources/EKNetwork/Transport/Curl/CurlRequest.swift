@@ -17,6 +17,7 @@
     /// The end of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
     let connectionsPerHost: Int
+    let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
   }

@@ -15,6 +15,7 @@
     let request: CurlRequest
     private let eventLoop: CurlEventLoop
     private let queue = Locked(Queue())
+    private let measured = Locked<NetworkTimings?>(nil)
 
     // The event loop's own, touched on its thread alone.
     var loopHandle: CurlHandle?
@@ -76,6 +77,9 @@
 
     /// Whether the consumer has left, or everything has been delivered.
     var isOver: Bool { queue.withLock { $0.isOver } }
+
+    /// How long everything took, once the body has ended, if the request asked for it.
+    var timings: NetworkTimings? { measured.withLock { $0 } }
 
     /// Ends the exchange: whoever waits is told at once, the event loop closes the connection when it comes to it.
     func cancel() {
@@ -153,6 +157,12 @@
       }
       guard let failure = loopHandle?.failure(code: code) else { return URLError(.unknown) }
       return CurlError.urlError(failure, url: request.url)
+    }
+
+    /// The transfer has ended, and its handle still knows how.
+    func loopMeasure() {
+      guard request.wantsTimings, let timings = loopHandle?.timings else { return }
+      measured.withLock { $0 = timings }
     }
 
     /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is

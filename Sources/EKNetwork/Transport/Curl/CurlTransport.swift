@@ -53,6 +53,7 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connectionsPerHost: configuration.connectionsPerHost,
+        wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
