@@ -54,7 +54,10 @@
 
     private func apply(_ request: CurlRequest, context: UnsafeMutableRawPointer) {
       _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), request.url.absoluteString)
-      if request.isSecure { set(EKN_OPT_PIPEWAIT, 1) }
+      if request.isSecure {
+        set(EKN_OPT_PIPEWAIT, 1)
+        if let tls = request.pool.tls { apply(tls) }
+      }
       if request.method == "HEAD" {
         set(EKN_OPT_NOBODY, 1)
       } else if let upload = request.upload {
@@ -70,6 +73,19 @@
         if request.method != "GET" { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method) }
       }
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HTTPHEADER), UnsafeRawPointer(request.headerLines.list))
+    }
+
+    private func apply(_ tls: TLSOptions) {
+      func set(_ option: Int, _ value: String?) {
+        if let value { _ = ekn_easy_set_string(easy, Int32(option), value) }
+      }
+      set(EKN_OPT_CAINFO, tls.certificateAuthorityFile?.path)
+      if !tls.pinnedPublicKeys.isEmpty {
+        set(EKN_OPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";"))
+      }
+      set(EKN_OPT_SSLCERT, tls.clientCertificate?.certificateFile.path)
+      set(EKN_OPT_SSLKEY, tls.clientCertificate?.keyFile.path)
+      set(EKN_OPT_KEYPASSWD, tls.clientCertificate?.keyPassword)
     }
 
     func useFreshConnection() {

@@ -16,7 +16,7 @@
     let idleTimeout: UInt64
     /// The end of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
-    let connectionsPerHost: Int
+    let pool: CurlPool.Key
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?

@@ -6,12 +6,14 @@
   struct CurlTransport: Transport {
     private let eventLoop: CurlEventLoop
     private let configuration: SessionDescription
+    private let pool: CurlPool.Key
 
     /// `nil` when libcurl cannot be opened.
-    init?(configuration: URLSessionConfiguration) {
+    init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
       guard let eventLoop = CurlEventLoop.shared else { return nil }
       self.eventLoop = eventLoop
       self.configuration = SessionDescription(configuration)
+      pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
     }
 
     var resolvesRedirects: Bool { false }
@@ -52,7 +54,7 @@
         isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        connectionsPerHost: configuration.connectionsPerHost,
+        pool: pool,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
