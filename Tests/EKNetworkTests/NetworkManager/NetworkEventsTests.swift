@@ -75,7 +75,8 @@ import Testing
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/item") { _ in .json(Item(id: 1)) }
-      let manager = Wire.automatic.manager(server)
+      // A pool of its own: the connections of other tests would take the place of an idle one.
+      let manager = Wire.automatic.manager(server) { $0.httpMaximumConnectionsPerHost = 37 }
       let recorder = Recorder()
       recorder.listen(to: manager)
       _ = try await manager.send(ItemProbe())
