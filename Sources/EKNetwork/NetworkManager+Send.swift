@@ -66,11 +66,11 @@ extension NetworkManager: NetworkManaging {
   private static func decode<T: NetworkRequest>(
     _ request: T, _ response: FetchedResponse, _ provider: (() -> JSONDecoder)?
   ) throws -> T.Response {
-    guard let provider else {
+    if provider == nil, !DefaultDecoding.isUsed(by: T.self) {
       return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
     }
     return try ResponseDecoding.decode(
-      request, data: response.data, response: response.head.urlResponse, decoder: provider())
+      request, data: response.data, response: response.head.urlResponse, decoder: provider?())
   }
 
   @concurrent

@@ -98,7 +98,8 @@ extension NetworkRequest {
   public var maximumInflation: Int? { nil }
 
   public func decodeResponse(data: Data, response: URLResponse) throws -> Response {
-    try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)
+    DefaultDecoding.note(Self.self)
+    return try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)
   }
 }
 

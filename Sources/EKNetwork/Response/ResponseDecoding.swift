@@ -11,18 +11,18 @@ enum ResponseDecoding {
   /// `EmptyResponse` and `StatusCodeResponse` are recognised here and not only through the constrained extensions of
   /// `NetworkRequest`: those are not picked for a generic request type (`struct Plain<R: Decodable>: NetworkRequest`).
   static func decode<T: NetworkRequest>(
-    _ request: T, data: Data, response: URLResponse, decoder: JSONDecoder?
+    _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
     if T.Response.self == EmptyResponse.self, let value = EmptyResponse() as? T.Response {
       return value
     }
-    if T.Response.self == StatusCodeResponse.self, let http = response as? HTTPURLResponse {
+    if T.Response.self == StatusCodeResponse.self, let http = response() as? HTTPURLResponse {
       if data.isEmpty, let handler = request.emptyResponseHandler { return try handler(http) }
       if let value = StatusCodeResponse(http) as? T.Response { return value }
     }
     if data.isEmpty {
       guard let handler = request.emptyResponseHandler else { throw NetworkError.emptyResponse }
-      guard let http = response as? HTTPURLResponse else { throw NetworkError.invalidResponse }
+      guard let http = response() as? HTTPURLResponse else { throw NetworkError.invalidResponse }
       return try handler(http)
     }
     return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)

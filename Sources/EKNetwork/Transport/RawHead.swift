@@ -9,25 +9,39 @@ import Foundation
 /// Making an `HTTPURLResponse` costs more than everything else that a small response needs, so the bytes stay as they
 /// are until somebody asks.
 struct RawHead: Sendable {
+  /// Where one field line lies. Offsets fit: a head has an upper bound far below 4 GiB.
+  private struct Line {
+    var nameStart: UInt32
+    /// 0 for a line that continues the value before it (RFC 9112 §5.2).
+    var nameCount: UInt32
+    var valueStart: UInt32
+    var valueEnd: UInt32
+
+    init(nameStart: Int = 0, nameCount: Int = 0, value: Range<Int>) {
+      self.nameStart = UInt32(truncatingIfNeeded: nameStart)
+      self.nameCount = UInt32(truncatingIfNeeded: nameCount)
+      valueStart = UInt32(truncatingIfNeeded: value.lowerBound)
+      valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
+    }
+  }
+
   /// What was received, line ends included.
   let bytes: [UInt8]
   /// The status code of the status line.
   let statusCode: Int
   /// The URL that was asked for.
   let url: URL
+  private let lines: [Line]
 
   /// `nil` when the first line is not a status line (RFC 9112 §4). A missing reason phrase is fine.
   init?(bytes: [UInt8], url: URL) {
-    guard let space = bytes.firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4 else { return nil }
-    var code = 0
-    for byte in bytes[(space + 1)..<(space + 4)] {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-      code = code * 10 + Int(byte &- UInt8(ascii: "0"))
-    }
-    guard code >= 100 else { return nil }
+    guard let space = bytes.firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4,
+      let code = Self.number(bytes[(space + 1)..<(space + 4)]), code >= 100
+    else { return nil }
     self.bytes = bytes
     self.url = url
-    statusCode = code
+    statusCode = Int(code)
+    lines = bytes.withUnsafeBytes(Self.lines)
   }
 
   /// The protocol version of the status line, such as `HTTP/1.1`.
@@ -35,48 +49,79 @@ struct RawHead: Sendable {
     String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
   }
 
-  /// The field lines in the order in which they came, folded lines unfolded (RFC 9112 §5.2).
+  /// The field lines in the order in which they came, folded lines unfolded.
   var fields: [(name: String, value: String)] {
-    var fields: [(name: String, value: String)] = []
-    forEachLine { line in
-      if let first = line.first, Self.isBlank(first) {
-        guard let last = fields.indices.last else { return }
-        fields[last].value += " " + Self.text(Self.trimmed(line))
-      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-        fields.append((Self.text(Self.trimmed(line[..<colon])), Self.text(Self.trimmed(line[(colon + 1)...]))))
+    bytes.withUnsafeBytes { bytes in
+      var fields: [(name: String, value: String)] = []
+      fields.reserveCapacity(lines.count)
+      for line in lines {
+        let value = Self.text(bytes, line.valueStart, line.valueEnd)
+        if line.nameCount > 0 {
+          fields.append((Self.text(bytes, line.nameStart, line.nameStart + line.nameCount), value))
+        } else if let last = fields.indices.last {
+          fields[last].value += " " + value
+        }
       }
+      return fields
     }
-    return fields
   }
 
   /// Every value of a field, in order, whatever the case of its name. `name` is lower-case ASCII.
   func values(_ name: StaticString) -> [String] {
-    var values: [String] = []
-    var isFolding = false
-    forEachLine { line in
-      if let first = line.first, Self.isBlank(first) {
-        guard isFolding, let last = values.indices.last else { return }
-        values[last] += " " + Self.text(Self.trimmed(line))
-        return
+    bytes.withUnsafeBytes { bytes in
+      var values: [String] = []
+      var isFolding = false
+      for line in lines {
+        if line.nameCount > 0 {
+          isFolding = Self.line(line, of: bytes, isNamed: name)
+          if isFolding { values.append(Self.text(bytes, line.valueStart, line.valueEnd)) }
+        } else if isFolding, let last = values.indices.last {
+          values[last] += " " + Self.text(bytes, line.valueStart, line.valueEnd)
+        }
       }
-      isFolding = Self.line(line, isNamed: name)
-      if isFolding, let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-        values.append(Self.text(Self.trimmed(line[(colon + 1)...])))
-      }
+      return values
     }
-    return values
+  }
+
+  /// The value of a field that has one line and a number on it, which is how lengths come; else `nil`, and ``values(_:)``
+  /// tells why.
+  func number(_ name: StaticString) -> Int64? {
+    bytes.withUnsafeBytes { bytes in
+      var found: Line?
+      for (index, line) in lines.enumerated() where Self.line(line, of: bytes, isNamed: name) {
+        let isFolded = index + 1 < lines.count && lines[index + 1].nameCount == 0
+        guard found == nil, !isFolded else { return nil }
+        found = line
+      }
+      return found.flatMap { Self.number(bytes[Int($0.valueStart)..<Int($0.valueEnd)]) }
+    }
+  }
+
+  /// Whether there is such a field.
+  func has(_ name: StaticString) -> Bool {
+    bytes.withUnsafeBytes { bytes in lines.contains { Self.line($0, of: bytes, isNamed: name) } }
   }
 
   /// The fields as Foundation has them: one value per name, repeated ones joined with `", "` (RFC 9110 §5.3).
   var joinedFields: [String: String] {
-    var joined: [String: String] = [:]
-    var spelling: [String: String] = [:]
-    for (name, value) in fields {
-      let key = spelling[name.lowercased(), default: name]
+    let fields = fields
+    var joined = [String: String](minimumCapacity: fields.count)
+    var spelling: [String: String]?
+    for (index, (name, value)) in fields.enumerated() {
+      // Names that differ in case alone are rare, and have the same length: only then is it looked at closely.
+      if spelling == nil, !fields[..<index].contains(where: { $0.name.utf8.count == name.utf8.count }) {
+        joined[name] = value
+        continue
+      }
+      if spelling == nil {
+        spelling = [:]
+        for (name, _) in fields[..<index] { spelling?[name.lowercased()] = name }
+      }
+      let key = spelling?[name.lowercased()] ?? name
       if let earlier = joined[key] {
         joined[key] = earlier + ", " + value
       } else {
-        spelling[name.lowercased()] = name
+        spelling?[name.lowercased()] = name
         joined[name] = value
       }
     }
@@ -91,43 +136,77 @@ struct RawHead: Sendable {
 
   // MARK: - Lines
 
-  private func forEachLine(_ body: (UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { all in
-      var start = all.startIndex
-      var isStatusLine = true
-      while start < all.endIndex {
-        let end = all[start...].firstIndex(of: UInt8(ascii: "\n")) ?? all.endIndex
-        var last = end
-        if last > start, all[last - 1] == UInt8(ascii: "\r") { last -= 1 }
-        if !isStatusLine, last > start { body(UnsafeRawBufferPointer(rebasing: all[start..<last])) }
-        isStatusLine = false
-        start = end + 1
+  private static func lines(_ bytes: UnsafeRawBufferPointer) -> [Line] {
+    var lines: [Line] = []
+    lines.reserveCapacity(16)
+    var start = bytes.endOfLine(from: 0) + 1
+    while start < bytes.count {
+      let end = bytes.endOfLine(from: start)
+      defer { start = end + 1 }
+      let text = bytes.trimmed(start..<end)
+      guard start < end, !text.isEmpty else { continue }
+      if bytes[start] == UInt8(ascii: " ") || bytes[start] == UInt8(ascii: "\t") {
+        if lines.isEmpty { continue }
+        lines.append(Line(value: text))
+      } else if let colon = bytes[text].firstIndex(of: UInt8(ascii: ":")) {
+        let name = bytes.trimmed(start..<colon)
+        // A nameless field (": b") is none, and what continues it neither.
+        guard !name.isEmpty else { continue }
+        lines.append(
+          Line(
+            nameStart: name.lowerBound, nameCount: name.count, value: bytes.trimmed((colon + 1)..<text.upperBound)))
       }
     }
+    return lines
   }
 
-  private static func line(_ line: UnsafeRawBufferPointer, isNamed name: StaticString) -> Bool {
-    let count = name.utf8CodeUnitCount
-    guard line.count > count, line[count] == UInt8(ascii: ":") else { return false }
-    for index in 0..<count where line[index] | 0x20 != name.utf8Start[index] | 0x20 { return false }
+  private static func line(_ line: Line, of bytes: UnsafeRawBufferPointer, isNamed name: StaticString) -> Bool {
+    guard line.nameCount == name.utf8CodeUnitCount else { return false }
+    let start = Int(line.nameStart)
+    for index in 0..<name.utf8CodeUnitCount where bytes[start + index] | 0x20 != name.utf8Start[index] | 0x20 {
+      return false
+    }
     return true
   }
 
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-  }
-
-  private static func trimmed<Bytes: BidirectionalCollection>(_ bytes: Bytes) -> Bytes.SubSequence
-  where Bytes.Element == UInt8 {
-    var slice = bytes[...]
-    while let first = slice.first, isBlank(first) { slice = slice.dropFirst() }
-    while let last = slice.last, isBlank(last) { slice = slice.dropLast() }
-    return slice
+  /// A number in plain digits.
+  private static func number<Digits: Collection>(_ digits: Digits) -> Int64? where Digits.Element == UInt8 {
+    guard !digits.isEmpty else { return nil }
+    var number: Int64 = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tens.addingReportingOverflow(Int64(digit &- UInt8(ascii: "0")))
+      guard !overflow, !carry else { return nil }
+      number = sum
+    }
+    return number
   }
 
   /// UTF-8 where it is valid, else ISO 8859-1 (RFC 9110 §5.5): no byte of a value is lost.
-  private static func text<Bytes: Collection>(_ bytes: Bytes) -> String where Bytes.Element == UInt8 {
-    String(validating: bytes, as: UTF8.self)
-      ?? String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
+  private static func text(_ bytes: UnsafeRawBufferPointer, _ start: UInt32, _ end: UInt32) -> String {
+    let slice = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
+    return String(validating: slice, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(slice.lazy.map { Unicode.Scalar($0) }))
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The offset of the next line feed, or of the end.
+  fileprivate func endOfLine(from start: Int) -> Int {
+    guard start < count, let base = baseAddress, let found = memchr(base + start, 0x0a, count - start) else {
+      return count
+    }
+    return base.distance(to: found)
+  }
+
+  /// The range without the blanks, and the carriage return, around it.
+  fileprivate func trimmed(_ range: Range<Int>) -> Range<Int> {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0d }
+    var start = range.lowerBound
+    var end = range.upperBound
+    while start < end, isBlank(self[start]) { start += 1 }
+    while start < end, isBlank(self[end - 1]) { end -= 1 }
+    return start..<end
   }
 }

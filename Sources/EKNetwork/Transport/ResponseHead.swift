@@ -32,8 +32,8 @@ struct ResponseHead: Sendable {
     case .foundation(let response):
       return (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "\(name)")
     case .raw(let head):
-      let values = head.values(name)
-      return values.isEmpty ? nil : values.joined(separator: ", ")
+      guard head.has(name) else { return nil }
+      return head.values(name).joined(separator: ", ")
     }
   }
 
@@ -47,6 +47,7 @@ struct ResponseHead: Sendable {
 
   /// The announced length of the body; `nil` when there is none, or one that makes no sense.
   var contentLength: Int64? {
+    if case .raw(let head) = source, let length = head.number("content-length") { return length }
     guard let length = value("content-length").flatMap({ Int64($0) }), length >= 0 else { return nil }
     return length
   }

@@ -59,6 +59,7 @@ struct ResponseHeadParser {
 
   /// RFC 9112 §6.1: none but chunked was asked for, and libcurl hands on what it does not know as if it were the body.
   private func unknownTransferCoding(_ head: RawHead) -> Action? {
+    guard head.has("transfer-encoding") else { return nil }
     let codings = head.values("transfer-encoding").flatMap { $0.split(separator: ",") }
       .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     guard let coding = codings.first(where: { $0 != "chunked" && $0 != "identity" }) else { return nil }
@@ -67,8 +68,10 @@ struct ResponseHeadParser {
 
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they do not count.
   private func contradictoryLength(_ head: RawHead) -> Action? {
+    guard head.has("content-length"), head.number("content-length") == nil, !head.has("transfer-encoding") else {
+      return nil
+    }
     let lengths = head.values("content-length")
-    guard !lengths.isEmpty, head.values("transfer-encoding").isEmpty else { return nil }
     let values = lengths.flatMap { $0.split(separator: ",") }.map { $0.trimmingCharacters(in: .whitespaces) }
     guard let first = values.first, values.allSatisfy({ $0 == first }) else {
       return .failure(.badServerResponse, "The response has contradictory Content-Length fields")
