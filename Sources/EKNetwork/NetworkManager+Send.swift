@@ -58,11 +58,11 @@ extension NetworkManager: NetworkManaging {
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger)
   }
 
-  private nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
+  nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
     request.allowsResponseDecoderOverride ? responseDecoderProvider : nil
   }
 
-  private static func decode<T: NetworkRequest>(
+  static func decode<T: NetworkRequest>(
     _ request: T, _ response: FetchedResponse, _ provider: (() -> JSONDecoder)?
   ) throws -> T.Response {
     guard let provider else {

@@ -1,0 +1,59 @@
+import Foundation
+
+/// One GET by way of a cache, as its policy says: whoever's request it is, and wherever answers are kept.
+struct CachedLoad<Value: Sendable>: Sendable {
+  let policy: PrismCachePolicy
+  /// What is asked for; `nil`: neither look for it nor store it.
+  let key: CacheKey?
+  let store: any ResponseStore
+  let revalidations: RevalidationGate
+  /// Gets an answer from the network.
+  let fetch: @Sendable () async throws -> PrismCacheEntry
+  let decode: @Sendable (PrismCacheEntry) throws -> Value
+
+  /// The first value that there is. Where the policy has another follow, it is fetched in the background.
+  func value() async throws -> Value {
+    let (decision, stored) = await lookUp()
+    switch (decision, stored) {
+    case (.serve, let value?): return value
+    case (.serveAndRevalidate, let value?), (.serveThenFetch, let value?):
+      revalidateInBackground(unlessFresh: decision == .serveAndRevalidate)
+      return value
+    default: return try await fetched()
+    }
+  }
+
+  /// What the policy makes of what is stored, and the value, where it is wanted. What cannot be decoded is removed.
+  func lookUp() async -> (CacheDecision, Value?) {
+    guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
+      return (.fetch, nil)
+    }
+    let decision = CacheDecision(policy, isFresh ? .fresh : .stale)
+    guard decision != .fetch else { return (.fetch, nil) }
+    guard let value = try? decode(entry) else {
+      await store.remove(key)
+      return (.fetch, nil)
+    }
+    return (decision, value)
+  }
+
+  /// The network's answer, which is stored if it can be decoded.
+  func fetched() async throws -> Value {
+    let entry = try await fetch()
+    let value = try decode(entry)
+    guard let key else { return value }
+    if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }
+    return value
+  }
+
+  /// Renews what is stored, unless that is being done already. The task is nobody's child: whoever asked has the
+  /// answer, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
+  func revalidateInBackground(unlessFresh: Bool) {
+    guard let key, revalidations.begin(key.text) else { return }
+    Task {
+      defer { revalidations.end(key.text) }
+      if unlessFresh, await store.entry(for: key)?.isFresh == true { return }
+      _ = try? await fetched()
+    }
+  }
+}
