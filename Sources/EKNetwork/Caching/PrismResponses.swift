@@ -11,7 +11,7 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start: start) }
 
   /// Goes through the answers.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     private enum Phase {
       case first
       case second(CachedLoad<Element>)

@@ -19,11 +19,14 @@ extension PrismResponseCache: ResponseStore {
 }
 
 extension PrismCacheEntry {
-  /// - Parameter ttl: How long the answer is good.
-  init(_ response: FetchedResponse, ttl: Duration) {
+  /// - Parameters:
+  ///   - ttl: How long the answer is good.
+  ///   - date: When it came.
+  init(_ response: FetchedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,
-      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:], ttl: ttl)
+      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:],
+      cachedAt: date, ttl: ttl)
   }
 
   /// Whether the server lets the answer be kept at all (RFC 9111 §5.2.2.5, §4.1). A part of one is not the answer.

@@ -20,7 +20,7 @@ struct URLCacheStore: ResponseStore {
   private static let lock = Locked(())
 
   private let cache: SharedURLCache
-  private let now: @Sendable () -> Date
+  let now: @Sendable () -> Date
 
   init(_ cache: URLCache?, now: @escaping @Sendable () -> Date) {
     self.cache = SharedURLCache(cache)

@@ -61,7 +61,10 @@ extension PrismNetworkAdapter {
       policy: policy ?? .cacheFirst, key: isCached ? CacheKey(urlRequest, session: session) : nil, store: store,
       revalidations: revalidations,
       // The adapter itself, not its parts: its session has to live as long as a request in the background.
-      fetch: { PrismCacheEntry(try await self.runner.fetch(urlRequest), ttl: interval ?? PrismCacheEntry.defaultTTL) },
+      fetch: {
+        let response = try await self.runner.fetch(urlRequest)
+        return PrismCacheEntry(response, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
+      },
       decode: { try EntityDecoding.decode($0, for: request, url: urlRequest.url, with: formatter) })
   }
 }
