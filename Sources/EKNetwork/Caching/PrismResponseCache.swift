@@ -64,8 +64,8 @@ public actor PrismResponseCache {
     entries.value(for: key, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
   }
 
-  /// What the order of the entries has cost so far: see ``ExpiringLRU/bucketMoves``.
-  var bucketMoves: Int { entries.bucketMoves }
+  /// What keeping the orders has cost so far: see ``ExpiringLRU/revisits``.
+  var revisits: Int { entries.revisits }
 }
 
 /// Other spellings of the same.
