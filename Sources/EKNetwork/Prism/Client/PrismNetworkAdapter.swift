@@ -49,6 +49,13 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     store = URLCacheStore(cache, now: now)
   }
 
+  /// Is told what happens to requests, as that of ``NetworkManager`` is: attempts, redirects, retries, results. Tokens,
+  /// header values, bodies and query values never appear. Defaults to `nil`.
+  public nonisolated var logHandler: NetworkLogHandler? {
+    get { runner.logger.handler }
+    set { runner.logger.handler = newValue }
+  }
+
   deinit { urlSession.finishTasksAndInvalidate() }
 
   /// Sends a request and decodes its answer.

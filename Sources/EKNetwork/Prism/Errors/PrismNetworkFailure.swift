@@ -39,7 +39,9 @@ public struct PrismNetworkFailure: Error, Sendable {
   }
 
   /// The failure that a ``PrismRetryPolicy`` is being asked about; `nil` elsewhere.
-  @TaskLocal public static var current: PrismNetworkFailure?
+  public static var current: PrismNetworkFailure? { asked }
+
+  @TaskLocal static var asked: PrismNetworkFailure?
 
   /// Runs `body`; where it throws a ``PrismNetworkError`` of this library's making, throws its cause with it.
   ///

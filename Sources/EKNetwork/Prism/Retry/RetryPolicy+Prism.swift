@@ -29,6 +29,6 @@ extension PrismRetryPolicy {
       if error is NonRetriableError { return false }
       return shouldRetry(for: error, attempt: attempt)
     }
-    return PrismNetworkFailure.$current.withValue(failure) { shouldRetry(for: failure.error, attempt: attempt) }
+    return PrismNetworkFailure.$asked.withValue(failure) { shouldRetry(for: failure.error, attempt: attempt) }
   }
 }
