@@ -2,7 +2,10 @@ import Foundation
 
 /// A value that an API sends or receives. Only what `Codable` and `Hashable` ask for has to be there, and the compiler
 /// writes that: `struct User: PrismEntity { let id: String }` is complete.
-public protocol PrismEntity: Codable, Equatable, Hashable, CustomStringConvertible, PrismLogger {}
+///
+/// `SendableMetatype` asks for nothing. In a module whose code belongs to the main actor by default, it makes entities an
+/// exception, so that they can be decoded anywhere.
+public protocol PrismEntity: Codable, Equatable, Hashable, CustomStringConvertible, PrismLogger, SendableMetatype {}
 
 extension PrismEntity {
   /// The name of the type and the value as JSON, its keys in order.
