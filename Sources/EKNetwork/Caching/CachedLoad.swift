@@ -11,20 +11,23 @@ struct CachedLoad<Value: Sendable>: Sendable {
   let fetch: @Sendable () async throws -> PrismCacheEntry
   let decode: @Sendable (PrismCacheEntry) throws -> Value
 
-  /// The first value that there is. Where the policy has another follow, it is fetched in the background.
+  /// The first value that there is. Where another follows, it is fetched in the background.
   func value() async throws -> Value {
+    let (value, isFollowed) = try await first()
+    if isFollowed { revalidateInBackground(unlessFresh: false) }
+    return value
+  }
+
+  /// The first value that there is, and whether the policy has ``fetched()`` follow it.
+  func first() async throws -> (value: Value, isFollowed: Bool) {
     let (decision, stored) = await lookUp()
-    switch (decision, stored) {
-    case (.serve, let value?): return value
-    case (.serveAndRevalidate, let value?), (.serveThenFetch, let value?):
-      revalidateInBackground(unlessFresh: decision == .serveAndRevalidate)
-      return value
-    default: return try await fetched()
-    }
+    guard let stored else { return (try await fetched(), false) }
+    if decision == .serveAndRevalidate { revalidateInBackground(unlessFresh: true) }
+    return (stored, decision == .serveThenFetch)
   }
 
   /// What the policy makes of what is stored, and the value, where it is wanted. What cannot be decoded is removed.
-  func lookUp() async -> (CacheDecision, Value?) {
+  private func lookUp() async -> (CacheDecision, Value?) {
     guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
       return (.fetch, nil)
     }
@@ -48,7 +51,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   /// Renews what is stored, unless that is being done already. The task is nobody's child: whoever asked has the
   /// answer, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
-  func revalidateInBackground(unlessFresh: Bool) {
+  private func revalidateInBackground(unlessFresh: Bool) {
     guard let key, revalidations.begin(key.text) else { return }
     Task {
       defer { revalidations.end(key.text) }

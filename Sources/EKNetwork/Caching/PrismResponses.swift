@@ -37,8 +37,8 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
         let start = start
         let (value, rest) = try await PrismNetworkFailure.surfacing { () -> (Element, CachedLoad<Element>?) in
           let load = try await start()
-          guard case (.serveThenFetch, let value?) = await load.lookUp() else { return (try await load.value(), nil) }
-          return (value, load)
+          let (value, isFollowed) = try await load.first()
+          return (value, isFollowed ? load : nil)
         }
         if let rest { phase = .second(rest) }
         return value

@@ -34,21 +34,24 @@ enum SHA256 {
     var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
       block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }
+    words.reserveCapacity(64)
     for index in 16..<64 {
       let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] >> 3
       let second = rotated(words[index - 2], 17, 19) ^ words[index - 2] >> 10
       words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
     }
-    var v = state
+    // The letters are the standard's.
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {
-      let sum1 = rotated(v[4], 6, 11) ^ rotated(v[4], 25)
-      let choice = v[4] & v[5] ^ ~v[4] & v[6]
-      let first = v[7] &+ sum1 &+ choice &+ constants[index] &+ words[index]
-      let sum0 = rotated(v[0], 2, 13) ^ rotated(v[0], 22)
-      let majority = v[0] & v[1] ^ v[0] & v[2] ^ v[1] & v[2]
-      v = [first &+ sum0 &+ majority, v[0], v[1], v[2], v[3] &+ first, v[4], v[5], v[6]]
+      let choice = e & f ^ ~e & g
+      let first = h &+ (rotated(e, 6, 11) ^ rotated(e, 25)) &+ choice &+ constants[index] &+ words[index]
+      let majority = a & b ^ a & c ^ b & c
+      let second = (rotated(a, 2, 13) ^ rotated(a, 22)) &+ majority
+      (h, g, f, e) = (g, f, e, d &+ first)
+      (d, c, b, a) = (c, b, a, first &+ second)
     }
-    for index in 0..<8 { state[index] &+= v[index] }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
   }
 
   private static func rotated(_ word: UInt32, _ bits: UInt32) -> UInt32 { word >> bits | word << (32 - bits) }

@@ -23,6 +23,7 @@ final class SharedURLCache: Sendable {
       switch state {
       case .given(let cache), .own(let cache): return cache
       case .none:
+        // Under the lock, because it happens once: all that Foundation does is to make a directory.
         let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
         state = .own(cache)
         return cache

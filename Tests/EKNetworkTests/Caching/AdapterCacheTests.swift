@@ -166,8 +166,9 @@ import Testing
   }
 
   /// Storing over an entry and evicting ends the process where it is done carelessly.
-  @Test func manyStoresIntoALittleCacheFromManyTasks() async throws {
-    let little = URLCache(memoryCapacity: 20_000, diskCapacity: 0)
+  @Test(arguments: [(20_000, 0), (20_000, 60_000), (0, 60_000)])
+  func manyStoresIntoALittleCacheFromManyTasks(_ memory: Int, _ disk: Int) async throws {
+    let little = URLCache(memoryCapacity: memory, diskCapacity: disk)
     let clients = (1...2).map { _ in PrismNetworkAdapter.forTests(cache: little) }
     server.fallback = { request in .json(Teapot(id: 1, name: String(repeating: request.path, count: 100))) }
     try await withThrowingTaskGroup { group in
@@ -184,6 +185,7 @@ import Testing
       }
       try await group.waitForAll()
     }
+    little.removeAllCachedResponses()
   }
 
   private func plant(_ body: String, expires: TimeInterval) throws {

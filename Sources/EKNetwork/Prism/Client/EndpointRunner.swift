@@ -25,7 +25,7 @@ struct EndpointRunner: Sendable {
       log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), duration: .now - start)
       return response
     } catch {
-      log.failed((error as? PrismNetworkFailure)?.underlyingError ?? error, duration: .now - start)
+      log.failed(Self.cause(of: error), duration: .now - start)
       throw error
     }
   }
@@ -54,10 +54,15 @@ struct EndpointRunner: Sendable {
       {
       case .fail(let error): throw error
       case .retry(let delay):
-        log.retrying(attempt: state.retryCount + 1, after: delay, error: failure)
+        log.retrying(attempt: state.retryCount + 1, after: delay, error: Self.cause(of: failure))
         try await clock.sleep(for: delay)
       }
     }
+  }
+
+  /// What a log is told: a failure has many faces, its cause a type and a code.
+  private static func cause(of error: any Error) -> any Error {
+    (error as? PrismNetworkFailure)?.underlyingError ?? error
   }
 
   private static func error(of response: FetchedResponse) -> any Error {
