@@ -93,9 +93,21 @@ int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback cal
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback) {
   return curl.easy_setopt(easy, EKN_OPT_SEEKFUNCTION, callback);
 }
+int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context) {
+  int code = curl.easy_setopt(easy, EKN_OPT_PREREQDATA, context);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_PREREQFUNCTION, callback);
+}
 long ekn_easy_info_long(ekn_easy *easy, int info) {
   long value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+int64_t ekn_easy_info_offset(ekn_easy *easy, int info) {
+  int64_t value = 0;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+const char *ekn_easy_info_string(ekn_easy *easy, int info) {
+  const char *value = NULL;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
 void *ekn_easy_context(ekn_easy *easy) {
   void *context = NULL;

@@ -55,7 +55,8 @@ extension NetworkManager: NetworkManaging {
     let settings = settings.withLock { $0 }
     return RequestRunner(
       transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
-      userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger)
+      userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
+      eventHandler: settings.eventHandler)
   }
 
   nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {

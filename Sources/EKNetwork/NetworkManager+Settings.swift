@@ -29,6 +29,13 @@ extension NetworkManager {
     set { logger.handler = newValue }
   }
 
+  /// Is told what happens to requests, with URLs, errors and timings as they are: for metrics and traces. Defaults to
+  /// `nil`, which costs nothing; called on the thread where it happens, so it must be quick.
+  public nonisolated var eventHandler: NetworkEventHandler? {
+    get { settings.withLock { $0.eventHandler } }
+    set { replace(\.eventHandler, with: newValue) }
+  }
+
   /// The old value is released outside the lock: it may own anything.
   private nonisolated func replace<Value>(_ member: WritableKeyPath<Settings, Value>, with value: Value) {
     let old = settings.withLock { settings in

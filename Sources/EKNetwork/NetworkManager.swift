@@ -24,6 +24,7 @@ public actor NetworkManager {
     var tokenRefresher: (any TokenRefreshProvider)?
     var userAgentConfiguration: UserAgentConfiguration?
     var responseDecoderProvider: (() -> JSONDecoder)?
+    var eventHandler: NetworkEventHandler?
   }
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that

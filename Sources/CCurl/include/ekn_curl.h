@@ -31,6 +31,11 @@ enum {
   EKN_OPT_HEADERFUNCTION = 20079,
   EKN_OPT_FRESH_CONNECT = 74,
   EKN_OPT_HTTPGET = 80,
+  EKN_OPT_SSLCERT = 10025,
+  EKN_OPT_KEYPASSWD = 10026,
+  EKN_OPT_CAINFO = 10065,
+  EKN_OPT_SSLKEY = 10087,
+  EKN_OPT_PINNEDPUBLICKEY = 10230,
   EKN_OPT_CAPATH = 10097,
   EKN_OPT_BUFFERSIZE = 98,
   EKN_OPT_NOSIGNAL = 99,
@@ -44,6 +49,8 @@ enum {
   EKN_OPT_TCP_KEEPALIVE = 213,
   EKN_OPT_PIPEWAIT = 237,
   EKN_OPT_SUPPRESS_CONNECT_HEADERS = 265,
+  EKN_OPT_PREREQFUNCTION = 20312,
+  EKN_OPT_PREREQDATA = 10313,
   EKN_OPT_QUICK_EXIT = 322,
 
   EKN_PROTO_HTTP = 1,
@@ -53,6 +60,13 @@ enum {
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
+  EKN_INFO_PRIMARY_IP = 0x100000 + 32,
+  EKN_INFO_HTTP_VERSION = 0x200000 + 46,
+  EKN_INFO_TOTAL_TIME = 0x600000 + 50,
+  EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
+  EKN_INFO_CONNECT_TIME = 0x600000 + 52,
+  EKN_INFO_STARTTRANSFER_TIME = 0x600000 + 54,
+  EKN_INFO_APPCONNECT_TIME = 0x600000 + 56,
 
   EKN_MOPT_SOCKETFUNCTION = 20001,
   EKN_MOPT_SOCKETDATA = 10002,
@@ -79,6 +93,8 @@ enum {
   EKN_READFUNC_PAUSE = 0x10000001,
   EKN_SEEKFUNC_OK = 0,
   EKN_SEEKFUNC_FAIL = 1,
+  EKN_PREREQFUNC_OK = 0,
+  EKN_PREREQFUNC_ABORT = 1,
 
   EKN_ERROR_SIZE = 256,
   EKN_SOCKET_TIMEOUT = -1
@@ -86,6 +102,7 @@ enum {
 
 typedef size_t (*ekn_data_callback)(char *data, size_t size, size_t count, void *context);
 typedef int (*ekn_seek_callback)(void *context, int64_t offset, int origin);
+typedef int (*ekn_prereq_callback)(void *context, char *address, char *own_address, int port, int own_port);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
 
@@ -108,7 +125,13 @@ int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
+// Not a failure where it is unknown (before 7.80): the result says so.
+int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
 long ekn_easy_info_long(ekn_easy *easy, int info);
+// Microseconds, for the times.
+int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
+// NULL for none; libcurl's own, until the handle is used again.
+const char *ekn_easy_info_string(ekn_easy *easy, int info);
 // What was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);

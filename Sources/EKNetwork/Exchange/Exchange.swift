@@ -8,6 +8,9 @@ import Foundation
 struct Exchange: Sendable {
   let transport: any Transport
   var redirectPolicy = RedirectPolicy.follow
+  /// What the request says of itself; `nil` leaves it to the method.
+  var isIdempotent: Bool?
+  var limits = ResponseLimits()
   var progress: ProgressReporter?
   var log: RequestLog?
 
@@ -24,12 +27,15 @@ struct Exchange: Sendable {
     var request = TransportRequest(urlRequest)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
+    request.isIdempotent = isIdempotent
+    request.maximumInflation = limits.inflation
+    request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = progress?.onSend
     request.onReceive = progress?.onReceive
     while true {
       let response = try await transport.start(request)
       switch redirects.received(response.head, for: request.urlRequest, decision: response.redirect) {
-      case .deliver: return response
+      case .deliver: return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
         response.body.cancel()
         throw error

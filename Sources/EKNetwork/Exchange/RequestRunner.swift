@@ -15,6 +15,7 @@ struct RequestRunner {
   let userAgent: String?
   let clock: any Clock<Duration>
   let logger: NetworkLogger
+  let eventHandler: NetworkEventHandler?
 
   /// The error answer of a streamed request is read up to this many bytes.
   static let streamedErrorLimit = 1_048_576
@@ -31,11 +32,9 @@ struct RequestRunner {
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue)
+    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
     let progress = request.progress.map { ProgressReporter($0) }
-    let exchange = Exchange(
-      transport: transport, redirectPolicy: request.redirectPolicy, progress: progress, log: log)
-    let start = ContinuousClock.now
+    let exchange = exchange(for: request, progress: progress, log: log)
     do {
       let response = try await attempts(
         of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
@@ -45,10 +44,10 @@ struct RequestRunner {
         return (200..<300).contains(status) ? .success(response) : .refusal(response)
       }
       progress?.succeeded()
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), duration: .now - start)
+      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
       return response
     } catch {
-      log.failed(error, duration: .now - start)
+      log.failed(error)
       throw error
     }
   }
@@ -58,11 +57,10 @@ struct RequestRunner {
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue)
-    let exchange = Exchange(transport: transport, redirectPolicy: request.redirectPolicy, log: log)
-    let start = ContinuousClock.now
+    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let exchange = exchange(for: request, progress: nil, log: log)
     do {
-      return try await attempts(
+      var response = try await attempts(
         of: request, policy: RetryPolicy(), over: exchange, baseURL: baseURL, accessToken
       ) { urlRequest in
         let response = try await exchange.open(urlRequest, collectsBody: false)
@@ -73,10 +71,23 @@ struct RequestRunner {
             limit: Self.streamedErrorLimit,
             orThrow: StreamingError.errorPayloadTooLarge(limitBytes: Self.streamedErrorLimit)))
       }
+      if log.hasListeners {
+        response.body = ObservedBody(response.body, status: response.head.statusCode ?? 0, log: log)
+      }
+      return response
     } catch {
-      log.failed(error, duration: .now - start)
+      log.failed(error)
       throw error
     }
+  }
+
+  private func exchange<T: NetworkRequest>(
+    for request: T, progress: ProgressReporter?, log: RequestLog
+  ) -> Exchange {
+    Exchange(
+      transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
+      limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
+      progress: progress, log: log)
   }
 
   // MARK: - Attempts

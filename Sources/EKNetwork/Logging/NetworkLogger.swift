@@ -40,6 +40,15 @@ struct NetworkLogger: Sendable {
     }
   }
 
+  /// Whether anybody may want an entry.
+  var hasListeners: Bool {
+    #if canImport(os)
+      handler != nil || systemLog.log.isEnabled(type: .error)
+    #else
+      handler != nil
+    #endif
+  }
+
   /// A number to tell the entries of concurrent requests apart.
   func nextRequest() -> UInt64 {
     state.withLock { state in

@@ -1,51 +1,73 @@
 import Foundation
 
-/// What a log is told about one request, from its start to its end.
+/// What the log and the event handler are told about one request, from its start to its end.
 struct RequestLog: Sendable {
   private let logger: NetworkLogger
+  private let handler: NetworkEventHandler?
   private let request: UInt64
   private let method: String
+  private let start = ContinuousClock.now
 
-  init(_ logger: NetworkLogger, method: String) {
+  init(_ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil) {
     self.logger = logger
+    self.handler = handler
     self.method = method
     request = logger.nextRequest()
   }
 
+  /// Whether somebody wants to know how long the parts of an exchange take.
+  var wantsTimings: Bool { handler != nil }
+
+  /// Whether anybody is told anything.
+  var hasListeners: Bool { handler != nil || logger.hasListeners }
+
   /// An attempt is sent, the first of which is number 1.
   func started(_ url: URL, attempt: Int) {
+    report(.attemptStarted(url: url, attempt: attempt))
     logger.log(.debug, "Request started", base(["url": url.redactedForLog, "attempt": "\(attempt)"]))
   }
 
   /// The server redirected, and the request follows.
   func redirected(status: Int, to url: URL) {
+    report(.redirected(status: status, to: url))
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
   }
 
   /// The server answered 401, and the request waits for a new token.
   func refreshingToken() {
+    report(.refreshingToken)
     logger.log(.info, "Refreshing the access token", base([:]))
   }
 
   /// An attempt failed and is repeated; `attempt` is the number of the next one.
   func retrying(attempt: Int, after delay: Duration, error: any Error) {
+    report(.retrying(attempt: attempt, after: delay, error: error))
     logger.log(
       .info, "Retrying the request",
       base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
   /// The whole answer is there.
-  func finished(status: Int, bytes: Int64, duration: Duration) {
+  func finished(status: Int, bytes: Int64, timings: NetworkTimings?) {
+    let elapsed = elapsed
+    report(.finished(status: status, bytes: bytes, timings: timings ?? NetworkTimings(total: elapsed)))
     logger.log(
       .debug, "Request finished",
-      base(["status": "\(status)", "bytes": "\(bytes)", "duration": duration.inSecondsForLog]))
+      base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
   }
 
   /// The request ends in an error. A cancellation is not one that needs attention.
-  func failed(_ error: any Error, duration: Duration) {
+  func failed(_ error: any Error) {
+    report(.failed(error))
     logger.log(
       error.isCancellation ? .debug : .error, error.isCancellation ? "Request cancelled" : "Request failed",
-      base(["error": error.redactedForLog, "duration": duration.inSecondsForLog]))
+      base(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
+  }
+
+  private var elapsed: Duration { .now - start }
+
+  private func report(_ kind: @autoclosure () -> NetworkEvent.Kind) {
+    handler?(NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind()))
   }
 
   private func base(_ metadata: [String: String]) -> [String: String] {

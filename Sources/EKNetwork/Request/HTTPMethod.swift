@@ -18,4 +18,12 @@ public enum HTTPMethod: String, CaseIterable, Sendable {
   case trace = "TRACE"
   /// Asks a proxy for a tunnel (§9.3.6).
   case connect = "CONNECT"
+
+  /// Whether several identical requests have the effect of one (RFC 9110 §9.2.2).
+  public var isIdempotent: Bool {
+    switch self {
+    case .get, .head, .put, .delete, .options, .trace: true
+    case .post, .patch, .connect: false
+    }
+  }
 }

@@ -53,6 +53,17 @@ public protocol NetworkRequest {
   var timeout: Duration? { get }
   /// What happens when the server redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }
+  /// Whether the request can be sent again, unasked, when its connection died before an answer began, as happens when
+  /// a server closes an idle connection at that moment. If not, that is `URLError.networkConnectionLost`, for
+  /// ``retryPolicy`` to judge. Defaults to what RFC 9110 §9.2.2 says of ``method``, or `true` with an
+  /// `Idempotency-Key` header. On Apple platforms the system decides.
+  var isIdempotent: Bool { get }
+  /// The greatest size of a response body in bytes, its content codings undone; more is a ``ResponseLimitError``, at
+  /// once where the server announces it. Defaults to `nil`: no limit.
+  var maximumResponseSize: Int64? { get }
+  /// How many times larger than what was received a body may become when its content coding is undone; more is a
+  /// ``ResponseLimitError``. The first MiB is always allowed. Defaults to `nil`: no limit.
+  var maximumInflation: Int? { get }
 
   /// Makes the response from a successful answer.
   ///
@@ -80,6 +91,11 @@ extension NetworkRequest {
   public var pathIsPercentEncoded: Bool { false }
   public var timeout: Duration? { nil }
   public var redirectPolicy: RedirectPolicy { .follow }
+  public var isIdempotent: Bool {
+    method.isIdempotent || headers?.keys.contains { $0.lowercased() == "idempotency-key" } == true
+  }
+  public var maximumResponseSize: Int64? { nil }
+  public var maximumInflation: Int? { nil }
 
   public func decodeResponse(data: Data, response: URLResponse) throws -> Response {
     try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)

@@ -23,10 +23,10 @@ extension TransportResponse {
     }
     // A body that comes in one piece, as most do, is handed on without copying it.
     guard let first = try await body.next() else {
-      return FetchedResponse(head: head, data: Data(), redirect: redirect)
+      return FetchedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
     }
     guard let second = try await body.next() else {
-      return FetchedResponse(head: head, data: first, redirect: redirect)
+      return FetchedResponse(head: head, data: first, timings: body.timings, redirect: redirect)
     }
     var data = Data()
     let announced = Int(clamping: head.contentLength ?? 0)
@@ -34,7 +34,7 @@ extension TransportResponse {
     data.append(first)
     data.append(second)
     while let chunk = try await body.next() { data.append(chunk) }
-    return FetchedResponse(head: head, data: data, redirect: redirect)
+    return FetchedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
   }
 
   /// RFC 9110 §15.4: the redirects that name their target in `Location`. 300 and 304 are answers of their own.

@@ -30,8 +30,15 @@ struct TransportRequest: Sendable {
   var deadline: ContinuousClock.Instant?
   /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
   var collectsBody = false
+  /// Whether the request may be sent again when its connection died before an answer began; `nil` leaves it to the
+  /// method. Only libcurl asks: Foundation has its own rules.
+  var isIdempotent: Bool?
   /// Whether `fetch` may drop the body of a redirect, because it is going to be followed.
   var followsRedirects = false
+  /// How many times larger than what was received a body may become when its content codings are undone.
+  var maximumInflation: Int?
+  /// Whether somebody wants to know how long the parts of the exchange take.
+  var wantsTimings = false
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the
   /// transport's own thread: must return at once.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
@@ -53,14 +60,21 @@ struct TransportResponse: Sendable {
 protocol TransportBody: AnyObject, Sendable {
   /// The next bytes as soon as there are any, never empty; `nil` at the end. One caller at a time.
   func next() async throws -> Data?
+  /// How long the parts of the exchange took, once the body has ended, if the request asked for it.
+  var timings: NetworkTimings? { get }
   /// Ends the exchange. A suspended `next()` throws `CancellationError`.
   func cancel()
+}
+
+extension TransportBody {
+  var timings: NetworkTimings? { nil }
 }
 
 /// A response with its whole body.
 struct FetchedResponse: Sendable {
   var head: ResponseHead
   var data: Data
+  var timings: NetworkTimings?
   /// What the user's own session delegate said, if `head` is a redirect.
   var redirect = RedirectDecision.undecided
 }

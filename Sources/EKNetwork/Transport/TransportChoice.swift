@@ -5,4 +5,8 @@ public enum TransportChoice: Sendable, Equatable {
   case automatic
   /// Foundation's own machinery on every platform.
   case urlSession
+  #if os(Linux)
+    /// libcurl, with other certificates than the system's. A delegate of the session is not asked.
+    case secured(by: TLSOptions)
+  #endif
 }

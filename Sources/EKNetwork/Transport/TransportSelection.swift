@@ -24,6 +24,9 @@ enum TransportSelection {
   /// must then see the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
+      if case .secured(let options) = choice {
+        return CurlTransport(configuration: session.configuration, tls: options) ?? UnavailableTransport()
+      }
       if choice == .automatic, !isCustomised(session),
         let transport = CurlTransport(configuration: session.configuration)
       {

@@ -24,6 +24,11 @@ struct Probe<Value: Decodable>: NetworkRequest {
   var timeout: Duration?
   var redirectPolicy = RedirectPolicy.follow
   var pathIsPercentEncoded = false
+  var resends: Bool?
+  var maximumResponseSize: Int64?
+  var maximumInflation: Int?
+
+  var isIdempotent: Bool { resends ?? method.isIdempotent }
 }
 
 typealias ItemProbe = Probe<Item>

@@ -12,20 +12,21 @@ struct EndpointRunner: Sendable {
   let retryPolicy: (any PrismRetryPolicy)?
   let clock: any Clock<Duration>
   let logger: NetworkLogger
+  let eventHandler = Locked<NetworkEventHandler?>(nil)
 
   /// The answer, with its whole body, of the first attempt whose status is a success.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> FetchedResponse {
-    let log = RequestLog(logger, method: urlRequest.httpMethod ?? "GET")
+    let log = RequestLog(
+      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
     let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
-    let start = ContinuousClock.now
     do {
       let response = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), duration: .now - start)
+      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
       return response
     } catch {
-      log.failed(Self.cause(of: error), duration: .now - start)
+      log.failed(Self.cause(of: error))
       throw error
     }
   }

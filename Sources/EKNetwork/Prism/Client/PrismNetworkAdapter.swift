@@ -56,6 +56,20 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     set { runner.logger.handler = newValue }
   }
 
+  /// Is told what happens to requests, as that of ``NetworkManager`` is: with URLs, errors and timings as they are.
+  /// Defaults to `nil`.
+  public nonisolated var eventHandler: NetworkEventHandler? {
+    get { runner.eventHandler.withLock { $0 } }
+    set {
+      // The old one is released out here: it may own anything.
+      let old = runner.eventHandler.withLock { handler in
+        defer { handler = newValue }
+        return handler
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
   deinit { urlSession.finishTasksAndInvalidate() }
 
   /// Sends a request and decodes its answer.

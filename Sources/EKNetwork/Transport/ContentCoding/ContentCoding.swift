@@ -18,7 +18,9 @@
     }()
 
     /// The body with its codings undone, last one first. An unknown one is `URLError.cannotDecodeContentData`.
-    static func decoding(_ body: any TransportBody, of head: ResponseHead, url: URL) throws -> any TransportBody {
+    static func decoding(
+      _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil
+    ) throws -> any TransportBody {
       guard let field = head.value("content-encoding") else { return body }
       let names = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
         .filter { !$0.isEmpty && $0 != "identity" }
@@ -32,7 +34,7 @@
           throw CurlError.make(
             .cannotDecodeContentData, "The content coding \"\(name.prefix(40))\" is unknown", url: url)
         }
-        decoded = DecodedBody(decoded, decoder: decoder, url: url)
+        decoded = DecodedBody(decoded, decoder: decoder, url: url, maximumInflation: maximumInflation)
       }
       return decoded
     }

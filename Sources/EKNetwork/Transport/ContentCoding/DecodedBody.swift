@@ -4,26 +4,37 @@
 
   /// A body with one content coding undone as it is pulled: nothing is inflated that nobody asks for.
   ///
-  /// Unchecked: `decoder` is used by `next()` alone, which has one caller at a time.
+  /// Unchecked: what is mutable is used by `next()` alone, which has one caller at a time.
   final class DecodedBody: TransportBody, @unchecked Sendable {
     private let body: any TransportBody
     private let decoder: ContentDecoder
     private let url: URL
+    private let maximumInflation: Int?
+    private var received: Int64 = 0
+    private var decoded: Int64 = 0
 
-    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL) {
+    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, maximumInflation: Int? = nil) {
+      self.maximumInflation = maximumInflation
       self.body = body
       self.decoder = decoder
       self.url = url
     }
 
+    var timings: NetworkTimings? { body.timings }
+
     func next() async throws -> Data? {
       do {
         while true {
-          if let data = try decoder.next() { return data }
+          if let data = try decoder.next() {
+            decoded += Int64(data.count)
+            try checkInflation()
+            return data
+          }
           guard let encoded = try await body.next() else {
             try decoder.finish()
             return nil
           }
+          received += Int64(encoded.count)
           decoder.feed(encoded)
         }
       } catch let failure as ContentDecoder.Failure {
@@ -33,6 +44,14 @@
     }
 
     func cancel() { body.cancel() }
+
+    private func checkInflation() throws {
+      guard let maximumInflation, decoded > ResponseLimits.inflationAllowance else { return }
+      let (allowed, overflow) = received.multipliedReportingOverflow(by: Int64(maximumInflation))
+      guard !overflow, decoded > allowed else { return }
+      body.cancel()
+      throw ResponseLimitError(limit: .inflation(maximumInflation), url: url)
+    }
   }
 
   extension ContentDecoder.Failure {

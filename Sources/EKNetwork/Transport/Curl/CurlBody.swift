@@ -9,6 +9,8 @@
 
     deinit { transfer.cancel() }
 
+    var timings: NetworkTimings? { transfer.timings }
+
     func next() async throws -> Data? { try await transfer.next() }
 
     func cancel() { transfer.cancel() }

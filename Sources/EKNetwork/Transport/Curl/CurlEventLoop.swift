@@ -98,7 +98,7 @@
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
-      guard let pool = pool(connectionsPerHost: transfer.request.connectionsPerHost), pool.add(transfer) else {
+      guard let pool = pool(transfer.request.pool), pool.add(transfer) else {
         finish(transfer, with: CurlError.make(.unknown, "libcurl is out of resources", url: transfer.request.url))
         return
       }
@@ -114,11 +114,9 @@
       _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
     }
 
-    private func pool(connectionsPerHost: Int) -> CurlPool? {
-      if let pool = pools.first(where: { $0.connectionsPerHost == connectionsPerHost }) { return pool }
-      guard let pool = CurlPool(index: pools.count, connectionsPerHost: connectionsPerHost, eventLoop: self) else {
-        return nil
-      }
+    private func pool(_ key: CurlPool.Key) -> CurlPool? {
+      if let pool = pools.first(where: { $0.key == key }) { return pool }
+      guard let pool = CurlPool(index: pools.count, key: key, eventLoop: self) else { return nil }
       pools.append(pool)
       return pool
     }
@@ -135,6 +133,7 @@
       for pool in pools where pool.activeCount > 0 {
         while let (transfer, code) = pool.nextFinished() {
           if transfer.loopMayResend(after: code), pool.resend(transfer) { continue }
+          transfer.loopMeasure()
           finish(transfer, with: transfer.loopError(code: code))
         }
       }
@@ -162,7 +161,7 @@
       deadlines.remove(transfer)
       transfer.request.upload?.close()
       guard transfer.loopHandle != nil else { return }
-      pool(connectionsPerHost: transfer.request.connectionsPerHost)?.remove(transfer)
+      pool(transfer.request.pool)?.remove(transfer)
     }
 
     // MARK: - Delivery

@@ -39,6 +39,8 @@
       set(EKN_OPT_QUICK_EXIT, 1)
       set(EKN_OPT_SUPPRESS_CONNECT_HEADERS, 1)
       set(EKN_OPT_HTTP_CONTENT_DECODING, 0)
+      // libcurl sends a request again by itself when a reused connection dies before the answer begins.
+      _ = ekn_easy_set_prereq_callback(easy, prereqCallback, context)
       // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), errorText)
@@ -52,7 +54,10 @@
 
     private func apply(_ request: CurlRequest, context: UnsafeMutableRawPointer) {
       _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), request.url.absoluteString)
-      if request.isSecure { set(EKN_OPT_PIPEWAIT, 1) }
+      if request.isSecure {
+        set(EKN_OPT_PIPEWAIT, 1)
+        if let tls = request.pool.tls { apply(tls) }
+      }
       if request.method == "HEAD" {
         set(EKN_OPT_NOBODY, 1)
       } else if let upload = request.upload {
@@ -68,6 +73,19 @@
         if request.method != "GET" { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method) }
       }
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HTTPHEADER), UnsafeRawPointer(request.headerLines.list))
+    }
+
+    private func apply(_ tls: TLSOptions) {
+      func set(_ option: Int, _ value: String?) {
+        if let value { _ = ekn_easy_set_string(easy, Int32(option), value) }
+      }
+      set(EKN_OPT_CAINFO, tls.certificateAuthorityFile?.path)
+      if !tls.pinnedPublicKeys.isEmpty {
+        set(EKN_OPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";"))
+      }
+      set(EKN_OPT_SSLCERT, tls.clientCertificate?.certificateFile.path)
+      set(EKN_OPT_SSLKEY, tls.clientCertificate?.keyFile.path)
+      set(EKN_OPT_KEYPASSWD, tls.clientCertificate?.keyPassword)
     }
 
     func useFreshConnection() {
@@ -140,6 +158,12 @@
       }
     }
 
+    /// Called before each time that the request is sent.
+    fileprivate func isAboutToSend() -> Int32 {
+      guard let transfer, transfer.loopMaySend() else { return Int32(EKN_PREREQFUNC_ABORT) }
+      return Int32(EKN_PREREQFUNC_OK)
+    }
+
     fileprivate func seek(to offset: Int64) -> Int32 {
       guard offset == 0, let upload = transfer?.request.upload, upload.rewind() else { return Int32(EKN_SEEKFUNC_FAIL) }
       transfer?.loopRewound()
@@ -162,6 +186,10 @@
   private let readCallback: ekn_data_callback = { data, size, count, context in
     handle(context)?.read(into: UnsafeMutableRawBufferPointer(start: data, count: size * count))
       ?? Int(EKN_READFUNC_ABORT)
+  }
+
+  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, _ in
+    handle(context)?.isAboutToSend() ?? Int32(EKN_PREREQFUNC_ABORT)
   }
 
   private let seekCallback: ekn_seek_callback = { context, offset, origin in

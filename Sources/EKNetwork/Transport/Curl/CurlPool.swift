@@ -2,32 +2,38 @@
   import CCurl
   import Foundation
 
-  /// The connections of all sessions that allow the same number of them per host. Belongs to the event-loop thread.
+  /// The connections of all sessions that may share them. Belongs to the event-loop thread.
   final class CurlPool {
     /// Idle connections kept for reuse, and idle easy handles likewise.
     private static let maximumIdle = 64
 
+    /// Connections are only shared where both are the same: a session that trusts others must not inherit them.
+    struct Key: Hashable, Sendable {
+      var connectionsPerHost: Int
+      var tls: TLSOptions?
+    }
+
     let multi: OpaquePointer
     let index: Int
-    let connectionsPerHost: Int
+    let key: Key
     /// When libcurl wants to be called although no socket has anything, in nanoseconds of the loop's clock.
     var timer: UInt64?
     private(set) var activeCount = 0
     private var idleHandles: [CurlHandle] = []
     private unowned let eventLoop: CurlEventLoop
 
-    init?(index: Int, connectionsPerHost: Int, eventLoop: CurlEventLoop) {
+    init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
       guard let multi = ekn_multi_init() else { return nil }
       self.multi = multi
       self.index = index
-      self.connectionsPerHost = connectionsPerHost
+      self.key = key
       self.eventLoop = eventLoop
       let context = Unmanaged.passUnretained(self).toOpaque()
       _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
       _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), connectionsPerHost)
+      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), key.connectionsPerHost)
       // libcurl's default is four times the handles of the moment, which closes connections after a burst.
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, connectionsPerHost))
+      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, key.connectionsPerHost))
     }
 
     func add(_ transfer: CurlTransfer) -> Bool {

@@ -10,16 +10,16 @@
     let method: String
     let headerLines: CurlHeaderLines
     let upload: (any UploadSource)?
+    /// Whether the request may be sent again when its connection died before an answer began.
+    let isIdempotent: Bool
     /// Nanoseconds without a byte in either direction after which the server is given up.
     let idleTimeout: UInt64
     /// The end of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
-    let connectionsPerHost: Int
+    let pool: CurlPool.Key
+    let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
-
-    /// RFC 9110 §9.2.2.
-    static let idempotentMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
   }
 
   /// libcurl's list of header lines, freed with its last reference.

@@ -15,6 +15,7 @@
     let request: CurlRequest
     private let eventLoop: CurlEventLoop
     private let queue = Locked(Queue())
+    private let measured = Locked<NetworkTimings?>(nil)
 
     // The event loop's own, touched on its thread alone.
     var loopHandle: CurlHandle?
@@ -27,6 +28,7 @@
     var deadlineIndex = -1
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopHasSent = false
     private var loopHasResent = false
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
@@ -76,6 +78,9 @@
     /// Whether the consumer has left, or everything has been delivered.
     var isOver: Bool { queue.withLock { $0.isOver } }
 
+    /// How long everything took, once the body has ended, if the request asked for it.
+    var timings: NetworkTimings? { measured.withLock { $0 } }
+
     /// Ends the exchange: whoever waits is told at once, the event loop closes the connection when it comes to it.
     func cancel() {
       guard let delivery = queue.withLock({ $0.cancel() }) else { return }
@@ -115,14 +120,25 @@
     /// The body is going to be sent from its start again: the connection was a stale one.
     func loopRewound() { loopSent = 0 }
 
-    /// Whether the transfer met a connection that the server was just closing, and may be sent once more.
-    ///
-    /// RFC 9110 §9.2.2: only a request that is idempotent, and of which no answer has begun. libcurl does the same by
-    /// itself when such a connection is closed, but not when it is reset.
+    /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2).
+    func loopMaySend() -> Bool {
+      guard loopHasSent, !request.isIdempotent else {
+        loopHasSent = true
+        return true
+      }
+      loopFailure = CurlError.make(
+        .networkConnectionLost,
+        "The server closed the connection instead of answering; the \(request.method) request is not sent again, "
+          + "because it may have been acted upon", url: request.url)
+      return false
+    }
+
+    /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
+    /// connection is reset, libcurl does not do it by itself.
     func loopMayResend(after code: Int) -> Bool {
       let isConnectionLoss = code == 52 || code == 55 || code == 56
       guard isConnectionLoss, !loopHasResent, loopFailure == nil, loopParser.isEmpty,
-        CurlRequest.idempotentMethods.contains(request.method), loopHandle?.hasReusedConnection == true
+        request.isIdempotent, loopHandle?.hasReusedConnection == true
       else { return false }
       guard request.upload?.rewind() ?? true else { return false }
       loopHasResent = true
@@ -141,6 +157,12 @@
       }
       guard let failure = loopHandle?.failure(code: code) else { return URLError(.unknown) }
       return CurlError.urlError(failure, url: request.url)
+    }
+
+    /// The transfer has ended, and its handle still knows how.
+    func loopMeasure() {
+      guard request.wantsTimings, let timings = loopHandle?.timings else { return }
+      measured.withLock { $0 = timings }
     }
 
     /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is

@@ -6,12 +6,14 @@
   struct CurlTransport: Transport {
     private let eventLoop: CurlEventLoop
     private let configuration: SessionDescription
+    private let pool: CurlPool.Key
 
     /// `nil` when libcurl cannot be opened.
-    init?(configuration: URLSessionConfiguration) {
+    init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
       guard let eventLoop = CurlEventLoop.shared else { return nil }
       self.eventLoop = eventLoop
       self.configuration = SessionDescription(configuration)
+      pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
     }
 
     var resolvesRedirects: Bool { false }
@@ -25,7 +27,10 @@
       if !cookies.isEmpty {
         configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
       }
-      return TransportResponse(head: head, body: try ContentCoding.decoding(body, of: head, url: transfer.request.url))
+      return TransportResponse(
+        head: head,
+        body: try ContentCoding.decoding(
+          body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation))
     }
 
     // MARK: - From URLRequest
@@ -46,9 +51,11 @@
         method: method,
         headerLines: headers,
         upload: upload,
+        isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        connectionsPerHost: configuration.connectionsPerHost,
+        pool: pool,
+        wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
@@ -68,6 +75,9 @@
       if let data = request.httpBody { return DataUpload(data) }
       return nil
     }
+
+    /// RFC 9110 §9.2.2.
+    private static let idempotentMethods = Set(HTTPMethod.allCases.filter(\.isIdempotent).map(\.rawValue))
 
     /// The name that a request without a `User-Agent` gets, as Foundation gives it the process's.
     private static let userAgent = UserAgentConfiguration().generateUserAgentString()

@@ -56,6 +56,17 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     finished?.didComplete(error, response: task.response)
   }
 
+  #if canImport(Darwin)
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+      sessionTask(task)?.exchange.didMeasure(metrics)
+      _ = callUser { session, delegate in
+        (delegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
+      }
+    }
+  #endif
+
   // MARK: - The request's body
 
   func urlSession(

@@ -6,6 +6,8 @@ final class URLSessionBody: TransportBody {
 
   init(_ exchange: URLSessionExchange) { self.exchange = exchange }
 
+  var timings: NetworkTimings? { exchange.timings }
+
   func next() async throws -> Data? { try await exchange.next() }
 
   func cancel() { exchange.cancel() }

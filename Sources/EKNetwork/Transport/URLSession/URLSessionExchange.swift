@@ -14,6 +14,7 @@ final class URLSessionExchange: Sendable {
     var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
+    var timings: NetworkTimings?
   }
 
   let request: TransportRequest
@@ -106,6 +107,16 @@ final class URLSessionExchange: Sendable {
   }
 
   func fail(_ error: any Error) { change { $0.fail(error) } }
+
+  /// What the system measured of the task, where it does.
+  var timings: NetworkTimings? { storage.withLock { $0.timings } }
+
+  #if canImport(Darwin)
+    func didMeasure(_ metrics: URLSessionTaskMetrics) {
+      guard request.wantsTimings, let timings = NetworkTimings(metrics) else { return }
+      storage.withLock { $0.timings = timings }
+    }
+  #endif
 
   /// The stream to answer with when the body is asked for again, which cannot be had: the exchange fails.
   func refuseSecondBody() -> InputStream? {

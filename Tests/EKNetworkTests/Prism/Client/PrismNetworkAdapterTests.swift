@@ -179,6 +179,23 @@ import Testing
     #expect(server.requests.first?.header("X-App") == "1")
   }
 
+  @Test func handlersAreToldWhatHappens() async throws {
+    server.route("/item", .status(503), .json(Teapot(id: 1)))
+    let entries = Locked<[NetworkLogEntry]>([])
+    let kinds = Locked<[String]>([])
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(fixedDelay: .zero))
+    client.logHandler = { entry in entries.withLock { $0.append(entry) } }
+    client.eventHandler = { event in kinds.withLock { $0.append("\(event.kind)".prefix { $0 != "(" }.description) } }
+    _ = try await client.request(on: server.teapot { $0.headers = ["Authorization": "Bearer secret"] })
+    #expect(
+      entries.withLock { $0 }.map(\.message) == [
+        "Request started", "Retrying the request", "Request started", "Request finished",
+      ])
+    #expect(!"\(entries.withLock { $0 })".contains("secret"))
+    #expect(entries.withLock { $0 }[1].metadata["error"] == "HTTPError 503")
+    #expect(kinds.withLock { $0 } == ["attemptStarted", "retrying", "attemptStarted", "finished"])
+  }
+
   @Test func errorsExplainThemselves() {
     #expect(PrismNetworkError.allCases.count == 8)
     for error in PrismNetworkError.allCases {

@@ -1,0 +1,47 @@
+import Foundation
+
+/// The body of a stream, whose end is told to the log.
+///
+/// Unchecked: `count` is used by `next()` alone, which has one caller at a time.
+final class ObservedBody: TransportBody, @unchecked Sendable {
+  private let body: any TransportBody
+  private let status: Int
+  private let log: RequestLog
+  private let isOver = Locked(false)
+  private var count: Int64 = 0
+
+  init(_ body: any TransportBody, status: Int, log: RequestLog) {
+    self.body = body
+    self.status = status
+    self.log = log
+  }
+
+  deinit { end { log.failed(CancellationError()) } }
+
+  var timings: NetworkTimings? { body.timings }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await body.next()
+      count += Int64(chunk?.count ?? 0)
+      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.timings) } }
+      return chunk
+    } catch {
+      end { log.failed(error) }
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    end { log.failed(CancellationError()) }
+  }
+
+  private func end(_ report: () -> Void) {
+    let isFirst = isOver.withLock { isOver in
+      defer { isOver = true }
+      return !isOver
+    }
+    if isFirst { report() }
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request in the words of curl's command line, for a POSIX shell.
+struct CurlCommand {
+  private static let redacted = "<redacted>"
+  /// Fields that carry credentials whatever the server.
+  private static let secretFields: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+  /// What the names of other such fields contain.
+  private static let secretWords = ["token", "secret", "key", "password", "auth", "session", "signature"]
+
+  let request: URLRequest
+  let revealsSecrets: Bool
+
+  var text: String {
+    var words = ["curl"]
+    let method = request.httpMethod ?? "GET"
+    let hasBody = request.httpBody != nil || request.httpBodyStream != nil
+    if method == "HEAD" {
+      words.append("--head")
+    } else if method != (hasBody ? "POST" : "GET") {
+      words += ["--request", Self.quoted(method)]
+    }
+    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+      words += ["--header", Self.quoted("\(name): \(shown(value, of: name))")]
+    }
+    // Else curl adds a content type of its own.
+    if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil { words += ["--header", "'Content-Type:'"] }
+    let (prefix, body) = bodyWords
+    words += body
+    if let url = request.url {
+      words.append(Self.quoted(revealsSecrets ? url.absoluteString : url.redactedForLog))
+    }
+    return prefix + words.joined(separator: " ")
+  }
+
+  /// What the body needs: what comes before curl, and curl's own arguments.
+  private var bodyWords: (prefix: String, words: [String]) {
+    guard let data = request.httpBody else {
+      return ("", request.httpBodyStream == nil ? [] : ["--data-binary", "@-"])
+    }
+    guard revealsSecrets else { return ("", ["--data-binary", Self.quoted("<redacted: \(data.count) bytes>")]) }
+    // An argument holds no NUL, and a leading @ would name a file.
+    if let text = String(validating: data, as: UTF8.self), !text.contains("\0"), !text.hasPrefix("@") {
+      return ("", ["--data-binary", Self.quoted(text)])
+    }
+    return ("echo '\(data.base64EncodedString())' | base64 --decode | ", ["--data-binary", "@-"])
+  }
+
+  private func shown(_ value: String, of name: String) -> String {
+    guard !revealsSecrets else { return value }
+    let name = name.lowercased()
+    guard Self.secretFields.contains(name) || Self.secretWords.contains(where: name.contains) else { return value }
+    return Self.redacted
+  }
+
+  /// In single quotes a POSIX shell takes everything as it is, but for the quote.
+  private static func quoted(_ text: String) -> String {
+    "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+}
+
+extension URLRequest {
+  /// The command line that sends this request with curl, for a bug report or a terminal.
+  ///
+  /// - Parameter revealingSecrets: Whether the values of header fields that hold credentials, those of query items, and
+  ///   the body are shown. Defaults to `false`. A body that is a stream is left to curl's standard input.
+  /// - Returns: One command for a POSIX shell, every part of it quoted.
+  public func curlCommand(revealingSecrets: Bool = false) -> String {
+    CurlCommand(request: self, revealsSecrets: revealingSecrets).text
+  }
+}
+
+extension NetworkManager {
+  /// The command line that sends a request with curl, as `send` would build it. Nothing is sent. What a session adds,
+  /// such as cookies and its `httpAdditionalHeaders`, is not in it.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
+  ///   - revealingSecrets: Whether credentials, the values of query items and the body are shown. Defaults to `false`.
+  /// - Throws: What building the request throws, as `send` does.
+  public nonisolated func curlCommand<T: NetworkRequest>(
+    for request: T, accessToken: (() -> String?)? = nil, revealingSecrets: Bool = false
+  ) throws -> String {
+    try RequestBuilder.build(
+      request, baseURL: baseURL(), accessToken: accessToken?(),
+      userAgent: userAgentConfiguration?.generateUserAgentString()
+    ).curlCommand(revealingSecrets: revealingSecrets)
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// What one run came to.
+struct Measurement: Encodable {
+  var perSecond: Double
+  var cpuMicroseconds: Double
+  var peakMegabytes: Double
+
+  struct Start {
+    private let clock = ContinuousClock.now
+    private let cpu = Measurement.cpuSeconds
+
+    func measured(_ units: Int) -> Measurement {
+      let seconds = (ContinuousClock.now - clock) / .seconds(1)
+      return Measurement(
+        perSecond: Double(units) / seconds,
+        cpuMicroseconds: (Measurement.cpuSeconds - cpu) * 1e6 / Double(max(1, units)),
+        peakMegabytes: Measurement.peakMegabytes)
+    }
+  }
+
+  func report() throws {
+    print(String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
+  }
+
+  private static var cpuSeconds: Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  private static var peakMegabytes: Double {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+    return (line.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
+  }
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
+
+Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
+prints the medians. Sections: http, https, stream, parsing. --check fails when a ratio is below its floor, which is set
+well under what a quiet machine shows: a floor is for regressions, not for records.
+"""
+import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECTIONS = ["http", "https", "stream", "parsing"]
+FLOORS = {
+    "requests vs urlsession at 16": 4.0,
+    "requests vs async-http-client at 16": 0.9,
+    "chunks vs async-http-client": 1.0,
+    "ndjson vs decoding split lines": 0.75,
+}
+ratios = {}
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE).stdout
+
+
+def measured(*command):
+    return json.loads(run(*command).splitlines()[-1])
+
+
+def port():
+    import socket
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Nginx:
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp()
+        os.chmod(self.folder, 0o755)
+        path = lambda name: os.path.join(self.folder, name)
+        with open(path("item.json"), "w") as file:
+            file.write('{"id":12345,"name":"a teapot of fine porc","price":12.50}')
+        with open(path("large"), "wb") as file:
+            file.truncate(400 << 20)
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+            "-keyout", path("key.pem"), "-out", path("ca.pem"))
+        self.ca, plain, tls = path("ca.pem"), port(), port()
+        with open(path("nginx.conf"), "w") as file:
+            file.write(f"""
+worker_processes 1; daemon off; error_log {path("error.log")}; pid {path("pid")};
+{"user root;" if os.getuid() == 0 else ""}
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; sendfile on; keepalive_requests 100000000; default_type application/json;
+  client_body_temp_path {path("b")}; proxy_temp_path {path("p")}; fastcgi_temp_path {path("f")};
+  uwsgi_temp_path {path("u")}; scgi_temp_path {path("s")};
+  server {{
+    listen 127.0.0.1:{plain}; listen 127.0.0.1:{tls} ssl; root {self.folder};
+    ssl_certificate {path("ca.pem")}; ssl_certificate_key {path("key.pem")};
+  }}
+}}""")
+        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx", "-c", path("nginx.conf")])
+        self.http, self.https = f"http://127.0.0.1:{plain}", f"https://localhost:{tls}"
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(self.http + "/item.json").read()
+                return self
+            except OSError:
+                time.sleep(0.05)
+        raise SystemExit("nginx does not answer")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+def rounds(commands, count):
+    """Medians of each contender's figures over alternating rounds."""
+    found = {name: [] for name in commands}
+    for turn in range(count):
+        for name in list(commands) if turn % 2 == 0 else reversed(list(commands)):
+            found[name].append(measured(*commands[name]))
+    return {name: {key: statistics.median(run[key] for run in runs) for key in runs[0]} for name, runs in found.items()}
+
+
+def requests(title, base, load, bare, quick, ca=None):
+    print(f"\n{title}: GET of 57 bytes of JSON, decoded (bare libcurl does not decode)")
+    print(f"{'':20}" + "".join(f"{f'{width} at once':>34}" for width in (1, 16, 64)))
+    print(f"{'':20}" + f"{'req/s':>14}{'us CPU':>10}{'MiB':>10}" * 3)
+    seconds, extra = ("0.7", []) if quick else ("2", [])
+    extra = [ca] if ca else []
+    table = {}
+    for width in (1, 16, 64):
+        url = base + "/item.json"
+        commands = {name: [load, name, "get", url, str(width), seconds, *extra] for name in ("eknetwork", "async-http-client")}
+        if not ca:
+            commands["urlsession"] = [load, "urlsession", "get", url, str(width), seconds]
+        commands["bare libcurl"] = [bare, url, str(width), seconds, *extra]
+        table[width] = rounds(commands, 3 if quick else 5)
+        for name, result in table[width].items():
+            if name != "eknetwork":
+                ratios[f"{'' if not ca else 'https '}requests vs {name} at {width}"] = (
+                    table[width]["eknetwork"]["perSecond"] / result["perSecond"])
+                ratios[f"{'' if not ca else 'https '}CPU vs {name} at {width}"] = (
+                    table[width]["eknetwork"]["cpuMicroseconds"] / result["cpuMicroseconds"])
+    for name in table[1]:
+        cells = [table[width][name] for width in (1, 16, 64)]
+        print(f"{name:20}" + "".join(
+            f"{cell['perSecond']:14.0f}{cell['cpuMicroseconds']:10.1f}{cell['peakMegabytes']:10.1f}" for cell in cells))
+
+
+def stream(server, load, quick):
+    print("\nA body of 400 MiB from nginx, counted as it comes")
+    url = server.http + "/large"
+    commands = {name: [load, name, "stream", url, "1", "1" if quick else "3"] for name in ("eknetwork", "async-http-client")}
+    found = rounds(commands, 3 if quick else 5)
+    curl = []
+    if shutil.which("curl"):
+        for _ in range(3 if quick else 5):
+            start = time.monotonic()
+            run("curl", "-s", *["-o", "/dev/null", url] * 4)
+            curl.append(4 * (400 << 20) / (time.monotonic() - start))
+        found["curl -o /dev/null"] = {"perSecond": statistics.median(curl), "cpuMicroseconds": 0, "peakMegabytes": 0}
+    for name, result in found.items():
+        print(f"{name:20}{result['perSecond'] / 1e6:10.0f} MB/s  peak {result['peakMegabytes']:.1f} MiB")
+        if name != "eknetwork":
+            ratios[f"chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
+
+
+def parsing(load, quick):
+    print("\nParsers, from memory in blocks of 256 KiB")
+    kinds = ["lines-1k", "lines-64", "ndjson", "ndjson-split", "events", "bytes"]
+    commands = {kind: [load, "eknetwork", kind, "http://localhost/", "1", "0.5" if quick else "2"] for kind in kinds}
+    found = rounds(commands, 3)
+    for kind, result in found.items():
+        print(f"{kind:20}{result['perSecond'] / 1e6:10.0f} MB/s")
+    ratios["ndjson vs decoding split lines"] = found["ndjson"]["perSecond"] / found["ndjson-split"]["perSecond"]
+
+
+def main():
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
+    quick = "--quick" in options
+    subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
+    folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
+    load, bare = os.path.join(folder, "Load"), os.path.join(folder, "BareLoad")
+    with Nginx() as server:
+        if "http" in wanted:
+            requests("http", server.http, load, bare, quick)
+        if "https" in wanted:
+            requests("https", server.https, load, bare, quick, server.ca)
+        if "stream" in wanted:
+            stream(server, load, quick)
+    if "parsing" in wanted:
+        parsing(load, quick)
+    print()
+    for name, ratio in ratios.items():
+        print(f"{ratio:8.2f} x  {name}")
+    missed = [name for name, floor in FLOORS.items() if ratios.get(name, floor) < floor]
+    if "--check" in options and missed:
+        raise SystemExit("below the floor: " + ", ".join(missed))
+
+
+main()

@@ -1,0 +1,77 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct CurlCommandTests {
+  private func request(_ method: String = "GET", _ body: String? = nil) throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/p?token=t&q=1")))
+    request.httpMethod = method
+    request.httpBody = body.map { Data($0.utf8) }
+    return request
+  }
+
+  @Test func secretsAreLeftOut() throws {
+    var request = try request("POST", "password=p")
+    request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+    request.setValue("k", forHTTPHeaderField: "X-Api-Key")
+    request.setValue("a/b", forHTTPHeaderField: "Content-Type")
+    #expect(
+      request.curlCommand()
+        == "curl --header 'Authorization: <redacted>' --header 'Content-Type: a/b' --header 'X-Api-Key: <redacted>' "
+        + "--data-binary '<redacted: 10 bytes>' 'https://a.example/p?token=<redacted>&q=<redacted>'")
+  }
+
+  @Test func everythingIsThereWhenAskedFor() throws {
+    var request = try request("PUT", "it's")
+    request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+    #expect(
+      request.curlCommand(revealingSecrets: true)
+        == "curl --request 'PUT' --header 'Authorization: Bearer t' --header 'Content-Type:' "
+        + "--data-binary 'it'\\''s' 'https://a.example/p?token=t&q=1'")
+    #expect(
+      try self.request("HEAD").curlCommand(revealingSecrets: true) == "curl --head 'https://a.example/p?token=t&q=1'")
+  }
+
+  @Test func aManagerShowsWhatItWouldSend() throws {
+    let url = try #require(URL(string: "https://a.example/base"))
+    let manager = NetworkManager(baseURL: url)
+    let command = try manager.curlCommand(
+      for: ItemProbe(method: .delete), accessToken: { "t" }, revealingSecrets: true)
+    #expect(command.hasPrefix("curl --request 'DELETE' "))
+    #expect(command.contains("--header 'Authorization: Bearer t'"))
+    #expect(command.hasSuffix(" 'https://a.example/base/item'"))
+    #expect(throws: NetworkError.invalidURL) { try manager.curlCommand(for: ItemProbe(path: "/../x")) }
+  }
+
+  #if os(Linux)
+    /// Where curl is installed, it sends what the library sends.
+    @Test(
+      .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")),
+      arguments: ["plain", "@file", "quotes ' \" $HOME `x` \\ \n!", "nul \0 and \u{7f}", ""])
+    func curlSendsTheSame(_ body: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.fallback = { _ in .text("") }
+      var request = URLRequest(url: server.url("/p?a=b%27c"))
+      request.httpMethod = "POST"
+      request.httpBody = Data(body.utf8)
+      request.setValue("it's \"so\" $HOME", forHTTPHeaderField: "X-A")
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+      shell.arguments = ["-c", request.curlCommand(revealingSecrets: true)]
+      shell.standardOutput = FileHandle.nullDevice
+      shell.standardError = FileHandle.nullDevice
+      try shell.run()
+      _ = await server.waitForRequests(count: 1)
+      shell.waitUntilExit()
+      let sent = try #require(server.requests.first)
+      #expect(sent.method == "POST")
+      #expect(sent.target == "/p?a=b%27c")
+      #expect(sent.body == Data(body.utf8))
+      #expect(sent.headers["X-A"] == "it's \"so\" $HOME")
+      #expect(sent.headers["Content-Type"] == nil)
+    }
+  #endif
+}

@@ -1,0 +1,137 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ResponseLimitsTests {
+  private struct Blob: NetworkRequest {
+    typealias Response = StatusCodeResponse
+    var path = "/blob"
+    var method = HTTPMethod.get
+    var maximumResponseSize: Int64?
+    var maximumInflation: Int?
+    var retryPolicy = RetryPolicy()
+  }
+
+  private func server(_ response: @escaping @Sendable () -> LoopbackServer.Response) throws -> LoopbackServer {
+    let server = try LoopbackServer()
+    server.route("/blob") { _ in response() }
+    return server
+  }
+
+  @Test(arguments: Wire.allCases) func whatIsAnnouncedIsJudgedAtOnce(_ wire: Wire) async throws {
+    // The body never comes: only its announcement can end the request.
+    let server = try server { .streaming(contentLength: 101, [.stall]) }
+    defer { server.stop() }
+    let error = await #expect(throws: ResponseLimitError.self) {
+      try await wire.manager(server).send(Blob(maximumResponseSize: 100))
+    }
+    #expect(error == ResponseLimitError(limit: .size(100), announcedSize: 101, url: server.url("/blob")))
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test(arguments: Wire.allCases) func whatIsNotAnnouncedIsCounted(_ wire: Wire) async throws {
+    let server = try server { .chunked([Data(count: 60), Data(count: 40), Data(count: 1)]) }
+    defer { server.stop() }
+    let manager = wire.manager(server)
+    let error = await #expect(throws: ResponseLimitError.self) {
+      try await manager.send(Blob(maximumResponseSize: 100, retryPolicy: RetryPolicy(maxRetryCount: 3)))
+    }
+    #expect(error == ResponseLimitError(limit: .size(100), url: server.url("/blob")))
+    #expect(server.requestCount == 1)
+    _ = try await manager.send(Blob(maximumResponseSize: 101))
+    await #expect(throws: ResponseLimitError.self) {
+      for try await _ in try await manager.stream(Blob(maximumResponseSize: 100), accessToken: nil).chunks {}
+    }
+  }
+
+  @Test(arguments: Wire.allCases) func aHeadAnnouncesABodyThatNeverComes(_ wire: Wire) async throws {
+    let server = try server { .status(200, headers: ["Content-Length": "1000"]) }
+    defer { server.stop() }
+    _ = try await wire.manager(server).send(Blob(method: .head, maximumResponseSize: 1))
+  }
+
+  @Test(arguments: Wire.allCases) func anErrorsBodyIsLimitedToo(_ wire: Wire) async throws {
+    let server = try server { .data(Data(count: 1_000), status: 500) }
+    defer { server.stop() }
+    await #expect(throws: ResponseLimitError.self) {
+      try await wire.manager(server).send(Blob(maximumResponseSize: 999))
+    }
+  }
+
+  @Test func aMocksBodyIsLimitedToo() async throws {
+    struct Mock: URLSessionProtocol {
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+        let url = try #require(request.url)
+        let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        return (Data(count: 11), response)
+      }
+    }
+    let url = try #require(URL(string: "https://example.com"))
+    let manager = NetworkManager(baseURL: url, session: Mock())
+    _ = try await manager.send(Blob(maximumResponseSize: 11))
+    await #expect(throws: ResponseLimitError.self) { try await manager.send(Blob(maximumResponseSize: 10)) }
+  }
+
+  #if os(Linux)
+    /// 300 MB of zeros in 300 KB.
+    private static let bomb: Data = {
+      var bytes = Data([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
+      // A deflate block of a zero and matches of it (RFC 1951 §3.2.6), without its end.
+      var bits = BitWriter()
+      bits.write(0b011, 3)
+      bits.writeHuffman(0x30, 8)
+      for _ in 0..<200_000 {
+        bits.writeHuffman(0b1100_0101, 8)
+        bits.writeHuffman(0, 5)
+      }
+      bytes.append(contentsOf: bits.bytes)
+      return bytes
+    }()
+
+    private struct BitWriter {
+      var bytes: [UInt8] = []
+      private var used = 8
+      mutating func write(_ value: Int, _ count: Int) {
+        for bit in 0..<count {
+          if used == 8 {
+            bytes.append(0)
+            used = 0
+          }
+          bytes[bytes.count - 1] |= UInt8((value >> bit) & 1) << UInt8(used)
+          used += 1
+        }
+      }
+      mutating func writeHuffman(_ code: Int, _ count: Int) {
+        for bit in stride(from: count - 1, through: 0, by: -1) { write((code >> bit) & 1, 1) }
+      }
+    }
+
+    @Test func aSmallBodyThatInflatesToALargeOneEndsEarly() async throws {
+      let server = try server { .data(Self.bomb, headers: ["Content-Encoding": "gzip"]) }
+      defer { server.stop() }
+      let manager = Wire.automatic.manager(server)
+      let bySize = await #expect(throws: ResponseLimitError.self) {
+        try await manager.send(Blob(maximumResponseSize: 10_000_000))
+      }
+      #expect(bySize?.limit == .size(10_000_000))
+      let byInflation = await #expect(throws: ResponseLimitError.self) {
+        try await manager.send(Blob(maximumInflation: 20))
+      }
+      #expect(byInflation?.limit == .inflation(20))
+      // Without a limit the bomb goes off, and is found to be truncated.
+      let error = await #expect(throws: URLError.self) { try await manager.send(Blob()) }
+      #expect(error?.code == .cannotDecodeContentData)
+    }
+
+    @Test func aLittleMayInflateAsItLikes() async throws {
+      let server = try server { .data(Data(Self.bomb.prefix(400)), headers: ["Content-Encoding": "gzip"]) }
+      defer { server.stop() }
+      let error = await #expect(throws: URLError.self) {
+        try await Wire.automatic.manager(server).send(Blob(maximumInflation: 2))
+      }
+      #expect(error?.code == .cannotDecodeContentData)
+    }
+  #endif
+}

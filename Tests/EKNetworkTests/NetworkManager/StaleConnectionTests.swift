@@ -1,0 +1,76 @@
+#if os(Linux)
+  import Foundation
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Servers close idle connections whenever they like, also while the next request is on its way.
+  @Suite struct StaleConnectionTests {
+    private struct Case: Sendable {
+      var method: HTTPMethod
+      var bodySize: Int?
+      var resends: Bool?
+      /// RFC 9110 §9.2.2.
+      var mayBeSentTwice: Bool { resends ?? method.isIdempotent }
+    }
+
+    private static let cases: [Case] = [
+      Case(method: .get), Case(method: .head), Case(method: .delete),
+      Case(method: .put, bodySize: 0), Case(method: .put, bodySize: 5), Case(method: .put, bodySize: 300_000),
+      Case(method: .post), Case(method: .post, bodySize: 0), Case(method: .post, bodySize: 5),
+      Case(method: .post, bodySize: 300_000), Case(method: .patch, bodySize: 5),
+      Case(method: .post, resends: true), Case(method: .post, bodySize: 5, resends: true),
+      Case(method: .post, bodySize: 300_000, resends: true), Case(method: .get, resends: false),
+    ]
+
+    private func probe(_ item: Case, path: String) -> Probe<StatusCodeResponse> {
+      var probe = Probe<StatusCodeResponse>(path: path, method: item.method, resends: item.resends)
+      probe.body = item.bodySize.map { RequestBody(data: Data(repeating: 7, count: $0), contentType: "a/b") }
+      return probe
+    }
+
+    /// What the server has taken in before it closed the connection may have been acted upon.
+    @Test(arguments: ["when the next request is there", "at once", "at once, with a reset"])
+    func aRequestIsOnlySentAgainWhereThatDoesNoHarm(_ closing: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let ending: LoopbackServer.Response.Ending =
+        switch closing {
+        case "at once": .closeSilently
+        case "at once, with a reset": .reset
+        default: .closeOnNextRequest
+        }
+      server.route("/stale") { _ in .text("").then(ending) }
+      server.fallback = { _ in .text("") }
+      let manager = Wire.automatic.manager(server)
+      for round in 0..<(500 / Self.cases.count) {
+        for (index, item) in Self.cases.enumerated() {
+          server.reset()
+          // The one connection of the pool becomes one that is closed instead of answering.
+          _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
+          let path = "/next/\(round)/\(index)"
+          let result = await Result { try await manager.send(probe(item, path: path)) }
+          let taken = server.requests(path: path)
+          #expect(taken.allSatisfy { !$0.isComplete || $0.body.count == item.bodySize ?? 0 })
+          switch result {
+          case .success(let response):
+            #expect(response.statusCode == 200)
+            #expect(taken.contains { $0.isComplete })
+            #expect(item.mayBeSentTwice || taken.count == 1, "\(item) was sent twice")
+          case .failure(let error):
+            #expect(!item.mayBeSentTwice, "\(item) was lost: \(error)")
+            #expect((error as? URLError)?.code == .networkConnectionLost)
+            #expect(taken.count <= 1)
+          }
+        }
+      }
+    }
+  }
+
+  extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+      do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+  }
+#endif
