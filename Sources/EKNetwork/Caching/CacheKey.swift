@@ -7,7 +7,7 @@ import Foundation
 /// What a stored answer is an answer to.
 struct CacheKey: Sendable {
   let request: URLRequest
-  /// Method and URL, and a hash of the header fields that go with them: whoever signs in as somebody else, or asks for
+  /// Method and URL, and a hash of the header fields and the body that go with them: whoever signs in as somebody else, or asks for
   /// another type or language, asks for something else. Tokens cannot be read from it.
   let text: String
 
@@ -25,8 +25,8 @@ struct CacheKey: Sendable {
     session?.cookies.apply(to: &sent)
     for (name, value) in sent.allHTTPHeaderFields ?? [:] { fields[name.lowercased()] = value }
     let lines = fields.filter { !Self.ignored.contains($0.key) }.sorted { $0.key < $1.key }
-    // Neither a name nor a value can hold a line break: the text has one reading.
-    let bytes = lines.map { "\($0.key):\($0.value)\n" }.joined().utf8
-    text = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "") \(SHA256.hexadecimal(Array(bytes)))"
+    // Neither a name nor a value can hold a line break, and the empty line ends them: the text has one reading.
+    let bytes = Array((lines.map { "\($0.key):\($0.value)\n" }.joined() + "\n").utf8) + (request.httpBody ?? Data())
+    text = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "") \(SHA256.hexadecimal(bytes))"
   }
 }

@@ -165,6 +165,22 @@ import Testing
     disk.removeAllCachedResponses()
   }
 
+  #if os(Linux)
+    @Test func aDirectoryOfItsOwnThatNobodyElseMayRead() throws {
+      let temporary = FileManager.default.temporaryDirectory.path
+      let own = "EKNetwork-URLCache-\(getpid())-"
+      _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
+      let names = try FileManager.default.contentsOfDirectory(atPath: temporary).filter { $0.hasPrefix(own) }
+      let directory = temporary + "/" + (try #require(names.first))
+      #expect(names.count == 1)
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory)
+      #expect(attributes[.posixPermissions] as? Int == 0o700)
+      let before = try FileManager.default.contentsOfDirectory(atPath: directory)
+      _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count > before.count)
+    }
+  #endif
+
   /// Storing over an entry and evicting ends the process where it is done carelessly.
   @Test(arguments: [(20_000, 0), (20_000, 60_000), (0, 60_000)])
   func manyStoresIntoALittleCacheFromManyTasks(_ memory: Int, _ disk: Int) async throws {

@@ -37,7 +37,7 @@ import Testing
       key { $0.path = "/b" }, key { $0.queryItems = [URLQueryItem(name: "a", value: "b")] }, key { $0.host = "i" },
       key { $0.port = 81 }, key { $0.scheme = .https }, key { $0.method = .delete },
       key { $0.headers["Authorization"] = "Bearer other" }, key { $0.headers["Accept"] = "c/d" },
-      key { $0.headers["X-Api-Key"] = "1" }, key { $0.headers = [:] },
+      key { $0.headers["X-Api-Key"] = "1" }, key { $0.headers = [:] }, key { $0.text = "a" }, key { $0.text = "b" },
     ]
     #expect(Set(others + [base]).count == others.count + 1)
   }
