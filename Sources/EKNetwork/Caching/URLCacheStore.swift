@@ -17,7 +17,10 @@ struct URLCacheStore: ResponseStore {
 
   /// On Linux a `URLCache` crashes some time after an entry was stored over another. Two adapters may share one: what
   /// looks and then stores does so alone. Foundation calls nobody back meanwhile.
-  private static let lock = Locked(())
+  ///
+  /// The state counts the changes, and nobody asks: a state without a size would have the address of something else, and
+  /// the thread sanitizer would take one for the other.
+  private static let lock = Locked(0)
 
   private let cache: SharedURLCache
   let now: @Sendable () -> Date
@@ -48,7 +51,8 @@ struct URLCacheStore: ResponseStore {
         Self.expirationField: entry.expiresAt.timeIntervalSince1970,
         Self.storedField: entry.cachedAt.timeIntervalSince1970, Self.keyField: key.text,
       ], storagePolicy: .allowed)
-    Self.lock.withLock { _ in
+    Self.lock.withLock { changes in
+      changes &+= 1
       let displaced = cache.cachedResponse(for: key.request)
       cache.removeCachedResponse(for: key.request)
       cache.removeCachedResponse(for: Self.spareRequest(key.request, key.text))
@@ -63,7 +67,8 @@ struct URLCacheStore: ResponseStore {
 
   func remove(_ key: CacheKey) {
     let cache = cache.value
-    Self.lock.withLock { _ in
+    Self.lock.withLock { changes in
+      changes &+= 1
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key) {
           cache.removeCachedResponse(for: request)
