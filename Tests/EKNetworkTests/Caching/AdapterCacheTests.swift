@@ -75,6 +75,19 @@ import Testing
     #expect(try await client.request(on: kept { $0.headers = ["Authorization": "Bearer x"] }).id == 3)
   }
 
+  /// Foundation's session would answer from it by itself, whatever the query and the token.
+  @Test(arguments: [TransportChoice.automatic, .urlSession])
+  func theCacheOfTheConfigurationIsNotAsked(_ transport: TransportChoice) async throws {
+    try plant(#"{"id":50,"name":"a"}"#, expires: 100)
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = cache
+    configuration.timeoutIntervalForRequest = 600
+    let client = PrismNetworkAdapter(configuration: configuration, transport: transport)
+    #expect(try await client.request(on: server.teapot()).id == 1)
+    #expect(try await client.request(on: kept()).id == 2)
+    #expect(configuration.urlCache === cache, "the caller's configuration is left as it is")
+  }
+
   @Test func whatCannotBeDecodedIsReplaced() async throws {
     try plant("no json", expires: 100)
     #expect(try await client.request(on: kept()).id == 1)
