@@ -59,11 +59,11 @@ extension NetworkManager: NetworkManaging {
       eventHandler: settings.eventHandler)
   }
 
-  private nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
+  nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
     request.allowsResponseDecoderOverride ? responseDecoderProvider : nil
   }
 
-  private static func decode<T: NetworkRequest>(
+  static func decode<T: NetworkRequest>(
     _ request: T, _ response: FetchedResponse, _ provider: (() -> JSONDecoder)?
   ) throws -> T.Response {
     if provider == nil, !DefaultDecoding.isUsed(by: T.self) {

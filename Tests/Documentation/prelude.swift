@@ -45,6 +45,16 @@ enum SearchEvent: Decodable, Sendable {
   case end
 }
 
+struct UsersEndpoint: PrismNetworkEndpoint {
+  var host: String { "api.example.com" }
+  var path: String { "/users" }
+}
+
+struct ListUsers: PrismNetworkRequest {
+  typealias Response = [User]
+  let endpoint = UsersEndpoint()
+}
+
 enum DeviceHeaders {
   static func current() -> [String: String] { ["X-Device-ID": "42"] }
 }

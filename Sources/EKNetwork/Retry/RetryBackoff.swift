@@ -1,9 +1,10 @@
 import Foundation
 
 /// How long to wait before a retry.
-enum RetryBackoff: Sendable, Equatable {
+enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
+  case decided(by: any PrismRetryPolicy)
 
   /// The wait before a retry, the first of which is number 0.
   ///
@@ -19,6 +20,8 @@ enum RetryBackoff: Sendable, Equatable {
       let share = jitter.clampedToUnit
       guard share > 0 else { return .clamped(seconds: full) }
       return .clamped(seconds: full * (1 - share * random().clampedToUnit))
+    case .decided(let policy):
+      return min(max(policy.delay(for: number), .zero), .clamped(seconds: .infinity))
     }
   }
 }

@@ -39,12 +39,17 @@ struct RetryState {
     guard
       isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
       // Asked before the policy: a closure that retries everything must not bring a cancelled request back.
-      !error.isCancellation, policy.shouldRetry(error)
+      !error.isCancellation, allowsRetry(after: error)
     else { return .fail(error) }
 
     let own = policy.backoff.delay(beforeRetry: retryCount, random: random)
     let wished = min(retryAfter ?? .zero, .clamped(seconds: policy.maxRetryAfter))
     retryCount += 1
     return .retry(after: max(own, wished))
+  }
+
+  private func allowsRetry(after error: any Error) -> Bool {
+    if case .decided(let policy) = policy.backoff { return policy.allowsRetry(after: error, attempt: retryCount) }
+    return policy.shouldRetry(error)
   }
 }

@@ -1,0 +1,60 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkManager {
+  /// Sends a request by way of a cache, as a policy says. Requests other than a GET without a body know no cache.
+  ///
+  /// A stored answer belongs to its URL, its header fields and its access token: another user's request never gets it.
+  /// It is decoded anew each time. With `.cacheThenNetwork` the stored answer is returned, and renewed in the
+  /// background: ``responses(_:accessToken:policy:cache:ttl:)`` has both.
+  ///
+  /// - Parameters:
+  ///   - request: What to send.
+  ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
+  ///   - policy: How to use the cache.
+  ///   - cache: Where answers are kept. Managers may share one.
+  ///   - ttl: How long an answer is good. Defaults to ``PrismCacheEntry/defaultTTL``.
+  /// - Throws: What ``send(_:accessToken:)`` throws. What fails in the background is not told.
+  public nonisolated func send<T: NetworkRequest & Sendable>(
+    _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
+    ttl: Duration = PrismCacheEntry.defaultTTL
+  ) async throws -> T.Response where T.Response: Sendable {
+    try await load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl).value()
+  }
+
+  /// The answers to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  ///
+  /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)``.
+  public nonisolated func responses<T: NetworkRequest & Sendable>(
+    _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy = .cacheThenNetwork,
+    cache: PrismResponseCache, ttl: Duration = PrismCacheEntry.defaultTTL
+  ) -> PrismResponses<T.Response> where T.Response: Sendable {
+    PrismResponses { try self.load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl) }
+  }
+
+  private nonisolated func load<T: NetworkRequest & Sendable>(
+    _ request: T, accessToken: (@Sendable () -> String?)?, policy: PrismCachePolicy, cache: PrismResponseCache,
+    ttl: Duration
+  ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
+    let runner = runner(over: transport)
+    let urlRequest = try RequestBuilder.build(
+      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: runner.userAgent)
+    let isCached = request.method == .get && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    return CachedLoad(
+      policy: policy, key: isCached ? CacheKey(urlRequest) : nil, store: cache, revalidations: cache.revalidations,
+      fetch: {
+        let response = try await self.runner(over: self.transport).fetch(
+          request, baseURL: self.baseURL, accessToken: accessToken)
+        return PrismCacheEntry(response, ttl: ttl)
+      },
+      decode: { entry in
+        guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }
+        return try Self.decode(
+          request, FetchedResponse(head: ResponseHead(response), data: entry.data),
+          self.decoderProvider(for: request))
+      })
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// A stored answer: its body and head, when it was stored and for how long it is good.
+public struct PrismCacheEntry: Sendable, Equatable {
+  /// How long an answer is good where nobody says: five minutes.
+  public static let defaultTTL = Duration.seconds(300)
+
+  /// The body.
+  public let data: Data
+  /// The status code.
+  public let statusCode: Int
+  /// The header fields.
+  public let headers: [String: String]
+  /// When the answer came.
+  public let cachedAt: Date
+  /// How long it is good, counted from ``cachedAt``. Zero and less: not at all.
+  public let ttl: Duration
+
+  /// An entry.
+  ///
+  /// - Parameters:
+  ///   - data: The body.
+  ///   - statusCode: The status code. Defaults to 200.
+  ///   - headers: The header fields. Defaults to none.
+  ///   - cachedAt: When the answer came. Defaults to now.
+  ///   - ttl: How long it is good. Defaults to ``defaultTTL``.
+  public init(
+    data: Data, statusCode: Int = 200, headers: [String: String] = [:], cachedAt: Date = Date(),
+    ttl: Duration = PrismCacheEntry.defaultTTL
+  ) {
+    self.data = data
+    self.statusCode = statusCode
+    self.headers = headers
+    self.cachedAt = cachedAt
+    self.ttl = ttl
+  }
+
+  /// When it is good no longer.
+  public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.inSeconds) }
+
+  /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` goes by a clock of its own,
+  /// which nobody can set.
+  public var isExpired: Bool { expiresAt <= Date() }
+}

@@ -1,0 +1,48 @@
+/// The answers to one request, as its ``PrismCachePolicy`` has them: two with `.cacheThenNetwork` and a stored answer
+/// that is good, else one.
+///
+/// Nothing is sent before somebody iterates, and everybody who does sends for himself.
+public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
+  private let start: @Sendable () async throws -> CachedLoad<Element>
+
+  init(_ start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
+
+  /// Starts from the beginning.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start: start) }
+
+  /// Goes through the answers.
+  public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
+    private enum Phase {
+      case first
+      case second(CachedLoad<Element>)
+      case end
+    }
+
+    fileprivate let start: @Sendable () async throws -> CachedLoad<Element>
+    private var phase = Phase.first
+
+    fileprivate init(start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
+
+    /// The next answer; `nil` when that was all.
+    ///
+    /// Throws what the request throws. After a stored answer an error only says that the network had none.
+    public mutating func next() async throws -> Element? {
+      switch phase {
+      case .end: return nil
+      case .second(let load):
+        phase = .end
+        return try await PrismNetworkFailure.surfacing { try await load.fetched() }
+      case .first:
+        phase = .end
+        let start = start
+        let (value, rest) = try await PrismNetworkFailure.surfacing { () -> (Element, CachedLoad<Element>?) in
+          let load = try await start()
+          let (value, isFollowed) = try await load.first()
+          return (value, isFollowed ? load : nil)
+        }
+        if let rest { phase = .second(rest) }
+        return value
+      }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Where a ``CachedLoad`` keeps answers.
+protocol ResponseStore: Sendable {
+  /// The answer, however old, and whether it still is good.
+  func entry(for key: CacheKey) async -> (entry: PrismCacheEntry, isFresh: Bool)?
+  func store(_ entry: PrismCacheEntry, for key: CacheKey) async
+  func remove(_ key: CacheKey) async
+}
+
+extension PrismResponseCache: ResponseStore {
+  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? { stored(key.text) }
+  func store(_ entry: PrismCacheEntry, for key: CacheKey) { set(key.text, entry: entry) }
+  func remove(_ key: CacheKey) { invalidate(key: key.text) }
+}
+
+extension PrismCacheEntry {
+  /// - Parameters:
+  ///   - ttl: How long the answer is good.
+  ///   - date: When it came.
+  init(_ response: FetchedResponse, ttl: Duration, at date: Date = Date()) {
+    self.init(
+      data: response.data, statusCode: response.head.statusCode ?? 0,
+      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:],
+      cachedAt: date, ttl: ttl)
+  }
+
+  /// Whether the server lets the answer be kept at all (RFC 9111 §5.2.2.5, §4.1). A part of one is not the answer.
+  var mayBeStored: Bool {
+    statusCode != 206 && !lists("no-store", in: "Cache-Control") && !lists("*", in: "Vary")
+  }
+
+  private func lists(_ member: String, in field: String) -> Bool {
+    let value = headers[field] ?? headers.first { $0.key.caseInsensitiveCompare(field) == .orderedSame }?.value ?? ""
+    return value.split(separator: ",").contains {
+      $0.trimmingCharacters(in: .whitespaces).lowercased() == member
+    }
+  }
+
+  /// The head of the answer, as Foundation's type.
+  func urlResponse(for url: URL?) -> HTTPURLResponse? {
+    url.flatMap { HTTPURLResponse(url: $0, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// From the body of an answer to an entity.
+enum EntityDecoding {
+  static func decode<Value: Decodable>(
+    _ type: Value.Type, from data: Data, with formatter: DateFormatter?
+  ) throws -> Value {
+    if let value = data as? Value { return value }
+    if let value = EmptyResponse() as? Value { return value }
+    let decoder = JSONDecoder()
+    if let formatter {
+      decoder.dateDecodingStrategy = .formatted(formatter)
+    } else {
+      decoder.dateDecodingStrategy = .custom(date)
+    }
+    return try decoder.decode(type, from: data)
+  }
+
+  @Sendable private static func date(from decoder: any Decoder) throws -> Date {
+    let container = try decoder.singleValueContainer()
+    guard let text = try? container.decode(String.self) else {
+      // The strategy that coders start with.
+      return Date(timeIntervalSinceReferenceDate: try container.decode(Double.self))
+    }
+    for style in [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)] {
+      if let date = try? style.parse(text) { return date }
+    }
+    throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is not a date of ISO 8601.")
+  }
+}
+
+extension EntityDecoding {
+  /// Asks the request to decode the body of its answer. What goes wrong is an invalid response, unless the request says
+  /// otherwise.
+  static func decode<Request: PrismNetworkRequest>(
+    _ entry: PrismCacheEntry, for request: Request, url: URL?, with formatter: DateFormatter?
+  ) throws -> Request.Response {
+    do {
+      return try request.decode(data: entry.data, with: formatter)
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      let meaning = error as? PrismNetworkError ?? .invalidResponse
+      throw PrismNetworkFailure(
+        meaning, because: error, url: url, statusCode: entry.statusCode, headers: entry.headers, data: entry.data)
+    }
+  }
+}

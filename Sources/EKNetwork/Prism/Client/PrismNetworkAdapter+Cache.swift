@@ -1,0 +1,79 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension PrismNetworkAdapter {
+  /// Sends a request as a policy says, whether or not its endpoint has a `cacheInterval`; an answer without one is good
+  /// for ``PrismCacheEntry/defaultTTL``. Methods other than GET know no cache.
+  ///
+  /// With `.cacheThenNetwork` the stored answer is returned, and renewed in the background: ``responses(on:with:policy:)``
+  /// has both.
+  ///
+  /// - Throws: What ``request(on:with:)`` throws. What fails in the background is not told.
+  public nonisolated func request<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter? = nil, policy: PrismCachePolicy
+  ) async throws -> Request.Response {
+    try await PrismNetworkFailure.surfacing {
+      try await load(request, with: formatter, policy: policy).value()
+    }
+  }
+
+  /// The answers to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  ///
+  /// ```swift
+  /// for try await users in client.responses(on: ListUsersRequest()) {
+  ///   show(users)  // what is stored, at once; then what is new
+  /// }
+  /// ```
+  public nonisolated func responses<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter? = nil, policy: PrismCachePolicy = .cacheThenNetwork
+  ) -> PrismResponses<Request.Response> {
+    PrismResponses { try self.load(request, with: formatter, policy: policy) }
+  }
+
+  /// The stored answer to a GET, however old. Nothing is sent.
+  ///
+  /// - Throws: ``PrismNetworkError/noCache`` if there is none, or none that can be decoded.
+  public nonisolated func cachedResponse<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter? = nil
+  ) async throws -> Request.Response {
+    try PrismNetworkFailure.surfacing {
+      let urlRequest = try urlRequest(for: request.endpoint)
+      guard let entry = store.entry(for: CacheKey(urlRequest, session: session))?.entry,
+        let value = try? request.decode(data: entry.data, with: formatter), request.endpoint.method == .get
+      else { throw PrismNetworkFailure(.noCache, url: urlRequest.url) }
+      return value
+    }
+  }
+
+  /// - Parameter policy: `nil`: what the endpoint says.
+  nonisolated func load<Request: PrismNetworkRequest>(
+    _ request: Request, with formatter: DateFormatter?, policy: PrismCachePolicy?
+  ) throws -> CachedLoad<Request.Response> {
+    let endpoint = request.endpoint
+    let urlRequest = try urlRequest(for: endpoint)
+    let interval = Duration(cacheInterval: endpoint.cacheInterval)
+    // Without an interval `.networkOnly` has nothing to do with a cache: who would read what it stored?
+    let isCached = endpoint.method == .get && (interval != nil || policy ?? .networkOnly != .networkOnly)
+    return CachedLoad(
+      policy: policy ?? .cacheFirst, key: isCached ? CacheKey(urlRequest, session: session) : nil, store: store,
+      revalidations: revalidations,
+      // The adapter itself, not its parts: its session has to live as long as a request in the background.
+      fetch: {
+        let response = try await self.runner.fetch(urlRequest)
+        return PrismCacheEntry(response, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
+      },
+      decode: { try EntityDecoding.decode($0, for: request, url: urlRequest.url, with: formatter) })
+  }
+}
+
+extension Duration {
+  /// `nil` unless there is an interval, and it is positive.
+  init?(cacheInterval: TimeInterval?) {
+    guard let cacheInterval, cacheInterval > 0 else { return nil }
+    // What is for ever is a century.
+    self.init(timeInterval: min(cacheInterval, 1e10))
+  }
+}

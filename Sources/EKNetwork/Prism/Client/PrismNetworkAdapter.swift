@@ -1,0 +1,125 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends requests over a `URLSession`, or over what takes its place on Linux (see ``TransportChoice``), and keeps the
+/// answers to GETs whose endpoints have a `cacheInterval`.
+///
+/// It is safe to use from any task or actor; requests do not wait for each other.
+public actor PrismNetworkAdapter: PrismNetworkClient {
+  nonisolated let runner: EndpointRunner
+  nonisolated let store: URLCacheStore
+  nonisolated let revalidations = RevalidationGate()
+  /// What the session adds to every request.
+  nonisolated let session: SessionDescription
+  private nonisolated let urlSession: URLSession
+
+  /// An adapter with a session of its own.
+  ///
+  /// - Parameters:
+  ///   - configuration: How requests are made: timeouts, cookies, header fields, `URLProtocol` classes. Its `urlCache`
+  ///     is not used, because the adapter decides what is kept. Defaults to `.default`.
+  ///   - cache: Where answers are kept. Defaults to `nil`: a cache in memory, of this adapter alone.
+  ///   - retryPolicy: Whether and when a failed request is sent again. Defaults to `nil`: never.
+  ///   - transport: Which machinery carries the requests. Defaults to ``TransportChoice/automatic``.
+  public init(
+    configuration: URLSessionConfiguration = .default,
+    cache: URLCache? = nil,
+    retryPolicy: (any PrismRetryPolicy)? = nil,
+    transport: TransportChoice = .automatic
+  ) {
+    self.init(
+      configuration: configuration, cache: cache, retryPolicy: retryPolicy, transport: transport,
+      clock: ContinuousClock(), now: { Date() })
+  }
+
+  /// For tests: any clocks.
+  init(
+    configuration: URLSessionConfiguration, cache: URLCache?, retryPolicy: (any PrismRetryPolicy)?,
+    transport: TransportChoice, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date
+  ) {
+    let configuration = Self.withoutCache(configuration)
+    urlSession = URLSession(configuration: configuration)
+    session = SessionDescription(configuration)
+    runner = EndpointRunner(
+      transport: TransportSelection.transport(for: urlSession, choice: transport),
+      retryPolicy: retryPolicy, clock: clock, logger: NetworkLogger(subsystem: "EKNetwork"))
+    store = URLCacheStore(cache, now: now)
+  }
+
+  /// Is told what happens to requests, as that of ``NetworkManager`` is: attempts, redirects, retries, results. Tokens,
+  /// header values, bodies and query values never appear. Defaults to `nil`.
+  public nonisolated var logHandler: NetworkLogHandler? {
+    get { runner.logger.handler }
+    set { runner.logger.handler = newValue }
+  }
+
+  /// Is told what happens to requests, as that of ``NetworkManager`` is: with URLs, errors and timings as they are.
+  /// Defaults to `nil`.
+  public nonisolated var eventHandler: NetworkEventHandler? {
+    get { runner.eventHandler.withLock { $0 } }
+    set {
+      // The old one is released out here: it may own anything.
+      let old = runner.eventHandler.withLock { handler in
+        defer { handler = newValue }
+        return handler
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  deinit { urlSession.finishTasksAndInvalidate() }
+
+  /// Sends a request and decodes its answer.
+  ///
+  /// - Parameters:
+  ///   - request: What to send.
+  ///   - formatter: For dates that are not in ISO 8601; `nil` if there are none.
+  /// - Throws: ``PrismNetworkError``; `CancellationError` at once when the task is cancelled.
+  public nonisolated func request<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter?
+  ) async throws -> Request.Response {
+    try await PrismNetworkFailure.surfacing {
+      try await load(request, with: formatter, policy: nil).value()
+    }
+  }
+
+  /// Sends a request and returns where the server redirects to, without going there.
+  ///
+  /// - Returns: The absolute URL of the answer's `Location`, resolved against the request's own (RFC 3986 §5). It may
+  ///   have any scheme.
+  /// - Throws: ``PrismNetworkError/invalidResponse`` for an answer that is no redirect; else what
+  ///   ``request(on:with:)`` throws.
+  public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
+    try await PrismNetworkFailure.surfacing {
+      let urlRequest = try self.urlRequest(for: request.endpoint)
+      let response = try await runner.fetch(urlRequest, redirectPolicy: .reject, successes: 200..<400)
+      guard let status = response.head.statusCode, [301, 302, 303, 307, 308].contains(status),
+        let location = response.head.value("location"),
+        let target = URL(string: location, relativeTo: urlRequest.url)?.absoluteURL
+      else {
+        throw PrismNetworkFailure(
+          .invalidResponse, url: urlRequest.url, statusCode: response.head.statusCode, data: response.data)
+      }
+      return target
+    }
+  }
+
+  nonisolated func urlRequest<Endpoint: PrismNetworkEndpoint>(for endpoint: Endpoint) throws -> URLRequest {
+    var urlRequest = try endpoint.makeRequest()
+    // 60 is what a request starts with, and stands for the session's own timeout. Here the endpoint means it.
+    if endpoint.timeoutInterval == 60 { urlRequest.timeoutInterval = 60.0.nextUp }
+    return urlRequest
+  }
+
+  /// A session with a cache would answer by itself: on Linux with whatever is stored for that host and path, whatever
+  /// the query, the method and the token.
+  private static func withoutCache(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
+    guard let copy = configuration.copy() as? URLSessionConfiguration else { return configuration }
+    copy.urlCache = nil
+    copy.requestCachePolicy = .reloadIgnoringLocalCacheData
+    return copy
+  }
+}

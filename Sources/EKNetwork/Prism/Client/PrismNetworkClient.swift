@@ -1,0 +1,19 @@
+import Foundation
+
+/// What an app needs of ``PrismNetworkAdapter``, so that its tests can inject a mock.
+public protocol PrismNetworkClient: Sendable {
+  /// Sends a request and decodes its answer. `formatter` is for dates that are not in ISO 8601.
+  func request<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter?
+  ) async throws -> Request.Response
+
+  /// Sends a request and returns where the server redirects to, without going there.
+  func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL
+}
+
+extension PrismNetworkClient {
+  /// Sends a request whose answer has no dates, or dates in ISO 8601.
+  public func request<Request: PrismNetworkRequest>(on request: Request) async throws -> Request.Response {
+    try await self.request(on: request, with: nil)
+  }
+}

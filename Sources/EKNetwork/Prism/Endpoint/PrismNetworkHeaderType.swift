@@ -1,0 +1,27 @@
+/// Media types for `Content-Type` and `Accept`.
+public enum PrismNetworkHeaderType: String, CaseIterable, Sendable {
+  /// JSON (RFC 8259).
+  case json = "application/json"
+  /// A form as browsers send it.
+  case formURLEncoded = "application/x-www-form-urlencoded"
+  /// A form with files (RFC 7578). As a `Content-Type` it needs a boundary behind it.
+  case multipartFormData = "multipart/form-data"
+  /// Text.
+  case plainText = "text/plain"
+  /// HTML.
+  case html = "text/html"
+  /// Bytes of no known kind.
+  case octetStream = "application/octet-stream"
+  /// A JPEG image.
+  case jpeg = "image/jpeg"
+  /// A PNG image.
+  case png = "image/png"
+  /// An MPEG-4 video.
+  case mp4 = "video/mp4"
+  /// A PDF document.
+  case pdf = "application/pdf"
+  /// Anything; for `Accept` (RFC 9110 §12.5.1).
+  case any = "*/*"
+  /// Any image; for `Accept`.
+  case image = "image/*"
+}

@@ -1,0 +1,231 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// The three rules of the documents, and who must not see what.
+@Suite struct AdapterCacheTests {
+  private let server: LoopbackServer
+  private let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
+  private let client: PrismNetworkAdapter
+
+  init() throws {
+    server = try LoopbackServer()
+    client = .forTests(cache: cache)
+    server.countTeapots()
+  }
+
+  private func kept(_ change: (inout LocalEndpoint) -> Void = { _ in }) -> LocalRequest<Teapot> {
+    server.teapot {
+      $0.cacheInterval = 60
+      change(&$0)
+    }
+  }
+
+  @Test func anEntryThatIsGoodIsTheAnswer() async throws {
+    for _ in 1...3 { #expect(try await client.request(on: kept()).id == 1) }
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func anAdapterWithoutACacheHasOneOfItsOwn() async throws {
+    let client = PrismNetworkAdapter.forTests()
+    for _ in 1...2 { #expect(try await client.request(on: kept()).id == 1) }
+    #expect(try await PrismNetworkAdapter.forTests().request(on: kept()).id == 2)
+  }
+
+  @Test(arguments: [nil, 0, -5, Double.nan]) func withoutAnIntervalNothingIsKept(_ interval: Double?) async throws {
+    for number in 1...2 { #expect(try await client.request(on: kept { $0.cacheInterval = interval }).id == number) }
+    #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
+  }
+
+  @Test(arguments: [PrismNetworkMethod.post, .put, .patch, .delete])
+  func otherMethodsKnowNoCache(_ method: PrismNetworkMethod) async throws {
+    _ = try await client.request(on: kept())
+    for number in 2...3 { #expect(try await client.request(on: kept { $0.method = method }).id == number) }
+    #expect(try await client.request(on: kept()).id == 1)
+  }
+
+  @Test func theEntryIsVisibleWithItsExpiry() async throws {
+    let before = Date().timeIntervalSince1970
+    _ = try await client.request(on: kept())
+    let entry = try #require(cache.cachedResponse(for: try kept().endpoint.request))
+    let expiration = try #require(entry.userInfo?["prism.network.cache.expiration"] as? Double)
+    #expect(expiration >= before + 60 && expiration <= Date().timeIntervalSince1970 + 60)
+    #expect(try JSONDecoder().decode(Teapot.self, from: entry.data).id == 1)
+    #expect((entry.response as? HTTPURLResponse)?.statusCode == 200)
+  }
+
+  @Test func anExpiredEntryIsFetchedAgain() async throws {
+    let now = Locked(Date())
+    let client = PrismNetworkAdapter.forTests(cache: cache, now: { now.withLock { $0 } })
+    #expect(try await client.request(on: kept()).id == 1)
+    now.withLock { $0 += 59 }
+    #expect(try await client.request(on: kept()).id == 1)
+    now.withLock { $0 += 2 }
+    #expect(try await client.request(on: kept()).id == 2)
+  }
+
+  @Test func anEntryThatSomebodyElsePutThereCounts() async throws {
+    try plant(#"{"id":50,"name":"a"}"#, expires: 100)
+    #expect(try await client.request(on: kept()).id == 50)
+    try plant(#"{"id":51,"name":"a"}"#, expires: -1)
+    #expect(try await client.request(on: kept()).id == 1)
+    try plant(#"{"id":50,"name":"a"}"#, expires: 100)
+    #expect(try await client.request(on: kept { $0.queryItems = [URLQueryItem(name: "a", value: "b")] }).id == 2)
+    #expect(try await client.request(on: kept { $0.headers = ["Authorization": "Bearer x"] }).id == 3)
+  }
+
+  /// Foundation's session would answer from it by itself, whatever the query and the token.
+  @Test(arguments: [TransportChoice.automatic, .urlSession])
+  func theCacheOfTheConfigurationIsNotAsked(_ transport: TransportChoice) async throws {
+    try plant(#"{"id":50,"name":"a"}"#, expires: 100)
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = cache
+    configuration.timeoutIntervalForRequest = 600
+    let client = PrismNetworkAdapter(configuration: configuration, transport: transport)
+    #expect(try await client.request(on: server.teapot()).id == 1)
+    #expect(try await client.request(on: kept()).id == 2)
+    #expect(configuration.urlCache === cache, "the caller's configuration is left as it is")
+  }
+
+  @Test func whatCannotBeDecodedIsReplaced() async throws {
+    try plant("no json", expires: 100)
+    #expect(try await client.request(on: kept()).id == 1)
+    let entry = try #require(cache.cachedResponse(for: try kept().endpoint.request))
+    #expect(try JSONDecoder().decode(Teapot.self, from: entry.data).id == 1)
+  }
+
+  @Test func whatCannotBeDecodedIsNotStored() async throws {
+    server.route("/item") { _ in .text("no json") }
+    await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: kept()) }
+    #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
+    server.route("/item") { _ in .json(Teapot(id: 1), status: 500) }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await client.request(on: kept()) }
+    #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
+  }
+
+  @Test func everyPageOfAListIsKept() async throws {
+    func page(_ number: Int) -> LocalRequest<Teapot> {
+      kept { $0.queryItems = [URLQueryItem(name: "page", value: "\(number)")] }
+    }
+    for number in 1...5 { #expect(try await client.request(on: page(number)).id == number) }
+    for _ in 1...2 {
+      for number in [3, 1, 5, 2, 4] { #expect(try await client.request(on: page(number)).id == number) }
+    }
+    #expect(server.requestCount == 5)
+    cache.removeAllCachedResponses()
+    #expect(try await client.request(on: page(1)).id == 6)
+  }
+
+  @Test func twoUsersNeverSeeEachOthersData() async throws {
+    server.route("/item") { request in
+      .json(Teapot(id: request.header("Authorization") == "Bearer anna" ? 1 : 2, name: request.header("Cookie") ?? ""))
+    }
+    func asUser(_ name: String) -> LocalRequest<Teapot> { kept { $0.headers = ["Authorization": "Bearer \(name)"] } }
+    for _ in 1...3 {
+      #expect(try await client.request(on: asUser("anna")).id == 1)
+      #expect(try await client.request(on: asUser("berta")).id == 2)
+    }
+    #expect(server.requestCount == 2)
+    // The token of a session, and adapters that share a cache.
+    let anna = PrismNetworkAdapter.forTests(
+      cache: cache, configure: { $0.httpAdditionalHeaders = ["Authorization": "Bearer anna"] })
+    let berta = PrismNetworkAdapter.forTests(
+      cache: cache, configure: { $0.httpAdditionalHeaders = ["Authorization": "Bearer berta"] })
+    #expect(try await anna.request(on: kept()).id == 1)
+    #expect(try await berta.request(on: kept()).id == 2)
+    #expect(try await anna.request(on: kept()).id == 1)
+    // The cookie of a session.
+    for name in ["anna", "berta"] {
+      let storage = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
+      let cookie = HTTPCookie(properties: [.name: "sid", .value: name, .domain: "127.0.0.1", .path: "/"])
+      storage.setCookie(try #require(cookie))
+      let client = PrismNetworkAdapter.forTests(cache: cache, configure: { $0.httpCookieStorage = storage })
+      #expect(try await client.request(on: kept()).name == "sid=\(name)")
+    }
+  }
+
+  @Test func anotherAcceptIsAnotherEntry() async throws {
+    #expect(try await client.request(on: kept { $0.headers = ["Accept": "a/b"] }).id == 1)
+    #expect(try await client.request(on: kept { $0.headers = ["Accept": "c/d"] }).id == 2)
+    #expect(try await client.request(on: kept { $0.headers = ["accept": "a/b"] }).id == 1)
+  }
+
+  @Test func whatTheServerWantsToBeForgottenIsForgotten() async throws {
+    server.route("/item", .json(Teapot(id: 1), headers: ["Cache-Control": "no-store"]), .json(Teapot(id: 2)))
+    #expect(try await client.request(on: kept()).id == 1)
+    #expect(try await client.request(on: kept()).id == 2)
+  }
+
+  @Test func theLastAnswerWithoutANetwork() async throws {
+    await #expect(throws: PrismNetworkError.noCache) { _ = try await client.cachedResponse(on: kept()) }
+    _ = try await client.request(on: kept())
+    server.stop()
+    #expect(try await client.cachedResponse(on: kept()).id == 1)
+  }
+
+  @Test func onDiskToo() async throws {
+    let disk = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)
+    let other = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)
+    for _ in 1...2 {
+      #expect(try await PrismNetworkAdapter.forTests(cache: disk).request(on: kept()).id == 1)
+    }
+    #expect(try await PrismNetworkAdapter.forTests(cache: other).request(on: kept()).id == 2)
+    for number in [3, 4, 3, 4] {
+      let page = kept { $0.queryItems = [URLQueryItem(name: "page", value: "\(number)")] }
+      #expect(try await PrismNetworkAdapter.forTests(cache: disk).request(on: page).id == number)
+    }
+    disk.removeAllCachedResponses()
+  }
+
+  #if os(Linux)
+    @Test func aDirectoryOfItsOwnThatNobodyElseMayRead() throws {
+      let temporary = FileManager.default.temporaryDirectory.path
+      let own = "EKNetwork-URLCache-\(getpid())-"
+      _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
+      let names = try FileManager.default.contentsOfDirectory(atPath: temporary).filter { $0.hasPrefix(own) }
+      let directory = temporary + "/" + (try #require(names.first))
+      #expect(names.count == 1)
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory)
+      #expect(attributes[.posixPermissions] as? Int == 0o700)
+      let before = try FileManager.default.contentsOfDirectory(atPath: directory)
+      _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count > before.count)
+    }
+  #endif
+
+  /// Storing over an entry and evicting ends the process where it is done carelessly.
+  @Test(arguments: [(20_000, 0), (20_000, 60_000), (0, 60_000)])
+  func manyStoresIntoALittleCacheFromManyTasks(_ memory: Int, _ disk: Int) async throws {
+    let little = URLCache(memoryCapacity: memory, diskCapacity: disk)
+    let clients = (1...2).map { _ in PrismNetworkAdapter.forTests(cache: little) }
+    server.fallback = { request in .json(Teapot(id: 1, name: String(repeating: request.path, count: 100))) }
+    try await withThrowingTaskGroup { group in
+      for task in 0..<4 {
+        group.addTask {
+          for index in 0..<40 {
+            let page = kept {
+              $0.path = "/p\((index + task) % 7)"
+              $0.queryItems = [URLQueryItem(name: "q", value: "\(index % 3)")]
+            }
+            _ = try await clients[task % 2].request(on: page, policy: index % 2 == 0 ? .networkOnly : .cacheFirst)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    little.removeAllCachedResponses()
+  }
+
+  private func plant(_ body: String, expires: TimeInterval) throws {
+    let request = try kept().endpoint.request
+    let url = try #require(request.url)
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    cache.removeCachedResponse(for: request)
+    cache.storeCachedResponse(
+      CachedURLResponse(
+        response: response, data: Data(body.utf8),
+        userInfo: ["prism.network.cache.expiration": Date().timeIntervalSince1970 + expires], storagePolicy: .allowed),
+      for: request)
+  }
+}

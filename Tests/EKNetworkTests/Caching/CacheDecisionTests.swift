@@ -1,0 +1,44 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct CacheDecisionTests {
+  @Test(arguments: [
+    (PrismCachePolicy.networkOnly, [CacheDecision.fetch, .fetch, .fetch]),
+    (.cacheFirst, [.fetch, .serve, .fetch]),
+    (.cacheThenNetwork, [.fetch, .serveThenFetch, .fetch]),
+    (.staleWhileRevalidate, [.fetch, .serve, .serveAndRevalidate]),
+  ])
+  func theTable(_ policy: PrismCachePolicy, _ expected: [CacheDecision]) {
+    #expect([.nothing, .fresh, .stale].map { CacheDecision(policy, $0) } == expected)
+  }
+
+  @Test func whatTheServerForbidsIsNotStored() {
+    for headers in [
+      ["Cache-Control": "private, no-store"], ["cache-control": "No-Store"], ["Vary": "*"], ["vary": "Accept, *"],
+    ] {
+      #expect(!PrismCacheEntry(data: Data(), headers: headers).mayBeStored)
+    }
+    #expect(!PrismCacheEntry(data: Data(), statusCode: 206).mayBeStored)
+    #expect(PrismCacheEntry(data: Data(), headers: ["Cache-Control": "no-cache", "Vary": "Accept"]).mayBeStored)
+  }
+
+  @Test func whatAKeyDependsOn() throws {
+    func key(_ change: (inout LocalEndpoint) -> Void) throws -> String {
+      var endpoint = LocalEndpoint(host: "h", headers: ["Authorization": "Bearer secret", "Accept": "a/b"])
+      change(&endpoint)
+      return CacheKey(try endpoint.request).text
+    }
+    let base = try key { _ in }
+    #expect(!base.contains("secret"))
+    #expect(try base == key { $0.headers["X-Request-ID"] = "1" })
+    #expect(try base == key { $0.timeoutInterval = 3 })
+    let others = try [
+      key { $0.path = "/b" }, key { $0.queryItems = [URLQueryItem(name: "a", value: "b")] }, key { $0.host = "i" },
+      key { $0.port = 81 }, key { $0.scheme = .https }, key { $0.method = .delete },
+      key { $0.headers["Authorization"] = "Bearer other" }, key { $0.headers["Accept"] = "c/d" },
+      key { $0.headers["X-Api-Key"] = "1" }, key { $0.headers = [:] }, key { $0.text = "a" }, key { $0.text = "b" },
+    ]
+    #expect(Set(others + [base]).count == others.count + 1)
+  }
+}

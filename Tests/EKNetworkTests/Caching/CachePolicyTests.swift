@@ -1,0 +1,204 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// What the policies do end to end, through the adapter and through the manager.
+@Suite struct CachePolicyTests {
+  /// The two that requests are executed by, behind one face, each with a way to make time go on.
+  struct Face: Sendable, CustomStringConvertible {
+    let description: String
+    let value: @Sendable (PrismCachePolicy) async throws -> Teapot
+    let values: @Sendable (PrismCachePolicy) -> PrismResponses<Teapot>
+    let age: @Sendable (Duration) -> Void
+  }
+
+  struct GetTeapot: NetworkRequest, Sendable {
+    typealias Response = Teapot
+    let path = "/item"
+    let method = HTTPMethod.get
+  }
+
+  enum Kind: CaseIterable { case adapter, manager }
+
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.countTeapots()
+  }
+
+  private func face(_ kind: Kind) -> Face {
+    switch kind {
+    case .adapter:
+      let now = Locked(Date())
+      let client = PrismNetworkAdapter.forTests(now: { now.withLock { $0 } })
+      let request = server.teapot { $0.cacheInterval = 60 }
+      return Face(
+        description: "adapter", value: { try await client.request(on: request, policy: $0) },
+        values: { client.responses(on: request, policy: $0) },
+        age: { duration in now.withLock { $0 += duration.inSeconds } })
+    case .manager:
+      let clock = ManualClock()
+      let cache = PrismResponseCache(maxSize: 10, clock: clock)
+      let manager = Wire.automatic.manager(server)
+      return Face(
+        description: "manager",
+        value: { try await manager.send(GetTeapot(), policy: $0, cache: cache, ttl: .seconds(60)) },
+        values: { manager.responses(GetTeapot(), policy: $0, cache: cache, ttl: .seconds(60)) },
+        age: { clock.advance(by: $0) })
+    }
+  }
+
+  private func all(_ responses: PrismResponses<Teapot>) async throws -> [Int] {
+    var ids: [Int] = []
+    for try await teapot in responses { ids.append(teapot.id) }
+    return ids
+  }
+
+  @Test(arguments: Kind.allCases) func networkOnlyAlwaysAsks(_ kind: Kind) async throws {
+    let face = face(kind)
+    #expect(try await face.value(.networkOnly).id == 1)
+    #expect(try await face.value(.networkOnly).id == 2)
+    #expect(try await all(face.values(.networkOnly)) == [3])
+    #expect(try await face.value(.cacheFirst).id == 3)
+  }
+
+  @Test(arguments: Kind.allCases) func cacheFirstAsksWhenThereIsNothingGood(_ kind: Kind) async throws {
+    let face = face(kind)
+    #expect(try await face.value(.cacheFirst).id == 1)
+    #expect(try await face.value(.cacheFirst).id == 1)
+    #expect(try await all(face.values(.cacheFirst)) == [1])
+    face.age(.seconds(61))
+    #expect(try await face.value(.cacheFirst).id == 2)
+    #expect(server.requestCount == 2)
+  }
+
+  @Test(arguments: Kind.allCases) func cacheThenNetworkYieldsTwice(_ kind: Kind) async throws {
+    let face = face(kind)
+    #expect(try await all(face.values(.cacheThenNetwork)) == [1])
+    #expect(try await all(face.values(.cacheThenNetwork)) == [1, 2])
+    let same = face.values(.cacheThenNetwork)
+    #expect(try await all(same) == [2, 3])
+    #expect(try await all(same) == [3, 4])
+    face.age(.seconds(61))
+    #expect(try await all(same) == [5])
+  }
+
+  @Test(arguments: Kind.allCases) func leavingTheLoopSendsNothing(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.cacheFirst)
+    for try await _ in face.values(.cacheThenNetwork) { break }
+    #expect(server.requestCount == 1)
+  }
+
+  @Test(arguments: Kind.allCases) func aFailureComesAfterTheStoredAnswer(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.cacheFirst)
+    server.route("/item") { _ in .status(500) }
+    var iterator = face.values(.cacheThenNetwork).makeAsyncIterator()
+    #expect(try await iterator.next()?.id == 1)
+    await #expect(throws: (any Error).self) { _ = try await iterator.next() }
+    #expect(try await iterator.next() == nil)
+    #expect(try await face.value(.cacheFirst).id == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Kind.allCases)
+  func theFirstOfTwoAloneIsRenewedInTheBackground(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.cacheFirst)
+    #expect(try await face.value(.cacheThenNetwork).id == 1)
+    await server.waitForRequests(count: 2)
+    while try await face.value(.cacheFirst).id == 1 { await Task.yield() }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: Kind.allCases)
+  func aThousandCallersOfAStaleAnswerCauseOneRequest(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.staleWhileRevalidate)
+    #expect(try await face.value(.staleWhileRevalidate).id == 1)
+    #expect(server.requestCount == 1, "what is good is not renewed")
+    face.age(.seconds(61))
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .json(Teapot(id: 2))
+    }
+    try await withThrowingTaskGroup { group in
+      for _ in 1...1_000 { group.addTask { try await face.value(.staleWhileRevalidate).id } }
+      for try await id in group { #expect(id == 1) }
+    }
+    await server.waitForRequests(count: 2)
+    gate.open()
+    while try await face.value(.staleWhileRevalidate).id == 1 { await Task.yield() }
+    // Some meet the renewal, and some its end.
+    try await withThrowingTaskGroup { group in
+      for _ in 1...200 { group.addTask { try await face.value(.staleWhileRevalidate).id } }
+      for try await id in group { #expect(id == 2) }
+    }
+    #expect(server.requestCount == 2)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Kind.allCases)
+  func aCancelledCallerDoesNotEndTheRenewal(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.cacheFirst)
+    face.age(.seconds(61))
+    let task = Task { try await face.value(.staleWhileRevalidate).id }
+    #expect(try await task.value == 1)
+    task.cancel()
+    while try await face.value(.staleWhileRevalidate).id == 1 { await Task.yield() }
+    #expect(server.requestCount == 2)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Kind.allCases)
+  func aRenewalThatFailsIsTriedAgain(_ kind: Kind) async throws {
+    let face = face(kind)
+    _ = try await face.value(.cacheFirst)
+    face.age(.seconds(61))
+    server.route("/item", .text("no json"), .status(500), .json(Teapot(id: 9)))
+    while try await face.value(.staleWhileRevalidate).id == 1 { await Task.yield() }
+    #expect(server.requestCount == 4)
+  }
+
+  @Test func aManagersUsersNeverSeeEachOthersData() async throws {
+    server.route("/item") { .json(Teapot(id: $0.header("Authorization") == "Bearer anna" ? 1 : 2)) }
+    let cache = PrismResponseCache()
+    let manager = Wire.automatic.manager(server)
+    for _ in 1...2 {
+      for (name, id) in [("anna", 1), ("berta", 2)] {
+        let teapot = try await manager.send(GetTeapot(), accessToken: { name }, policy: .cacheFirst, cache: cache)
+        #expect(teapot.id == id)
+      }
+    }
+    #expect(server.requestCount == 2)
+  }
+
+  @Test func aManagerStoresNoPost() async throws {
+    struct Make: NetworkRequest, Sendable {
+      typealias Response = Teapot
+      let path = "/item"
+      let method = HTTPMethod.post
+    }
+    let cache = PrismResponseCache()
+    let manager = Wire.automatic.manager(server)
+    for id in 1...2 { #expect(try await manager.send(Make(), policy: .cacheFirst, cache: cache).id == id) }
+    #expect(await cache.count == 0)
+  }
+
+  @Test func statusAndHeadersAreStoredToo() async throws {
+    struct Head: NetworkRequest, Sendable {
+      typealias Response = StatusCodeResponse
+      let path = "/item"
+      let method = HTTPMethod.get
+    }
+    server.route("/item") { _ in .status(202, headers: ["X-A": "b"]) }
+    let cache = PrismResponseCache()
+    let manager = Wire.automatic.manager(server)
+    for _ in 1...2 {
+      let response = try await manager.send(Head(), policy: .cacheFirst, cache: cache)
+      #expect(response.statusCode == 202 && response.headers["X-A"] == "b")
+    }
+    #expect(server.requestCount == 1)
+  }
+}

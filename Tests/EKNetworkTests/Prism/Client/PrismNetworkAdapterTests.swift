@@ -1,0 +1,236 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct PrismNetworkAdapterTests {
+  private let server: LoopbackServer
+  private let client = PrismNetworkAdapter.forTests()
+
+  init() throws { server = try LoopbackServer() }
+
+  @Test(arguments: [TransportChoice.automatic, .urlSession])
+  func anEntityAndAListOfThem(_ transport: TransportChoice) async throws {
+    server.route("GET", "/item") { _ in .json(Teapot(id: 1)) }
+    server.route("GET", "/items") { _ in .json([Teapot(id: 1), Teapot(id: 2)]) }
+    let client = PrismNetworkAdapter.forTests(transport: transport)
+    #expect(try await client.request(on: server.teapot()) == Teapot(id: 1))
+    let list = LocalRequest<[Teapot]>(server.endpoint { $0.path = "/items" })
+    #expect(try await client.request(on: list).map(\.id) == [1, 2])
+  }
+
+  @Test func whatIsSent() async throws {
+    server.route("POST", "/a b") { _ in .json(Teapot(id: 1)) }
+    server.fallback = { _ in .json(Teapot(id: 1)) }
+    _ = try await client.request(
+      on: server.teapot {
+        $0.method = .post
+        $0.path = "/a b"
+        $0.queryItems = [URLQueryItem(name: "q", value: "x y")]
+        $0.headers = ["X-Token": "secret", "Content-Type": "application/json"]
+        $0.text = #"{"a":1}"#
+      })
+    let request = try #require(server.requests.first)
+    #expect(request.method == "POST")
+    #expect(request.target == "/a%20b?q=x%20y")
+    #expect(request.header("X-Token") == "secret")
+    #expect(request.header("Content-Type") == "application/json")
+    #expect(request.text == #"{"a":1}"#)
+  }
+
+  @Test func datesWithAndWithoutAFormatter() async throws {
+    struct Event: PrismEntity, Sendable { let at: Date }
+    server.route("/iso") { _ in .json(#"{"at":"2001-01-01T00:00:01Z"}"#) }
+    server.route("/fraction") { _ in .json(#"{"at":"2001-01-01T00:00:01.000+00:00"}"#) }
+    server.route("/number") { _ in .json(#"{"at":1}"#) }
+    server.route("/own") { _ in .json(#"{"at":"01|01|2001 00:00:01"}"#) }
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: "GMT")
+    formatter.dateFormat = "dd|MM|yyyy HH:mm:ss"
+    let expected = Event(at: Date(timeIntervalSinceReferenceDate: 1))
+    for path in ["/iso", "/fraction", "/number"] {
+      #expect(try await client.request(on: LocalRequest<Event>(server.endpoint { $0.path = path })) == expected)
+    }
+    let own = LocalRequest<Event>(server.endpoint { $0.path = "/own" })
+    #expect(try await client.request(on: own, with: formatter) == expected)
+    await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: own) }
+  }
+
+  @Test func bytesAndNothing() async throws {
+    server.route("/bytes") { _ in .data(Data([1, 2, 3])) }
+    server.route("/nothing") { _ in .status(204) }
+    #expect(
+      try await client.request(on: LocalRequest<Data>(server.endpoint { $0.path = "/bytes" })) == Data([1, 2, 3]))
+    let nothing = LocalRequest<EmptyResponse>(server.endpoint { $0.path = "/nothing" })
+    #expect(try await client.request(on: nothing) == EmptyResponse())
+  }
+
+  @Test(arguments: [
+    (400, PrismNetworkError.badRequest), (401, .unauthorized), (403, .forbidden), (404, .invalidResponse),
+    (408, .serverError), (418, .invalidResponse), (429, .serverError), (500, .serverError), (503, .serverError),
+    (599, .serverError), (304, .invalidResponse),
+  ])
+  func statusesAreErrorsAndLoseNothing(_ status: Int, _ expected: PrismNetworkError) async throws {
+    server.route("/item") { _ in
+      status == 304 ? .status(304) : .text("reason", status: status, headers: ["X-A": "b"])
+    }
+    await #expect(throws: expected) { _ = try await client.request(on: server.teapot()) }
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { try await client.request(on: server.teapot()) }
+    }
+    #expect(failure?.error == expected)
+    #expect(failure?.statusCode == status)
+    #expect(failure?.underlyingError is HTTPError)
+    if status != 304 {
+      #expect(failure?.data == Data("reason".utf8))
+      #expect(failure?.headers["X-A"] == "b")
+    }
+    #expect(failure?.url?.path == "/item")
+  }
+
+  @Test func whatCannotBeDecodedIsAnInvalidResponse() async throws {
+    server.route("/item") { _ in .text("no json") }
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { try await client.request(on: server.teapot()) }
+    }
+    #expect(failure?.error == .invalidResponse)
+    #expect(failure?.underlyingError is DecodingError)
+    #expect(failure?.statusCode == 200)
+    #expect(failure?.data == Data("no json".utf8))
+  }
+
+  @Test func nobodyThereIsNoConnectivity() async throws {
+    let port = server.port
+    server.stop()
+    let request = LocalRequest<Teapot>(LocalEndpoint(port: port))
+    await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await client.request(on: request) }
+  }
+
+  @Test func aTimeoutIsNoConnectivityWhicheverSays() async throws {
+    server.route("/item") { _ in .raw([.stall]) }
+    await #expect(throws: PrismNetworkError.noConnectivity) {
+      _ = try await client.request(on: server.teapot { $0.timeoutInterval = 0.05 })
+    }
+    let hasty = PrismNetworkAdapter.forTests(configure: { $0.timeoutIntervalForRequest = 0.05 })
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { try await hasty.request(on: server.teapot()) }
+    }
+    #expect((failure?.underlyingError as? URLError)?.code == .timedOut)
+  }
+
+  @Test func aTimeoutOfAMinuteIsTheEndpointsOwn() async throws {
+    #expect(try client.urlRequest(for: LocalEndpoint(timeoutInterval: 60)).idleTimeout(default: 1) != .seconds(1))
+    #expect(try client.urlRequest(for: LocalEndpoint()).idleTimeout(default: 1) == .seconds(1))
+  }
+
+  @Test func aSocketsSchemeCannotBeLoaded() async throws {
+    await #expect(throws: PrismNetworkError.invalidURL) {
+      _ = try await client.request(on: server.teapot { $0.scheme = .ws })
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func cancellationIsCancellation() async throws {
+    server.route("/item") { _ in .raw([.stall]) }
+    let task = Task { [client, server] in try await client.request(on: server.teapot()) }
+    await server.waitForRequests(count: 1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+  }
+
+  @Test func redirectsAreFollowed() async throws {
+    server.route("/item") { _ in .redirect(to: "/there") }
+    server.route("/there") { _ in .json(Teapot(id: 3)) }
+    #expect(try await client.request(on: server.teapot()) == Teapot(id: 3))
+  }
+
+  @Test(arguments: [
+    ("/v2/users/42", "http://127.0.0.1:PORT/v2/users/42"), ("43", "http://127.0.0.1:PORT/v1/users/43"),
+    ("../a?b=c#d", "http://127.0.0.1:PORT/v1/a?b=c#d"), ("?x=1", "http://127.0.0.1:PORT/v1/users/42?x=1"),
+    ("//other.example/a", "http://other.example/a"), ("https://other.example/", "https://other.example/"),
+    ("app://callback?code=1", "app://callback?code=1"),
+  ])
+  func aRedirectIsResolvedAndNotFollowed(_ location: String, _ target: String) async throws {
+    for status in [301, 302, 303, 307, 308] {
+      server.route("/v1/users/42") { _ in .redirect(to: location, status: status) }
+      let url = try await client.redirect(from: server.teapot { $0.path = "/v1/users/42" })
+      #expect(url.absoluteString == target.replacingOccurrences(of: "PORT", with: "\(server.port)"))
+    }
+    #expect(server.requestCount == 5)
+  }
+
+  @Test func whatIsNoRedirectIsAnInvalidResponse() async throws {
+    server.route("/item", .json(Teapot(id: 1)), .status(302), .status(304), .status(404), .status(401))
+    for _ in 1...4 {
+      await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.redirect(from: server.teapot()) }
+    }
+    await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.redirect(from: server.teapot()) }
+  }
+
+  @Test func protocolClassesOfTheConfigurationAreHonoured() async throws {
+    let client = PrismNetworkAdapter.forTests(configure: { $0.protocolClasses = [TeapotProtocol.self] })
+    #expect(try await client.request(on: LocalRequest<Teapot>(LocalEndpoint(host: "canned.example"))) == Teapot(id: 77))
+  }
+
+  @Test func theConfigurationsHeadersAreSent() async throws {
+    server.route("/item") { _ in .json(Teapot(id: 1)) }
+    let client = PrismNetworkAdapter.forTests(configure: { $0.httpAdditionalHeaders = ["X-App": "1"] })
+    _ = try await client.request(on: server.teapot())
+    #expect(server.requests.first?.header("X-App") == "1")
+  }
+
+  @Test func handlersAreToldWhatHappens() async throws {
+    server.route("/item", .status(503), .json(Teapot(id: 1)))
+    let entries = Locked<[NetworkLogEntry]>([])
+    let kinds = Locked<[String]>([])
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(fixedDelay: .zero))
+    client.logHandler = { entry in entries.withLock { $0.append(entry) } }
+    client.eventHandler = { event in kinds.withLock { $0.append("\(event.kind)".prefix { $0 != "(" }.description) } }
+    _ = try await client.request(on: server.teapot { $0.headers = ["Authorization": "Bearer secret"] })
+    #expect(
+      entries.withLock { $0 }.map(\.message) == [
+        "Request started", "Retrying the request", "Request started", "Request finished",
+      ])
+    #expect(!"\(entries.withLock { $0 })".contains("secret"))
+    #expect(entries.withLock { $0 }[1].metadata["error"] == "HTTPError 503")
+    #expect(kinds.withLock { $0 } == ["attemptStarted", "retrying", "attemptStarted", "finished"])
+  }
+
+  @Test func errorsExplainThemselves() {
+    #expect(PrismNetworkError.allCases.count == 8)
+    for error in PrismNetworkError.allCases {
+      #expect(error.errorDescription?.isEmpty == false)
+      #expect(error.failureReason?.isEmpty == false)
+      #expect(error.recoverySuggestion?.isEmpty == false)
+      #expect(error.localizedDescription == error.errorDescription)
+    }
+    #expect(Set(PrismNetworkError.allCases.map(\.errorDescription)).count == 8)
+  }
+
+  @Test(arguments: [
+    (URLError.Code.badURL, PrismNetworkError.invalidURL), (.unsupportedURL, .invalidURL),
+    (.notConnectedToInternet, .noConnectivity), (.networkConnectionLost, .noConnectivity),
+    (.cannotFindHost, .noConnectivity), (.cannotConnectToHost, .noConnectivity), (.dnsLookupFailed, .noConnectivity),
+    (.timedOut, .noConnectivity), (.secureConnectionFailed, .invalidResponse), (.badServerResponse, .invalidResponse),
+  ])
+  func transportFailures(_ code: URLError.Code, _ error: PrismNetworkError) {
+    #expect(PrismNetworkFailure(URLError(code), url: nil).error == error)
+  }
+}
+
+/// Answers every request without a network.
+final class TeapotProtocol: URLProtocol {
+  override class func canInit(with request: URLRequest) -> Bool { true }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+  override func startLoading() {
+    guard let url = request.url,
+      let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+    else { return }
+    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    client?.urlProtocol(self, didLoad: Data(#"{"id":77,"name":"teapot"}"#.utf8))
+    client?.urlProtocolDidFinishLoading(self)
+  }
+
+  override func stopLoading() {}
+}

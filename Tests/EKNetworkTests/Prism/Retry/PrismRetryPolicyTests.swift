@@ -1,0 +1,173 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct PrismRetryPolicyTests {
+  private let clock = RecordingClock()
+
+  @Test func theFormulaOfTheBackoff() {
+    func delays(_ random: Double) -> [Duration] {
+      let policy = PrismExponentialBackoff(
+        baseDelay: .seconds(1), maxDelay: .seconds(6), maxAttempts: 9, random: { random })
+      return (0...4).map { policy.delay(for: $0) }
+    }
+    #expect(delays(0) == [.seconds(1), .seconds(2), .seconds(4), .seconds(6), .seconds(6)])
+    #expect(
+      delays(1) == [.milliseconds(1_500), .milliseconds(2_500), .milliseconds(4_500), .seconds(6), .seconds(6)])
+    let policy = PrismExponentialBackoff()
+    #expect(policy.baseDelay == .seconds(1) && policy.maxDelay == .seconds(30) && policy.maxAttempts == 3)
+    for _ in 1...200 { #expect((Duration.seconds(2)...Duration.milliseconds(2_500)).contains(policy.delay(for: 1))) }
+  }
+
+  @Test(arguments: [Duration.zero, .nanoseconds(1), .seconds(1), .seconds(Int64.max), .seconds(Int64.min)])
+  func noDelayTraps(_ duration: Duration) {
+    let durations: [Duration] = [.zero, .seconds(1), .seconds(Int64.max), duration]
+    for longest in durations {
+      let policy = PrismExponentialBackoff(baseDelay: duration, maxDelay: longest, maxAttempts: .max)
+      for attempt in [Int.min, -1, 0, 1, 63, 64, 1_023, 1_024, 5_000, Int.max] {
+        let delay = policy.delay(for: attempt)
+        #expect(delay >= .zero && delay <= max(longest, .zero))
+      }
+    }
+    #expect(PrismLinearRetry(fixedDelay: duration).delay(for: .max) == max(duration, .zero))
+    #expect(RetryPolicy(PrismLinearRetry(fixedDelay: duration)).delay >= 0)
+  }
+
+  @Test func attemptsAreCountedFromZero() {
+    let policies: [any PrismRetryPolicy] = [
+      PrismExponentialBackoff(maxAttempts: 3), PrismLinearRetry(fixedDelay: .seconds(2), maxAttempts: 3),
+    ]
+    for policy in policies {
+      #expect(
+        (0...4).map { policy.shouldRetry(for: PrismNetworkError.serverError, attempt: $0) }
+          == [true, true, true, false, false])
+      for error in PrismNetworkError.allCases {
+        #expect(
+          policy.shouldRetry(for: error, attempt: 0)
+            == [.noConnectivity, .serverError, .invalidResponse].contains(error))
+      }
+      #expect(policy.shouldRetry(for: URLError(.timedOut), attempt: 0))
+      #expect(!policy.shouldRetry(for: CancellationError(), attempt: 0))
+      #expect(!policy.shouldRetry(for: URLError(.cancelled), attempt: 0))
+    }
+    #expect(!PrismLinearRetry(maxAttempts: -5).shouldRetry(for: PrismNetworkError.serverError, attempt: 0))
+    #expect(PrismLinearRetry(maxAttempts: -5).maxAttempts == 0)
+  }
+
+  // MARK: - On the wire
+
+  /// Writes down what it is asked.
+  private final class Recorder: PrismRetryPolicy {
+    struct Question: Equatable {
+      var error: PrismNetworkError?
+      var attempt: Int
+      var status: Int?
+    }
+
+    let asked = Locked<[Question]>([])
+    let limit: Int
+    init(limit: Int = 3) { self.limit = limit }
+
+    func shouldRetry(for error: Error, attempt: Int) -> Bool {
+      let question = Question(
+        error: error as? PrismNetworkError, attempt: attempt, status: PrismNetworkFailure.current?.statusCode)
+      asked.withLock { $0.append(question) }
+      return attempt < limit
+    }
+
+    func delay(for attempt: Int) -> Duration { .seconds(attempt + 1) }
+  }
+
+  @Test func anAdapterRetriesAsItsPolicySays() async throws {
+    let server = try LoopbackServer()
+    server.route(
+      "/item", .status(503), .status(429, headers: ["Retry-After": "7"]), .raw("nonsense\r\n\r\n"),
+      .json(Teapot(id: 1)))
+    let policy = Recorder()
+    let client = PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock)
+    #expect(try await client.request(on: server.teapot()).id == 1)
+    #expect(clock.sleeps == [.seconds(1), .seconds(7), .seconds(3)])
+    #expect(
+      policy.asked.withLock { $0 } == [
+        .init(error: .serverError, attempt: 0, status: 503), .init(error: .serverError, attempt: 1, status: 429),
+        .init(error: .invalidResponse, attempt: 2, status: nil),
+      ])
+    #expect(PrismNetworkFailure.current == nil)
+  }
+
+  @Test func anAdapterGivesUp() async throws {
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .status(503) }
+    let policy = PrismExponentialBackoff(maxAttempts: 3)
+    let client = PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock)
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await client.request(on: server.teapot()) }
+    #expect(server.requestCount == 4)
+    #expect(clock.sleeps.count == 3)
+  }
+
+  @Test func whatCannotBeDecodedIsNotRequestedAgain() async throws {
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .text("no json") }
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(), clock: clock)
+    await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: server.teapot()) }
+    #expect(server.requestCount == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func cancellingEndsTheDelay() async throws {
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .status(503) }
+    let stopped = StoppedClock()
+    let client = PrismNetworkAdapter.forTests(
+      retryPolicy: PrismLinearRetry(fixedDelay: .seconds(Int64.max)), clock: stopped)
+    let task = Task { try await client.request(on: server.teapot()) }
+    for await _ in stopped.isSleeping.stream {}
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(server.requestCount == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func nothingIsRepeatedAfterACancellation() async throws {
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .raw([.stall]) }
+    let policy = Recorder()
+    let client = PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock)
+    let task = Task { try await client.request(on: server.teapot()) }
+    await server.waitForRequests(count: 1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(policy.asked.withLock { $0.isEmpty })
+  }
+
+  @Test func aNetworkRequestRetriesAsItsPolicySays() async throws {
+    let server = try LoopbackServer()
+    server.route("/item", .status(503), .status(401), .status(502, headers: ["Retry-After": "9"]), .json(Item(id: 1)))
+    let policy = Recorder()
+    let manager = Wire.automatic.manager(server, clock: clock)
+    #expect(try await manager.send(ItemProbe(retryPolicy: RetryPolicy(policy))) == Item(id: 1))
+    #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(9)])
+    #expect(
+      policy.asked.withLock { $0 } == [
+        .init(error: .serverError, attempt: 0, status: 503), .init(error: .unauthorized, attempt: 1, status: 401),
+        .init(error: .serverError, attempt: 2, status: 502),
+      ])
+  }
+
+  @Test func theEnginesRulesHoldForANetworkRequest() async throws {
+    struct Final: NonRetriableError {}
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .status(503) }
+    let policy = RetryPolicy(Recorder(limit: .max))
+    let manager = Wire.automatic.manager(server, clock: clock)
+    let stream = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
+    for request in [
+      ItemProbe(retryPolicy: policy, allowsRetry: false),
+      ItemProbe(retryPolicy: policy, errorDecoder: { _ in Final() }),
+      ItemProbe(method: .post, body: stream, retryPolicy: policy),
+    ] {
+      server.reset()
+      await #expect(throws: (any Error).self) { _ = try await manager.send(request) }
+      #expect(server.requestCount == 1)
+    }
+  }
+}
