@@ -1,0 +1,44 @@
+#if os(Linux) || os(macOS)
+  import Foundation
+
+  /// A server that we did not write: a Python script of Tests/Peers, which ends with this value.
+  final class PeerProcess: Sendable {
+    /// The interpreter that has the scripts' packages. Without it the suites are left out.
+    static let python = ProcessInfo.processInfo.environment["EKNETWORK_PEERS_PYTHON"]
+
+    struct Failure: Error { var text: String }
+
+    private let input: Pipe
+    private let ports: [String: Int]
+
+    init(_ script: String) throws {
+      guard let python = Self.python else { throw Failure(text: "EKNETWORK_PEERS_PYTHON is not set") }
+      let tests = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: python)
+      process.arguments = ["-B", tests.appendingPathComponent("Peers/\(script)").path]
+      let output = Pipe()
+      input = Pipe()
+      process.standardInput = input
+      process.standardOutput = output
+      try process.run()
+      var line = Data()
+      while line.last != UInt8(ascii: "\n") {
+        let piece = output.fileHandleForReading.availableData
+        guard !piece.isEmpty else { throw Failure(text: "\(script) ended before it told its ports") }
+        line += piece
+      }
+      ports = try JSONDecoder().decode([String: Int].self, from: line)
+    }
+
+    deinit { try? input.fileHandleForWriting.close() }
+
+    func url(_ name: String, scheme: String = "https", path: String = "/") throws -> URL {
+      guard let port = ports[name], let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
+        throw Failure(text: "no server \(name)")
+      }
+      return url
+    }
+  }
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""TLS servers, good and bad, one port each. Prints {"name": port, ...} and ends with its standard input."""
+
+import asyncio
+import json
+import pathlib
+import ssl
+import sys
+import tempfile
+
+from certificates import make_all
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+async def answer(reader, writer):
+    try:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(ANSWER)
+        await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
+async def cut(reader, writer):
+    """Takes the first bytes of the ClientHello and closes."""
+    await reader.read(1)
+    writer.close()
+
+
+async def refuse(reader, writer):
+    """A server without TLS: what it reads is no HTTP, which it says at once."""
+    await reader.read(1)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    writer.close()
+
+
+async def main():
+    ports, servers = {}, []
+
+    async def serve(name, handler, context=None):
+        server = await asyncio.start_server(handler, "127.0.0.1", 0, ssl=context)
+        servers.append(server)
+        ports[name] = server.sockets[0].getsockname()[1]
+
+    with tempfile.TemporaryDirectory() as folder:
+        make_all(folder)
+        for name in ("good", "wrong-host", "expired", "not-yet", "self-signed", "unknown-root"):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(pathlib.Path(folder) / f"{name}.pem", pathlib.Path(folder) / f"{name}.key")
+            await serve(name, answer, context)
+        await serve("plain", refuse)
+        await serve("cut", cut)
+        print(json.dumps(ports), flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+asyncio.run(main())
