@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS servers, good and bad, one port each. Prints {"name": port, ...} and ends with its standard input."""
+"""TLS servers, good and bad, one port each. Prints {"ports": {"name": port, ...}, "folder": …} and ends with its standard input."""
 
 import asyncio
 import json
@@ -53,7 +53,14 @@ async def main():
             await serve(name, answer, context)
         await serve("plain", refuse)
         await serve("cut", cut)
-        print(json.dumps(ports), flush=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        context.load_verify_locations(pathlib.Path(folder) / "ca.pem")
+        context.verify_mode = ssl.CERT_REQUIRED
+        # In TLS 1.3 the client hears of its refusal only after its handshake.
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        await serve("client-required", answer, context)
+        print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 

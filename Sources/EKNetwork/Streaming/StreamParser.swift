@@ -28,16 +28,17 @@ struct ChunkParser: StreamParser {
 
 /// Hands chunks on byte by byte.
 struct ByteParser: StreamParser {
-  private var chunk = Data()
+  // An array, because its elements cost less to reach than those of Data.
+  private var chunk: [UInt8] = []
   private var index = 0
 
   mutating func append(_ chunk: Data) {
-    self.chunk = chunk
-    index = chunk.startIndex
+    self.chunk = Array(chunk)
+    index = 0
   }
 
   mutating func next() -> UInt8? {
-    guard index < chunk.endIndex else { return nil }
+    guard index < chunk.count else { return nil }
     defer { index += 1 }
     return chunk[index]
   }

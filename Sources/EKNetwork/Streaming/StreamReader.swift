@@ -39,15 +39,23 @@ final class StreamReader<Parser: StreamParser>: Sendable {
 
   /// The elements, pulled by whoever iterates.
   var stream: AsyncThrowingStream<Parser.Element, Error> {
-    AsyncThrowingStream { try await self.next() }
+    AsyncThrowingStream {
+      // Most elements are there already: those take no detour through another asynchronous function.
+      let step = self.step()
+      if case .element(let element) = step { return element }
+      return try await self.next(after: step)
+    }
   }
 
   /// Where the parser stands.
   var parser: Parser { state.withLock { $0.parser } }
 
-  func next() async throws -> Parser.Element? {
+  nonisolated(nonsending) func next() async throws -> Parser.Element? { try await next(after: step()) }
+
+  private nonisolated(nonsending) func next(after first: Step) async throws -> Parser.Element? {
+    var step = first
     while true {
-      switch state.withLock({ Self.step(&$0) }) {
+      switch step {
       case .element(let element): return element
       case .end: return nil
       case .failure(let error):
@@ -55,10 +63,11 @@ final class StreamReader<Parser: StreamParser>: Sendable {
         throw error
       case .pull: try await pull()
       }
+      step = self.step()
     }
   }
 
-  private func pull() async throws {
+  private nonisolated(nonsending) func pull() async throws {
     do {
       let chunk = try await body.next()
       state.withLock { state in
@@ -73,6 +82,8 @@ final class StreamReader<Parser: StreamParser>: Sendable {
       throw error
     }
   }
+
+  private func step() -> Step { state.withLock { Self.step(&$0) } }
 
   private static func step(_ state: inout State) -> Step {
     guard !state.isOver else { return .end }

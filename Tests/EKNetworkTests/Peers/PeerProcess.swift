@@ -9,7 +9,12 @@
     struct Failure: Error { var text: String }
 
     private let input: Pipe
-    private let ports: [String: Int]
+    private let peer: Peer
+
+    private struct Peer: Decodable {
+      var ports: [String: Int]
+      var folder: String
+    }
 
     init(_ script: String) throws {
       guard let python = Self.python else { throw Failure(text: "EKNETWORK_PEERS_PYTHON is not set") }
@@ -29,13 +34,16 @@
         guard !piece.isEmpty else { throw Failure(text: "\(script) ended before it told its ports") }
         line += piece
       }
-      ports = try JSONDecoder().decode([String: Int].self, from: line)
+      peer = try JSONDecoder().decode(Peer.self, from: line)
     }
 
     deinit { try? input.fileHandleForWriting.close() }
 
+    /// A file that the script has made.
+    func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }
+
     func url(_ name: String, scheme: String = "https", path: String = "/") throws -> URL {
-      guard let port = ports[name], let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
+      guard let port = peer.ports[name], let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") else {
         throw Failure(text: "no server \(name)")
       }
       return url

@@ -43,6 +43,83 @@
       #expect(try await code(peer.url(name)) == .secureConnectionFailed)
     }
 
+    private func secured(_ options: (inout TLSOptions) -> Void = { _ in }) -> any Transport {
+      var tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options(&tls)
+      return TransportSelection.transport(for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
+    }
+
+    private func text(_ transport: any Transport, _ url: URL) async throws -> String {
+      String(decoding: try await transport.fetch(TransportRequest(URLRequest(url: url))).data, as: UTF8.self)
+    }
+
+    private func code(_ transport: any Transport, _ name: String) async throws -> URLError.Code? {
+      do {
+        _ = try await text(transport, peer.url(name))
+        return nil
+      } catch let error as URLError {
+        return error.code
+      }
+    }
+
+    @Test("An authority of one's own is trusted in the place of the system's, and by nobody else")
+    func authority() async throws {
+      #expect(try await text(secured(), peer.url("good")) == "ok")
+      // The connection that is open now belongs to those options alone.
+      #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
+    }
+
+    @Test(
+      "An authority of one's own does not make a bad certificate a good one",
+      arguments: [
+        ("expired", URLError.Code.serverCertificateHasBadDate), ("not-yet", .serverCertificateNotYetValid),
+        ("wrong-host", .serverCertificateHasUnknownRoot), ("unknown-root", .serverCertificateHasUnknownRoot),
+        ("self-signed", .serverCertificateUntrusted),
+      ])
+    func stillVerified(name: String, expected: URLError.Code) async throws {
+      let code = try await code(secured(), name)
+      // Foundation has no code of its own for a certificate that names another host.
+      #expect(name == "wrong-host" ? code == .serverCertificateUntrusted : code == expected)
+    }
+
+    @Test("A pinned key is the only one that is taken")
+    func pins() async throws {
+      let openssl = Process()
+      openssl.executableURL = URL(fileURLWithPath: "/bin/sh")
+      openssl.arguments = [
+        "-c",
+        "openssl x509 -pubkey -noout -in '\(peer.file("good.pem").path)' | openssl pkey -pubin -outform der"
+          + " | openssl dgst -sha256 -binary | base64",
+      ]
+      let output = Pipe()
+      openssl.standardOutput = output
+      try openssl.run()
+      let pin = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let other = Data(repeating: 1, count: 32).base64EncodedString()
+      #expect(try await text(secured { $0.pinnedPublicKeys = [other, pin] }, peer.url("good")) == "ok")
+      #expect(try await code(secured { $0.pinnedPublicKeys = [other] }, "good") == .serverCertificateUntrusted)
+      #expect(try await code(secured { $0.pinnedPublicKeys = ["garbage;"] }, "good") == .serverCertificateUntrusted)
+    }
+
+    @Test("A client certificate opens what is closed without one")
+    func clientCertificate() async throws {
+      let client = TLSOptions.ClientCertificate(
+        certificateFile: peer.file("client.pem"), keyFile: peer.file("client.key"))
+      #expect(try await text(secured { $0.clientCertificate = client }, peer.url("client-required")) == "ok")
+      #expect(try await code(secured(), "client-required") != nil)
+      var broken = client
+      broken.keyFile = peer.file("missing.key")
+      let code = try await code(secured { $0.clientCertificate = broken }, "client-required")
+      #expect(code == .clientCertificateRejected)
+    }
+
+    @Test("A file of authorities that cannot be read trusts nobody")
+    func missingAuthorities() async throws {
+      let transport = secured { $0.certificateAuthorityFile = peer.file("missing.pem") }
+      #expect(try await code(transport, "good") == .secureConnectionFailed)
+    }
+
     @Test("Plain HTTP to a TLS port")
     func plainToTLS() async throws {
       let code = try await self.code(peer.url("good", scheme: "http"))

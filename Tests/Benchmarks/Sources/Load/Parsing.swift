@@ -23,7 +23,9 @@ enum Parsing: String {
     case .events: line = "event: delta\nid: 12345\ndata: " + String(repeating: "x", count: 100) + "\n\n"
     }
     let body = Data(String(repeating: line, count: Self.size / line.utf8.count).utf8)
-    let blocks = stride(from: 0, to: body.count, by: 256 * 1024).map { Data(body[$0..<min($0 + 256 * 1024, body.count)]) }
+    let blocks = stride(from: 0, to: body.count, by: 256 * 1024).map {
+      Data(body[$0..<min($0 + 256 * 1024, body.count)])
+    }
     let lines = self == .splitRecords ? body.split(separator: UInt8(ascii: "\n")).map { Data($0) } : []
     let end = ContinuousClock.now + .seconds(seconds)
     let start = Measurement.Start()
