@@ -33,6 +33,9 @@ public final class WebSocket: Sendable, AsyncSequence {
 
   deinit { connection.abandon() }
 
+  /// Closes without anybody waiting for it.
+  func abandon() { connection.abandon() }
+
   /// Opens a WebSocket.
   ///
   /// - Parameters:

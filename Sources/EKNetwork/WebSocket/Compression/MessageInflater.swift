@@ -5,12 +5,14 @@ import CZlib
 /// It has one owner, the receiver of a connection.
 final class MessageInflater {
   private static let outputSize = 64 * 1024
+  private static let corrupt = ProtocolFailure(.invalidPayload, "The compressed message is corrupt")
 
   private let inflater: OpaquePointer
   private let keepsContext: Bool
   private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputSize, alignment: 16)
   private var input = UnsafeRawBufferPointer(start: nil, count: 0)
   private var mayHaveMore = false
+  private var isCorrupt = false
 
   /// `nil` when zlib is not on this machine.
   init?(keepsContext: Bool) {
@@ -32,6 +34,7 @@ final class MessageInflater {
 
   /// The next bytes, valid until the next call; `nil` when all that was fed is used up.
   func next() throws(ProtocolFailure) -> UnsafeRawBufferPointer? {
+    guard !isCorrupt else { throw Self.corrupt }
     guard mayHaveMore else { return nil }
     var source = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var sourceLength = input.count
@@ -41,9 +44,9 @@ final class MessageInflater {
     let consumed = input.count - sourceLength
     input = UnsafeRawBufferPointer(start: source, count: sourceLength)
     let produced = output.count - targetLength
-    guard status == EKN_ZLIB_OK, consumed > 0 || produced > 0 || sourceLength == 0 else {
-      throw ProtocolFailure(.invalidPayload, "The compressed message is corrupt")
-    }
+    isCorrupt = status != EKN_ZLIB_OK || consumed == 0 && produced == 0 && sourceLength > 0
+    // What came before the corrupt place is judged first, as it is when the bytes come one by one.
+    guard !isCorrupt || produced > 0 else { throw Self.corrupt }
     mayHaveMore = sourceLength > 0 || targetLength == 0
     return UnsafeRawBufferPointer(rebasing: output[..<produced])
   }

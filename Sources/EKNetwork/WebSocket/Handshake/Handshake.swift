@@ -9,6 +9,19 @@ enum Handshake {
   static func run(
     _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions
   ) async throws -> HandshakeResponse.Agreement {
+    try await limited(transport, options) { try await exchange(request, on: transport) }
+  }
+
+  /// A connection without a handshake.
+  static func openBare(_ address: TransportAddress, options: WebSocketOptions) async throws -> any ByteTransport {
+    let transport = try ByteTransports.make(address)
+    try await limited(transport, options) { try await transport.open() }
+    return transport
+  }
+
+  private static func limited<Result: Sendable>(
+    _ transport: any ByteTransport, _ options: WebSocketOptions, _ work: @Sendable () async throws -> Result
+  ) async throws -> Result {
     let isLate = Locked(false)
     let (clock, timeout) = (options.clock, options.connectTimeout)
     let timer = Task {
@@ -20,7 +33,7 @@ enum Handshake {
     do {
       return try await withTaskCancellationHandler {
         try Task.checkCancellation()
-        return try await exchange(request, on: transport)
+        return try await work()
       } onCancel: {
         transport.cancel()
       }

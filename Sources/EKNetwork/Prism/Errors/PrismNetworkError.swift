@@ -1,0 +1,68 @@
+import Foundation
+
+/// Why a request through a ``PrismNetworkClient`` failed.
+///
+/// What was behind it (the status, the body, the underlying error) is in ``PrismNetworkFailure``. A cancelled request
+/// throws `CancellationError` instead.
+public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendable {
+  /// The endpoint's parts make no URL, or not one of a kind that can be loaded.
+  case invalidURL
+  /// No connection, it was lost, the host was not found or did not answer in time.
+  case noConnectivity
+  /// 401: the server does not accept the credentials.
+  case unauthorized
+  /// 403: the server refuses.
+  case forbidden
+  /// 400, or a request that cannot be sent: a forbidden header field, a body that cannot be encoded.
+  case badRequest
+  /// 408, 429 or 5xx: the server cannot answer at the moment.
+  case serverError
+  /// Any other status outside 2xx, an answer that cannot be decoded, or a broken exchange.
+  case invalidResponse
+  /// Nothing is stored for the request.
+  case noCache
+}
+
+extension PrismNetworkError: LocalizedError {
+  /// What happened.
+  public var errorDescription: String? {
+    switch self {
+    case .invalidURL: "The URL is not valid."
+    case .noConnectivity: "The server cannot be reached."
+    case .unauthorized: "Authentication is required."
+    case .forbidden: "Access is denied."
+    case .badRequest: "The request is not valid."
+    case .serverError: "The server failed."
+    case .invalidResponse: "The response is not valid."
+    case .noCache: "There is no stored response."
+    }
+  }
+
+  /// Why.
+  public var failureReason: String? {
+    switch self {
+    case .invalidURL: "Scheme, host, port, path and query do not make a URL that can be loaded."
+    case .noConnectivity: "There is no connection, it was lost, or the host was not found or did not answer in time."
+    case .unauthorized: "The server did not accept the credentials of the request, or it had none."
+    case .forbidden: "The server understood the request and refuses it."
+    case .badRequest: "The server could not make sense of the request, or it could not be put together."
+    case .serverError: "The server is overloaded, restarting or broken."
+    case .invalidResponse: "The response has an unexpected status, cannot be decoded or did not arrive whole."
+    case .noCache: "Nothing was stored for this request, or it was removed."
+    }
+  }
+
+  /// What to do about it.
+  public var recoverySuggestion: String? {
+    switch self {
+    case .invalidURL: "Check the host, the path and the query items of the endpoint."
+    case .noConnectivity: "Check the network connection and try again."
+    case .unauthorized: "Sign in again."
+    case .forbidden: "Ask for access, or use another account."
+    case .badRequest: "Check the parameters, headers and body of the request."
+    case .serverError: "Try again later."
+    case .invalidResponse: "Check that the app and the server agree on the format, or try again later."
+    case .noCache: "Load the data from the network."
+    }
+  }
+}
