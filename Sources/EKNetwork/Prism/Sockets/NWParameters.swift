@@ -18,8 +18,8 @@
     }
 
     /// TCP alone; new at each call.
-    public class var tcp: NWParameters { NWParameters(tls: nil) }
+    public static var tcp: NWParameters { NWParameters(tls: nil) }
     /// TLS over TCP; new at each call.
-    public class var tls: NWParameters { NWParameters(tls: NWProtocolTLS.Options()) }
+    public static var tls: NWParameters { NWParameters(tls: NWProtocolTLS.Options()) }
   }
 #endif
