@@ -4,7 +4,7 @@
     /// TLS as the system has it: the peer is verified.
     public final class Options: NWProtocolOptions {
       /// The defaults.
-      public override init() { super.init() }
+      public init() { super.init(name: "tls") }
     }
   }
 #endif

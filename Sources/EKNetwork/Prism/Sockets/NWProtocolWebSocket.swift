@@ -10,7 +10,7 @@
     /// WebSocket in its only version.
     public final class Options: NWProtocolOptions {
       /// Options for a version.
-      public init(_ version: Version = .v13) { super.init() }
+      public init(_ version: Version = .v13) { super.init(name: "websocket") }
     }
   }
 #endif
