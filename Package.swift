@@ -16,13 +16,21 @@ let package = Package(
   targets: [
     .target(
       name: "EKNetwork",
-      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))]
+      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux])), "CZlib"]
     ),
     .target(name: "CCurl"),
+    .target(name: "CZlib"),
     .target(name: "LoopbackServer", swiftSettings: swiftSettings),
     .executableTarget(
       name: "EKNetworkDemo",
       dependencies: ["EKNetwork", "LoopbackServer"],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "AutobahnClient",
+      dependencies: ["EKNetwork"],
+      path: "Tests/Autobahn",
+      exclude: ["run.sh"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -148,4 +148,46 @@ ekn_completion ekn_multi_next_completion(ekn_multi *multi) {
   return completion;
 }
 
+static struct {
+  int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
+  int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
+  int (*multi_cleanup)(ekn_multi *);
+} bare;
+
+static bool bare_loaded;
+static pthread_once_t bare_once = PTHREAD_ONCE_INIT;
+
+static void load_bare(void) {
+  if (!ekn_curl_load()) return;
+  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+#define EKN_RESOLVE(name)                                            \
+  *(void **)&bare.name = dlsym(library, "curl_" #name);              \
+  if (!bare.name) return
+  EKN_RESOLVE(easy_send);
+  EKN_RESOLVE(easy_recv);
+  EKN_RESOLVE(multi_cleanup);
+#undef EKN_RESOLVE
+  bare_loaded = true;
+}
+
+bool ekn_bare_load(void) {
+  pthread_once(&bare_once, load_bare);
+  return bare_loaded;
+}
+
+int ekn_bare_socket(ekn_easy *easy) {
+  int descriptor = -1;
+  return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;
+}
+int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent) {
+  *sent = 0;
+  return bare.easy_send(easy, bytes, length, sent);
+}
+int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received) {
+  *received = 0;
+  return bare.easy_recv(easy, bytes, length, received);
+}
+void ekn_multi_cleanup(ekn_multi *multi) { bare.multi_cleanup(multi); }
+
 #endif

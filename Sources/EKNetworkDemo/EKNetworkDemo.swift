@@ -82,6 +82,6 @@ enum EKNetworkDemo {
   }
 
   private static let steps: [Step] = [
-    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation,
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation, .chat,
   ]
 }

@@ -5,8 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 modules="$(swift build --show-bin-path)"
 # Not only type-checked: what crosses actors is looked at in a later pass.
-options=(-emit-sil -wmo -o /dev/null -parse-as-library -warnings-as-errors -I "$modules/Modules" -I Sources/CCurl/include)
-[ -f "$modules/CCurl.build/module.modulemap" ] && options+=(-Xcc "-fmodule-map-file=$modules/CCurl.build/module.modulemap")
+options=(-emit-sil -wmo -o /dev/null -parse-as-library -warnings-as-errors -I "$modules/Modules" -I Sources/CCurl/include -I Sources/CZlib/include)
+for map in "$modules"/{CCurl,CZlib}.build/module.modulemap; do
+  if [ -f "$map" ]; then options+=(-Xcc "-fmodule-map-file=$map"); fi
+done
 
 main_actor=(-default-isolation MainActor -D MAIN_ACTOR_BY_DEFAULT)
 nonsending=(-enable-upcoming-feature NonisolatedNonsendingByDefault)

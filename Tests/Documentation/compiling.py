@@ -11,9 +11,12 @@ def library_options():
     build = pathlib.Path(path.stdout.strip())
     if not (build / "Modules/EKNetwork.swiftmodule").exists():
         raise SystemExit("the library is not built: run `swift build` first")
-    options = ["-I", str(build / "Modules"), "-I", str(ROOT / "Sources/CCurl/include")]
-    modulemap = build / "CCurl.build" / "module.modulemap"
-    return options + (["-Xcc", f"-fmodule-map-file={modulemap}"] if modulemap.exists() else [])
+    options = ["-I", str(build / "Modules")]
+    for module in ("CCurl", "CZlib"):
+        options += ["-I", str(ROOT / "Sources" / module / "include")]
+        modulemap = build / f"{module}.build" / "module.modulemap"
+        options += ["-Xcc", f"-fmodule-map-file={modulemap}"] if modulemap.exists() else []
+    return options
 
 
 def source(name, block):

@@ -150,5 +150,25 @@ int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *runni
 // The next finished transfer; `easy` is NULL when there is none.
 ekn_completion ekn_multi_next_completion(ekn_multi *multi);
 
+// A connection without HTTP on it (CURLOPT_CONNECT_ONLY), for WebSockets.
+enum {
+  EKN_OPT_HTTPPROXYTUNNEL = 61,
+  EKN_OPT_HTTP_VERSION = 84,
+  EKN_OPT_CONNECT_ONLY = 141,
+
+  EKN_HTTP_VERSION_1_1 = 2,
+  EKN_INFO_ACTIVESOCKET = 0x500000 + 44,
+  EKN_AGAIN = 81
+};
+
+// Whether libcurl has what a bare connection needs.
+bool ekn_bare_load(void);
+// The connection's socket, -1 for none.
+int ekn_bare_socket(ekn_easy *easy);
+int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
+// Without bytes and without an error the peer has ended the connection.
+int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
+void ekn_multi_cleanup(ekn_multi *multi);
+
 #endif
 #endif

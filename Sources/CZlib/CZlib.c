@@ -1,0 +1,147 @@
+#include "CZlib.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+// zlib's z_stream: its layout is part of zlib's ABI and checked by the init functions through its size.
+typedef struct {
+  const uint8_t *next_in;
+  unsigned avail_in;
+  unsigned long total_in;
+  uint8_t *next_out;
+  unsigned avail_out;
+  unsigned long total_out;
+  const char *message;
+  void *state;
+  void *allocate;
+  void *deallocate;
+  void *opaque;
+  int data_type;
+  unsigned long adler;
+  unsigned long reserved;
+} ekn_zstream;
+
+enum { Z_OK_ = 0, Z_STREAM_END_ = 1, Z_BUF_ERROR_ = -5, Z_SYNC_FLUSH_ = 2, Z_DEFLATED_ = 8 };
+
+static struct {
+  int (*deflate_init)(ekn_zstream *, int, int, int, int, int, const char *, int);
+  int (*deflate)(ekn_zstream *, int);
+  int (*deflate_reset)(ekn_zstream *);
+  int (*deflate_end)(ekn_zstream *);
+  int (*inflate_init)(ekn_zstream *, int, const char *, int);
+  int (*inflate)(ekn_zstream *, int);
+  int (*inflate_reset)(ekn_zstream *);
+  int (*inflate_reset_keep)(ekn_zstream *);
+  int (*inflate_end)(ekn_zstream *);
+  const char *(*version)(void);
+  bool available;
+} zlib;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+static bool resolve(void *library, void *slot, const char *name) {
+  return (*(void **)slot = dlsym(library, name)) != NULL;
+}
+
+static void load(void) {
+#if defined(__APPLE__)
+  void *library = dlopen("/usr/lib/libz.1.dylib", RTLD_NOW | RTLD_LOCAL);
+#else
+  void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+#endif
+  zlib.available = library && resolve(library, &zlib.deflate_init, "deflateInit2_") &&
+                   resolve(library, &zlib.deflate, "deflate") && resolve(library, &zlib.deflate_end, "deflateEnd") &&
+                   resolve(library, &zlib.deflate_reset, "deflateReset") &&
+                   resolve(library, &zlib.inflate_init, "inflateInit2_") &&
+                   resolve(library, &zlib.inflate, "inflate") && resolve(library, &zlib.inflate_end, "inflateEnd") &&
+                   resolve(library, &zlib.inflate_reset, "inflateReset") &&
+                   resolve(library, &zlib.inflate_reset_keep, "inflateResetKeep") &&
+                   resolve(library, &zlib.version, "zlibVersion");
+}
+
+bool ekn_zlib_available(void) {
+  pthread_once(&once, load);
+  return zlib.available;
+}
+
+struct ekn_deflater {
+  ekn_zstream stream;
+};
+
+struct ekn_inflater {
+  ekn_zstream stream;
+};
+
+static void lend(ekn_zstream *stream, const uint8_t *input, size_t input_length, uint8_t *output,
+                 size_t output_length) {
+  stream->next_in = input;
+  stream->avail_in = input_length > UINT_MAX ? UINT_MAX : (unsigned)input_length;
+  stream->next_out = output;
+  stream->avail_out = output_length > UINT_MAX ? UINT_MAX : (unsigned)output_length;
+}
+
+static void take_back(ekn_zstream *stream, const uint8_t **input, size_t *input_length, uint8_t **output,
+                      size_t *output_length) {
+  *input_length -= (size_t)(stream->next_in - *input);
+  *input = stream->next_in;
+  *output_length -= (size_t)(stream->next_out - *output);
+  *output = stream->next_out;
+}
+
+ekn_deflater *ekn_deflater_create(int window_bits) {
+  if (!ekn_zlib_available()) return NULL;
+  ekn_deflater *deflater = calloc(1, sizeof *deflater);
+  if (!deflater) return NULL;
+  if (zlib.deflate_init(&deflater->stream, -1, Z_DEFLATED_, -window_bits, 8, 0, zlib.version(),
+                        sizeof deflater->stream) == Z_OK_)
+    return deflater;
+  free(deflater);
+  return NULL;
+}
+
+void ekn_deflater_free(ekn_deflater *deflater) {
+  if (!deflater) return;
+  zlib.deflate_end(&deflater->stream);
+  free(deflater);
+}
+
+void ekn_deflater_reset(ekn_deflater *deflater) { zlib.deflate_reset(&deflater->stream); }
+
+ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
+                                 uint8_t **output, size_t *output_length) {
+  lend(&deflater->stream, *input, *input_length, *output, *output_length);
+  int code = zlib.deflate(&deflater->stream, Z_SYNC_FLUSH_);
+  take_back(&deflater->stream, input, input_length, output, output_length);
+  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+}
+
+ekn_inflater *ekn_inflater_create(void) {
+  if (!ekn_zlib_available()) return NULL;
+  ekn_inflater *inflater = calloc(1, sizeof *inflater);
+  if (!inflater) return NULL;
+  // The largest window decodes what was encoded with any.
+  if (zlib.inflate_init(&inflater->stream, -15, zlib.version(), sizeof inflater->stream) == Z_OK_) return inflater;
+  free(inflater);
+  return NULL;
+}
+
+void ekn_inflater_free(ekn_inflater *inflater) {
+  if (!inflater) return;
+  zlib.inflate_end(&inflater->stream);
+  free(inflater);
+}
+
+void ekn_inflater_reset(ekn_inflater *inflater) { zlib.inflate_reset(&inflater->stream); }
+
+ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
+                                 uint8_t **output, size_t *output_length) {
+  lend(&inflater->stream, *input, *input_length, *output, *output_length);
+  int code = zlib.inflate(&inflater->stream, Z_SYNC_FLUSH_);
+  take_back(&inflater->stream, input, input_length, output, output_length);
+  // RFC 7692 §7.2.3.5: a message may hold a final block; what follows still refers to the window.
+  if (code == Z_STREAM_END_) return zlib.inflate_reset_keep(&inflater->stream) == Z_OK_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+}

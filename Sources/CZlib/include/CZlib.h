@@ -1,0 +1,35 @@
+// Raw deflate streams for permessage-deflate (RFC 7692) by the system's zlib, opened at run time: neither its headers
+// nor a libz.so to link against are on a stock machine.
+#ifndef EKN_CZLIB_H
+#define EKN_CZLIB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+  EKN_ZLIB_OK,       // the input is used up, or the output is full
+  EKN_ZLIB_CORRUPT,
+} ekn_zlib_status;
+
+typedef struct ekn_deflater ekn_deflater;
+typedef struct ekn_inflater ekn_inflater;
+
+bool ekn_zlib_available(void);
+
+// `window_bits` is 9 to 15. NULL when zlib is not available or memory is short.
+ekn_deflater *ekn_deflater_create(int window_bits);
+void ekn_deflater_free(ekn_deflater *deflater);
+// Forgets what was compressed before.
+void ekn_deflater_reset(ekn_deflater *deflater);
+// Compresses with a sync flush: call until the input is used up and the output was not filled.
+ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
+                                 uint8_t **output, size_t *output_length);
+
+ekn_inflater *ekn_inflater_create(void);
+void ekn_inflater_free(ekn_inflater *inflater);
+void ekn_inflater_reset(ekn_inflater *inflater);
+ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
+                                 uint8_t **output, size_t *output_length);
+
+#endif

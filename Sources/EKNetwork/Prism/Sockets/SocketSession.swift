@@ -1,0 +1,89 @@
+import Foundation
+
+/// One connection of an adapter, read as frames.
+actor SocketSession {
+  enum Carrier: Sendable {
+    case webSocket(WebSocket)
+    case lines(any ByteTransport)
+  }
+
+  private let carrier: Carrier
+  private var splitter: SocketLineSplitter
+  private var frames: ArraySlice<Data> = []
+  private var isAtEnd = false
+  private let isCancelled = Locked(false)
+  /// Why the frames ended; `nil` when the peer ended them properly, or this side.
+  private(set) var failure: (any Error)?
+
+  init(_ carrier: Carrier, maximumLineLength: Int) {
+    self.carrier = carrier
+    splitter = SocketLineSplitter(maximumLength: maximumLineLength)
+  }
+
+  deinit { cancel() }
+
+  /// The next frame; `nil` when the connection has ended.
+  func next() async -> Data? {
+    while true {
+      if let frame = frames.popFirst() { return frame }
+      if isAtEnd { return nil }
+      do {
+        frames = try await receive()
+      } catch {
+        isAtEnd = true
+        if !isCancelled.withLock({ $0 }) { failure = error }
+        cancel()
+      }
+    }
+  }
+
+  private func receive() async throws -> ArraySlice<Data> {
+    switch carrier {
+    case .webSocket(let socket):
+      guard let message = try await socket.receive() else { break }
+      let data: Data =
+        switch message {
+        case .text(let text): Data(text.utf8)
+        case .binary(let data): data
+        }
+      var lines = try splitter.add(data)
+      if let rest = splitter.finish() { lines.append(rest) }
+      return lines[...]
+    case .lines(let transport):
+      let bytes = try await transport.receive()
+      guard !bytes.isEmpty else { break }
+      return try splitter.add(Data(bytes))[...]
+    }
+    isAtEnd = true
+    cancel()
+    return []
+  }
+
+  nonisolated var isOver: Bool {
+    if case .webSocket(let socket) = carrier, socket.closeCode != nil { return true }
+    return isCancelled.withLock { $0 }
+  }
+
+  nonisolated func send(_ text: String) async throws {
+    switch carrier {
+    case .webSocket(let socket): try await socket.send(text)
+    case .lines(let transport):
+      let sent = OneShot()
+      transport.send(Array(text.utf8), isLast: false) { sent.finish($0) }
+      try await sent.value()
+    }
+  }
+
+  /// Ends the connection, once.
+  nonisolated func cancel() {
+    let isFirst = isCancelled.withLock { isCancelled in
+      defer { isCancelled = true }
+      return !isCancelled
+    }
+    guard isFirst else { return }
+    switch carrier {
+    case .webSocket(let socket): socket.abandon()
+    case .lines(let transport): transport.cancel()
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+#if canImport(Darwin)
+  import Network
+#endif
+
+/// What an endpoint says, read once.
+struct SocketTarget: Sendable {
+  let host: String
+  let port: Int
+  let isSecure: Bool
+  let isWebSocket: Bool
+  let path: String
+  let headers: [String: String]
+  let subprotocols: [String]
+
+  init(_ endpoint: any PrismNetworkSocketEndpoint) throws {
+    host = endpoint.host.debugDescription
+    port = Int(try endpoint.port.rawValue)
+    let protocols = endpoint.parameters.defaultProtocolStack.applicationProtocols
+    isSecure = protocols.contains { $0 is NWProtocolTLS.Options }
+    isWebSocket = protocols.contains { $0 is NWProtocolWebSocket.Options }
+    path = endpoint.path
+    headers = endpoint.headers
+    subprotocols = endpoint.subprotocols
+  }
+
+  func address(_ options: WebSocketOptions) throws -> TransportAddress {
+    guard !host.isEmpty, port > 0 else { throw PrismNetworkError.invalidURL }
+    return TransportAddress(host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+  }
+
+  func request() throws -> URLRequest {
+    let name = host.contains(":") ? "[\(host)]" : host
+    let slash = path.hasPrefix("/") ? "" : "/"
+    guard !host.isEmpty, port > 0,
+      let url = URL(string: "\(isSecure ? "wss" : "ws")://\(name):\(port)\(slash)\(path)"),
+      url.host != nil, url.port == port, url.user == nil
+    else { throw PrismNetworkError.invalidURL }
+    var request = URLRequest(url: url)
+    for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+
+  static func error(status: Int) -> PrismNetworkError {
+    switch status {
+    case 400: .badRequest
+    case 401: .unauthorized
+    case 403: .forbidden
+    case 408, 429, 500...599: .serverError
+    default: .invalidResponse
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/// What both sides agreed on for permessage-deflate (RFC 7692 §7.1).
+struct DeflateParameters: Sendable, Equatable {
+  var clientKeepsContext: Bool
+  var serverKeepsContext: Bool
+  var clientWindowBits: Int
+
+  /// The offer's field value.
+  static func offer(_ offer: WebSocketCompression) -> String {
+    var value = "permessage-deflate"
+    if !offer.serverContextTakeover { value += "; server_no_context_takeover" }
+    if !offer.clientContextTakeover { value += "; client_no_context_takeover" }
+    if offer.serverMaxWindowBits < 15 { value += "; server_max_window_bits=\(offer.serverMaxWindowBits)" }
+    value += "; client_max_window_bits"
+    if offer.clientMaxWindowBits < 15 { value += "=\(offer.clientMaxWindowBits)" }
+    return value
+  }
+
+  /// Reads the answer to an offer; `nil` in, `nil` out. What was not offered, or makes no sense, fails the handshake
+  /// (§5.1, RFC 6455 §4.1).
+  static func agreed(_ answer: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
+    guard let answer, !answer.isEmpty else { return nil }
+    guard let offer else { throw refusal("an extension that was not offered") }
+    var parts = answer.split(separator: ";", omittingEmptySubsequences: false).map { HTTPField.trim($0) }
+    guard parts.removeFirst().lowercased() == "permessage-deflate" else {
+      throw refusal("an extension that was not offered")
+    }
+    var result = DeflateParameters(
+      clientKeepsContext: offer.clientContextTakeover, serverKeepsContext: true,
+      clientWindowBits: offer.clientMaxWindowBits)
+    var seen: Set<String> = []
+    var serverBits: Int?
+    for part in parts {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = pair.first.map { HTTPField.trim($0).lowercased() } ?? ""
+      let value = pair.count > 1 ? HTTPField.unquoted(HTTPField.trim(pair[1])) : nil
+      guard seen.insert(name).inserted else { throw refusal("\(name) twice") }
+      switch (name, value) {
+      case ("server_no_context_takeover", nil): result.serverKeepsContext = false
+      case ("client_no_context_takeover", nil): result.clientKeepsContext = false
+      case ("server_max_window_bits", let value?):
+        serverBits = try bits(value, atMost: offer.serverMaxWindowBits)
+      case ("client_max_window_bits", let value?):
+        result.clientWindowBits = try bits(value, atMost: offer.clientMaxWindowBits)
+      default: throw refusal("the parameter \(name)")
+      }
+    }
+    // §7.1.1.1, §7.1.2.1: what the client asked of the server has to be granted.
+    guard offer.serverContextTakeover || !result.serverKeepsContext else { throw refusal("a context nobody wants") }
+    guard offer.serverMaxWindowBits == 15 || serverBits != nil else { throw refusal("a window too large") }
+    return result
+  }
+
+  private static func bits(_ value: String, atMost limit: Int) throws(WebSocketError) -> Int {
+    guard let bits = Int(value), (8...15).contains(bits), value.first != "0", bits <= limit else {
+      throw refusal("a window of \(value) bits")
+    }
+    return bits
+  }
+
+  private static func refusal(_ what: String) -> WebSocketError {
+    .invalidHandshake(reason: "the server chose \(what)")
+  }
+}

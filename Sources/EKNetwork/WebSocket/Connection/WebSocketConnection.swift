@@ -1,0 +1,261 @@
+import Foundation
+
+/// An open connection: reads in a task of its own, writes for whoever sends, and acts on what ``ConnectionState`` says.
+final class WebSocketConnection: Sendable {
+  private static let maximumPendingControls = 64
+
+  private let transport: any ByteTransport
+  private let options: WebSocketOptions
+  private let sender: MessageSender
+  private let state: Locked<ConnectionState>
+
+  init(_ transport: any ByteTransport, agreement: HandshakeResponse.Agreement, options: WebSocketOptions) {
+    self.transport = transport
+    self.options = options
+    let parameters = agreement.compression
+    sender = MessageSender(
+      deflater: parameters.flatMap {
+        MessageDeflater(windowBits: $0.clientWindowBits, keepsContext: $0.clientKeepsContext)
+      }, minimumSize: options.compression?.minimumSize ?? 0)
+    state = Locked(ConnectionState(capacity: options.maximumQueuedMessages))
+  }
+
+  var outcome: ConnectionState.Outcome? { state.withLock { $0.outcome } }
+
+  /// Begins to read. The tasks keep the connection, not the ``WebSocket``, alive.
+  func start(_ agreement: HandshakeResponse.Agreement) {
+    let reading = Task { await self.read(agreement) }
+    guard let interval = options.keepAliveInterval else { return }
+    Task {
+      await self.keepAlive(every: interval)
+      _ = reading
+    }
+  }
+
+  // MARK: - Reading
+
+  private func read(_ agreement: HandshakeResponse.Agreement) async {
+    let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
+    var receiver = MessageReceiver(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
+    var bytes = agreement.rest
+    var events: [MessageReceiver.Event] = []
+    do {
+      while true {
+        bytes.withUnsafeBytes { receiver.receive($0, into: &events) }
+        for event in events { await handle(event) }
+        events.removeAll(keepingCapacity: true)
+        if receiver.isEnded { break }
+        bytes = try await transport.receive()
+        if bytes.isEmpty { throw ByteTransportError.failed("The peer ended it without a close frame") }
+        state.withLock { $0.activity &+= 1 }
+      }
+      // RFC 6455 §7.1.1: the server ends the connection first; what it still sends has no meaning.
+      let timer = limitClosing()
+      while try await !transport.receive().isEmpty {}
+      timer.cancel()
+    } catch {
+      lose(error)
+    }
+    transport.cancel()
+    let (ending, reader) = state.withLock { $0.finish() }
+    reader?.resume()
+    ending.resume()
+  }
+
+  private func handle(_ event: MessageReceiver.Event) async {
+    switch event {
+    case .message(let message): await deliver(message)
+    case .ping(let payload): sendControl(.pong, payload)
+    case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
+    case .close(let code, let reason):
+      let isOurs = state.withLock { $0.isClosing }
+      sendClose(code, code == .noStatusReceived ? "" : reason)
+      let isClean = isOurs || code == .normalClosure || code == .goingAway || code == .noStatusReceived
+      end(code, reason, isClean ? nil : .closed(code: code, reason: reason))
+    case .failure(let failure):
+      sendClose(failure.code, failure.reason)
+      end(failure.code, failure.reason, .protocolViolation(code: failure.code, reason: failure.reason))
+    }
+  }
+
+  private func deliver(_ message: WebSocketMessage) async {
+    switch state.withLock({ $0.deliver(message) }) {
+    case .handOver(let receiver): receiver.resume(returning: message)
+    case .kept, .dropped: break
+    case .keptAndFull:
+      await withCheckedContinuation { continuation in
+        if !state.withLock({ $0.awaitRoom(continuation) }) { continuation.resume() }
+      }
+    }
+  }
+
+  private func lose(_ error: any Error) {
+    let isClosing = state.withLock { $0.isClosing }
+    let reason = (error as? ByteTransportError).flatMap { if case .failed(let text) = $0 { text } else { nil } }
+    let text = reason ?? (error as? ByteTransportError == .cancelled ? "It was cancelled" : error.localizedDescription)
+    end(.abnormalClosure, text, isClosing ? nil : .connectionLost(reason: text))
+  }
+
+  private func end(_ code: WebSocketCloseCode, _ reason: String, _ error: WebSocketError?) {
+    state.withLock { $0.end(.init(code: code, reason: reason, error: error)) }.resume()
+  }
+
+  /// The next message; `nil` after a clean close. Cancelling closes the connection.
+  func receive() async throws -> WebSocketMessage? {
+    let id = state.withLock { $0.makeID() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: ConnectionState.Receiver) in
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        switch state.withLock({ $0.receive(id: id, continuation) }) {
+        case .message(let message, let reader):
+          reader?.resume()
+          continuation.resume(returning: message)
+        case .end(let error?): continuation.resume(throwing: error)
+        case .end(nil): continuation.resume(returning: nil)
+        case .wait:
+          // The handler may have run before the receiver was there to be found.
+          if Task.isCancelled { state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError()) }
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError())
+      abandon()
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Sends a message; returns when the system has taken it. Cancelled while it waits for its turn it is not sent;
+  /// cancelled later it is sent whole, as half a frame would break the connection.
+  func send(_ message: WebSocketMessage) async throws {
+    try await takeTurn()
+    let frame = sender.frame(message)
+    let waiter = OneShot()
+    transport.send(frame, isLast: false) { error in
+      self.state.withLock { $0.endTurn() }?.resume()
+      waiter.finish(error)
+    }
+    do {
+      try await waiter.value()
+    } catch is ByteTransportError {
+      throw failure()
+    }
+  }
+
+  private func takeTurn() async throws {
+    let id = state.withLock { $0.makeID() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        switch state.withLock({ $0.takeTurn(id: id, continuation) }) {
+        case true?: continuation.resume()
+        case nil: continuation.resume(throwing: failure())
+        case false?:
+          if Task.isCancelled { state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError()) }
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError())
+    }
+  }
+
+  private func failure() -> WebSocketError {
+    guard let outcome else { return .closed(code: .normalClosure, reason: "") }
+    return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason)
+  }
+
+  /// Bounded: a peer that asks without reading gets no answer to what does not fit (RFC 6455 §5.5.3).
+  private func sendControl(_ opcode: FrameOpcode, _ payload: Data) {
+    let fits = state.withLock { state in
+      guard state.pendingControls < Self.maximumPendingControls else { return false }
+      state.pendingControls += 1
+      return true
+    }
+    guard fits else { return }
+    transport.send(MessageSender.control(opcode, payload), isLast: false) { _ in
+      self.state.withLock { $0.pendingControls -= 1 }
+    }
+  }
+
+  /// Pings and waits for the pong.
+  func ping() async throws {
+    let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let isOpen = state.withLock { state in
+          guard state.outcome == nil, !state.isClosing else { return false }
+          state.pings[payload] = continuation
+          return true
+        }
+        guard isOpen else { return continuation.resume(throwing: failure()) }
+        sendControl(.ping, payload)
+        if Task.isCancelled { removePing(payload) }
+      }
+    } onCancel: {
+      removePing(payload)
+    }
+  }
+
+  private func removePing(_ payload: Data) {
+    state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: CancellationError())
+  }
+
+  private func keepAlive(every interval: Duration) async {
+    var seen = -1
+    var isPinged = false
+    while true {
+      try? await options.clock.sleep(for: interval)
+      let (activity, isHeld, isDone) = state.withLock { ($0.activity, $0.isReaderHeld, $0.isOver || $0.outcome != nil) }
+      if isDone { return }
+      // A peer that we do not listen to cannot be heard.
+      if activity != seen || isHeld {
+        isPinged = false
+      } else if isPinged {
+        end(.abnormalClosure, "", .timedOut)
+        return transport.cancel()
+      } else {
+        isPinged = true
+        sendControl(.ping, Data())
+      }
+      seen = activity
+    }
+  }
+
+  // MARK: - Closing
+
+  @discardableResult
+  private func sendClose(_ code: WebSocketCloseCode, _ reason: String) -> Bool {
+    let (sends, reader) = state.withLock { $0.beginClosing() }
+    reader?.resume()
+    guard sends else { return false }
+    transport.send(MessageSender.control(.close, FrameEncoder.closePayload(code, reason)), isLast: true) { _ in }
+    return true
+  }
+
+  private func limitClosing() -> Task<Void, Never> {
+    let transport = transport
+    let (clock, timeout) = (options.clock, options.closeTimeout)
+    return Task {
+      if (try? await clock.sleep(for: timeout)) != nil { transport.cancel() }
+    }
+  }
+
+  /// Closes and waits for the connection's end. Cancelled, it ends the connection at once.
+  func close(_ code: WebSocketCloseCode, _ reason: String) async {
+    sendClose(code, reason)
+    let timer = limitClosing()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if !state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume() }
+      }
+    } onCancel: {
+      transport.cancel()
+    }
+    timer.cancel()
+  }
+
+  /// Closes without anybody waiting for it.
+  func abandon() {
+    if sendClose(.goingAway, "") { _ = limitClosing() }
+  }
+}

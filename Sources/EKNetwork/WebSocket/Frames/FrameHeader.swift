@@ -1,0 +1,52 @@
+/// The head of a frame from a server (RFC 6455 §5.2).
+struct FrameHeader: Sendable, Equatable {
+  var isFinal: Bool
+  var isCompressed: Bool
+  var opcode: FrameOpcode
+  var length: Int
+
+  /// The first two bytes say how many follow.
+  static func size(of second: UInt8) -> Int {
+    switch second & 0x7F {
+    case 126: 4
+    case 127: 10
+    default: 2
+    }
+  }
+
+  /// Checks what the first two bytes say, before any other has to arrive.
+  static func check(_ first: UInt8, _ second: UInt8, allowsCompression: Bool) -> ProtocolFailure? {
+    guard first & 0x30 == 0 else { return .init(.protocolError, "A reserved bit is set") }
+    guard let opcode = FrameOpcode(rawValue: first & 0x0F) else { return .init(.protocolError, "Unknown opcode") }
+    // RFC 7692 §6: the bit belongs to the first frame of a message.
+    if first & 0x40 != 0, !allowsCompression || opcode.isControl || opcode == .continuation {
+      return .init(.protocolError, "A reserved bit is set")
+    }
+    // §5.1: a server must not mask.
+    guard second & 0x80 == 0 else { return .init(.protocolError, "The frame is masked") }
+    if opcode.isControl {
+      guard first & 0x80 != 0 else { return .init(.protocolError, "A control frame is fragmented") }
+      guard second <= 125 else { return .init(.protocolError, "A control frame is too long") }
+    }
+    return nil
+  }
+
+  /// Reads a whole head that passed ``check(_:_:allowsCompression:)``.
+  static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<FrameHeader, ProtocolFailure> {
+    var length = UInt64(bytes[1] & 0x7F)
+    let extended = bytes.dropFirst(2)
+    if !extended.isEmpty {
+      length = extended.reduce(0) { $0 << 8 | UInt64($1) }
+      // §5.2: the shortest form is the only one, and the top bit is 0.
+      guard length > (extended.count == 2 ? 125 : 0xFFFF), length >> 63 == 0 else {
+        return .failure(.init(.protocolError, "The length is not written in its shortest form"))
+      }
+    }
+    guard let opcode = FrameOpcode(rawValue: bytes[0] & 0x0F) else {
+      return .failure(.init(.protocolError, "Unknown opcode"))
+    }
+    return .success(
+      FrameHeader(
+        isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & 0x40 != 0, opcode: opcode, length: Int(length)))
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Opens a transport and shakes hands on it.
+enum Handshake {
+  static func run(
+    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions
+  ) async throws -> HandshakeResponse.Agreement {
+    try await limited(transport, options) { try await exchange(request, on: transport) }
+  }
+
+  /// A connection without a handshake.
+  static func openBare(_ address: TransportAddress, options: WebSocketOptions) async throws -> any ByteTransport {
+    let transport = try ByteTransports.make(address)
+    try await limited(transport, options) { try await transport.open() }
+    return transport
+  }
+
+  private static func limited<Result: Sendable>(
+    _ transport: any ByteTransport, _ options: WebSocketOptions, _ work: @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let isLate = Locked(false)
+    let (clock, timeout) = (options.clock, options.connectTimeout)
+    let timer = Task {
+      guard (try? await clock.sleep(for: timeout)) != nil else { return }
+      isLate.withLock { $0 = true }
+      transport.cancel()
+    }
+    defer { timer.cancel() }
+    do {
+      return try await withTaskCancellationHandler {
+        try Task.checkCancellation()
+        return try await work()
+      } onCancel: {
+        transport.cancel()
+      }
+    } catch {
+      transport.cancel()
+      if Task.isCancelled { throw CancellationError() }
+      if isLate.withLock({ $0 }) { throw WebSocketError.timedOut }
+      if case .failed(let reason)? = error as? ByteTransportError {
+        throw WebSocketError.connectionLost(reason: reason)
+      }
+      throw error
+    }
+  }
+
+  private static func exchange(
+    _ request: HandshakeRequest, on transport: any ByteTransport
+  ) async throws -> HandshakeResponse.Agreement {
+    try await transport.open()
+    let sent = OneShot()
+    transport.send(request.head, isLast: false) { sent.finish($0) }
+    try await sent.value()
+    var response = HandshakeResponse()
+    while true {
+      let bytes = try await transport.receive()
+      guard !bytes.isEmpty else { throw WebSocketError.connectionLost(reason: "The server ended the handshake") }
+      if let agreement = try response.receive(bytes, for: request) { return agreement }
+    }
+  }
+}

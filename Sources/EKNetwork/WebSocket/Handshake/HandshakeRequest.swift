@@ -1,0 +1,66 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The client's half of the opening handshake (RFC 6455 §4.1).
+struct HandshakeRequest: Sendable {
+  let address: TransportAddress
+  let key: String
+  let protocols: [String]
+  let compression: WebSocketCompression?
+  /// The bytes to send.
+  let head: [UInt8]
+
+  private static let managed: Set<String> = [
+    "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
+    "sec-websocket-extensions", "content-length", "transfer-encoding",
+  ]
+
+  /// - Parameter nonce: 16 random bytes.
+  init(_ request: URLRequest, protocols: [String], options: WebSocketOptions, nonce: [UInt8]) throws {
+    guard let url = request.url, let scheme = url.scheme?.lowercased(), var host = url.host, !host.isEmpty else {
+      throw WebSocketError.invalidURL
+    }
+    guard ["ws", "wss", "http", "https"].contains(scheme) else { throw WebSocketError.invalidURL }
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    let isSecure = scheme == "wss" || scheme == "https"
+    let port = url.port ?? (isSecure ? 443 : 80)
+    guard (1...65535).contains(port), HeaderSyntax.trimmedValue(host) == host, !host.contains(" ") else {
+      throw WebSocketError.invalidURL
+    }
+    for name in protocols where !HeaderSyntax.isToken(name) {
+      throw InvalidHeaderError(field: "Sec-WebSocket-Protocol", reason: .invalidValue)
+    }
+    address = TransportAddress(
+      host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+    key = Data(nonce).base64EncodedString()
+    self.protocols = protocols
+    compression = options.compression
+    var path = url.path(percentEncoded: true)
+    if path.isEmpty { path = "/" }
+    if let query = url.query(percentEncoded: true) { path += "?" + query }
+    var lines = ["GET \(path) HTTP/1.1"]
+    lines.append("Host: \(address.hostInURL)\(port == (isSecure ? 443 : 80) ? "" : ":\(port)")")
+    lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
+    if !protocols.isEmpty { lines.append("Sec-WebSocket-Protocol: " + protocols.joined(separator: ", ")) }
+    if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
+    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+      guard let value = HeaderSyntax.trimmedValue(value) else {
+        throw InvalidHeaderError(field: name, reason: .invalidValue)
+      }
+      guard !Self.managed.contains(name.lowercased()) else {
+        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+      }
+      lines.append("\(name): \(value)")
+    }
+    head = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+  }
+
+  /// What the server answers to the key (§4.2.2).
+  var expectedAccept: String {
+    Data(SHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
+  }
+}

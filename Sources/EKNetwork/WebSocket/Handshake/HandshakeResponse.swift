@@ -1,0 +1,74 @@
+import Foundation
+
+/// Reads the server's half of the opening handshake (RFC 6455 §4.1), however it is cut.
+struct HandshakeResponse: Sendable {
+  static let maximumSize = 64 * 1024
+
+  /// What was agreed on.
+  struct Agreement: Sendable, Equatable {
+    var subprotocol: String?
+    var compression: DeflateParameters?
+    var headers: [String: String]
+    var cookieLines: [String]
+    /// Bytes that came after the head: the server's first frames.
+    var rest: [UInt8]
+  }
+
+  private var bytes: [UInt8] = []
+  private var searched = 0
+
+  /// Takes bytes; the agreement once the head is whole.
+  mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
+    bytes += part
+    if bytes.first.map({ $0 != UInt8(ascii: "H") }) == true {
+      throw .invalidHandshake(reason: "it does not begin like HTTP")
+    }
+    var index = searched
+    while index + 3 < bytes.count {
+      if bytes[index] == 13, bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 {
+        guard index <= Self.maximumSize else { break }
+        return try Self.check(bytes[..<index], rest: Array(bytes[(index + 4)...]), request)
+      }
+      index += 1
+    }
+    searched = max(0, bytes.count - 3)
+    guard bytes.count <= Self.maximumSize else { throw .invalidHandshake(reason: "its head is too long") }
+    return nil
+  }
+
+  private static func check(
+    _ head: ArraySlice<UInt8>, rest: [UInt8], _ request: HandshakeRequest
+  ) throws(WebSocketError) -> Agreement {
+    var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+    let words = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]) else {
+      throw .invalidHandshake(reason: "its status line is broken")
+    }
+    var headers: [String: String] = [:]
+    var cookieLines: [String] = []
+    for line in lines {
+      guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])) else {
+        throw .invalidHandshake(reason: "a header line is broken")
+      }
+      let name = line[..<colon].lowercased()
+      let value = HTTPField.trim(line[line.index(after: colon)...])
+      if name == "set-cookie" { cookieLines.append(value) }
+      headers[name] = headers[name].map { $0 + ", " + value } ?? value
+    }
+    guard status == 101 else { throw .refused(status: status, headers: headers) }
+    guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
+      HTTPField.list(headers["connection"] ?? "", contains: "upgrade")
+    else { throw .invalidHandshake(reason: "it does not switch to WebSocket") }
+    guard headers["sec-websocket-accept"] == request.expectedAccept else {
+      throw .invalidHandshake(reason: "it does not prove that the server understood the key")
+    }
+    let subprotocol = headers["sec-websocket-protocol"]
+    if let subprotocol, !request.protocols.contains(subprotocol) {
+      throw .invalidHandshake(reason: "the server chose a subprotocol that was not offered")
+    }
+    return Agreement(
+      subprotocol: subprotocol,
+      compression: try DeflateParameters.agreed(headers["sec-websocket-extensions"], offer: request.compression),
+      headers: headers, cookieLines: cookieLines, rest: rest)
+  }
+}

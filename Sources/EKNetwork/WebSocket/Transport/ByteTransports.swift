@@ -1,0 +1,13 @@
+/// The byte transport of the platform.
+enum ByteTransports {
+  static func make(_ address: TransportAddress) throws -> any ByteTransport {
+    #if os(Linux)
+      guard let loop = CurlSocketLoop.shared else { throw ByteTransportError.unavailable }
+      return CurlByteTransport(address, loop: loop)
+    #elseif canImport(Darwin)
+      return NetworkByteTransport(address)
+    #else
+      throw ByteTransportError.unavailable
+    #endif
+  }
+}

@@ -1,0 +1,259 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// Bytes over libcurl's bare connection: its names, proxies and TLS, without its HTTP.
+  ///
+  /// Unchecked: everything mutable belongs to the loop's thread, where all but the protocol's methods run.
+  final class CurlByteTransport: ByteTransport, @unchecked Sendable {
+    private struct Outgoing {
+      var bytes: [UInt8]
+      var offset = 0
+      var completion: @Sendable ((any Error)?) -> Void
+    }
+
+    private enum Phase { case new, connecting, open, over }
+
+    /// TLS wants a write to be repeated with the same bytes: pieces begin where the last one ended.
+    private static let pieceSize = 256 * 1024
+
+    private let address: TransportAddress
+    private let loop: CurlSocketLoop
+    private var phase = Phase.new
+    private var number: UInt32 = 0
+    private var easy: OpaquePointer?
+    private var multi: OpaquePointer?
+    private var socket: Int32 = -1
+    private var watched = Int32(EKN_POLL_NONE)
+    private var opening: CheckedContinuation<Void, any Error>?
+    private var receiving: CheckedContinuation<[UInt8], any Error>?
+    private var outgoing: [Outgoing] = []
+    private var isFinished = false
+    private var errorText: UnsafeMutablePointer<CChar>?
+
+    init(_ address: TransportAddress, loop: CurlSocketLoop) {
+      self.address = address
+      self.loop = loop
+    }
+
+    func open() async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        loop.submit { self.loopOpen(continuation) }
+      }
+    }
+
+    func receive() async throws -> [UInt8] {
+      try await withCheckedThrowingContinuation { continuation in
+        loop.submit { self.loopReceive(continuation) }
+      }
+    }
+
+    func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void) {
+      loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
+    }
+
+    func cancel() {
+      loop.submit { self.loopEnd(ByteTransportError.cancelled) }
+    }
+
+    // MARK: - The loop's thread
+
+    private func loopOpen(_ continuation: CheckedContinuation<Void, any Error>) {
+      guard phase == .new else { return continuation.resume(throwing: ByteTransportError.cancelled) }
+      opening = continuation
+      phase = .connecting
+      number = loop.add(self)
+      guard let easy = ekn_easy_init(), let multi = ekn_multi_init() else {
+        return loopEnd(ByteTransportError.unavailable)
+      }
+      self.easy = easy
+      self.multi = multi
+      configure(easy)
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
+      _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
+      guard ekn_multi_add(multi, easy) == 0 else { return loopEnd(ByteTransportError.unavailable) }
+      loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
+    }
+
+    private func configure(_ easy: OpaquePointer) {
+      let scheme = address.isSecure ? "https" : "http"
+      let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(EKN_ERROR_SIZE))
+      text.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
+      errorText = text
+      func set(_ option: Int, _ value: Int) { _ = ekn_easy_set_long(easy, Int32(option), value) }
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), "\(scheme)://\(address.hostInURL):\(address.port)/")
+      set(EKN_OPT_NOSIGNAL, 1)
+      set(EKN_OPT_CONNECT_ONLY, 1)
+      // With HTTP/2 negotiated on it, libcurl 7.88 crashes in a bare connection.
+      set(EKN_OPT_HTTP_VERSION, Int(EKN_HTTP_VERSION_1_1))
+      set(EKN_OPT_HTTPPROXYTUNNEL, 1)
+      set(EKN_OPT_TCP_KEEPALIVE, 1)
+      set(EKN_OPT_QUICK_EXIT, 1)
+      // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
+      set(EKN_OPT_CONNECTTIMEOUT_MS, 24 * 3600 * 1000)
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
+      if let file = address.authorityFile { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CAINFO), file) }
+      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), text)
+    }
+
+    /// A socket is ready, or libcurl's timer has fired.
+    func loopReady(_ descriptor: Int32, events: Int32) {
+      switch phase {
+      case .new, .over: break
+      case .connecting:
+        guard let multi else { return }
+        var running: Int32 = 0
+        _ = ekn_multi_socket_action(multi, descriptor, events, &running)
+        let completion = ekn_multi_next_completion(multi)
+        if completion.easy != nil { loopOpened(code: Int(completion.code)) }
+      case .open:
+        guard descriptor == socket else { return }
+        if receiving != nil { loopRead() }
+        if phase == .open, !outgoing.isEmpty { loopWrite() }
+        loopWatch()
+      }
+    }
+
+    private func loopOpened(code: Int) {
+      guard let easy else { return }
+      loop.setTimer(number, milliseconds: nil)
+      socket = ekn_bare_socket(easy)
+      guard code == 0, socket >= 0 else { return loopEnd(connectError(code)) }
+      phase = .open
+      opening?.resume()
+      opening = nil
+    }
+
+    private func connectError(_ code: Int) -> any Error {
+      guard let easy, let errorText, let url = URL(string: "https://\(address.hostInURL):\(address.port)/") else {
+        return ByteTransportError.unavailable
+      }
+      let text = String(cString: errorText)
+      let failure = CurlError.Failure(
+        code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
+        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
+      return CurlError.urlError(failure, url: url)
+    }
+
+    private func loopReceive(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+      guard phase == .open, receiving == nil else {
+        return continuation.resume(throwing: ByteTransportError.cancelled)
+      }
+      receiving = continuation
+      // Before any waiting: what TLS has already decrypted makes no socket ready.
+      loopRead()
+      loopWatch()
+    }
+
+    private func loopRead() {
+      guard let easy, let continuation = receiving else { return }
+      let buffer = loop.buffer
+      var total = 0
+      var code: Int32 = 0
+      while total < buffer.count {
+        var count = 0
+        code = ekn_bare_receive(easy, buffer.baseAddress?.advanced(by: total), buffer.count - total, &count)
+        guard code == 0, count > 0 else { break }
+        total += count
+      }
+      if total > 0 {
+        receiving = nil
+        continuation.resume(returning: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[..<total])))
+      } else if code == 0 {
+        receiving = nil
+        continuation.resume(returning: [])
+      } else if code != EKN_AGAIN {
+        loopEnd(ByteTransportError.failed(String(cString: ekn_easy_strerror(code))))
+      }
+    }
+
+    private func loopSend(
+      _ bytes: [UInt8], isLast: Bool, _ completion: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+      guard phase == .open, !isFinished else { return completion(ByteTransportError.cancelled) }
+      isFinished = isLast
+      outgoing.append(Outgoing(bytes: bytes, completion: completion))
+      if outgoing.count == 1 { loopWrite() }
+      loopWatch()
+    }
+
+    private func loopWrite() {
+      guard let easy else { return }
+      var done = 0
+      while done < outgoing.count {
+        let offset = outgoing[done].offset
+        var sent = 0
+        let code = outgoing[done].bytes.withUnsafeBytes { bytes in
+          let piece = bytes[offset...].prefix(Self.pieceSize)
+          return piece.isEmpty
+            ? 0 : ekn_bare_send(easy, UnsafeRawBufferPointer(rebasing: piece).baseAddress, piece.count, &sent)
+        }
+        if code == EKN_AGAIN { break }
+        guard code == 0 else { return loopEnd(ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))) }
+        outgoing[done].offset += sent
+        if outgoing[done].offset == outgoing[done].bytes.count { done += 1 }
+      }
+      let finished = outgoing[..<done].map(\.completion)
+      outgoing.removeFirst(done)
+      for completion in finished { completion(nil) }
+    }
+
+    /// Watches the socket for what is wanted. For nothing it is not watched at all: epoll reports an ended connection
+    /// over and over, whether asked or not.
+    private func loopWatch() {
+      guard phase == .open else { return }
+      let wanted =
+        (receiving == nil ? 0 : Int32(EKN_POLL_IN)) | (outgoing.isEmpty ? 0 : Int32(EKN_POLL_OUT))
+      guard wanted != watched else { return }
+      watched = wanted
+      loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
+    }
+
+    private func loopEnd(_ error: any Error) {
+      guard phase != .over else { return }
+      if watched != 0 { loop.watch(socket, Int32(EKN_POLL_REMOVE), number: number) }
+      if let multi, let easy { _ = ekn_multi_remove(multi, easy) }
+      if let easy { ekn_easy_cleanup(easy) }
+      if let multi { ekn_multi_cleanup(multi) }
+      phase = .over
+      easy = nil
+      multi = nil
+      errorText?.deallocate()
+      errorText = nil
+      loop.remove(number)
+      let completions = outgoing.map(\.completion)
+      outgoing = []
+      opening?.resume(throwing: error)
+      opening = nil
+      receiving?.resume(throwing: error)
+      receiving = nil
+      for completion in completions { completion(error) }
+    }
+
+    fileprivate func loopWatchConnecting(_ descriptor: Int32, _ what: Int32) {
+      guard phase == .connecting || what == EKN_POLL_REMOVE else { return }
+      loop.watch(descriptor, what, number: number)
+    }
+
+    fileprivate func loopSetTimer(_ milliseconds: Int) {
+      loop.setTimer(number, milliseconds: milliseconds < 0 ? nil : milliseconds)
+    }
+  }
+
+  private func transport(_ context: UnsafeMutableRawPointer?) -> CurlByteTransport? {
+    context.map { Unmanaged<CurlByteTransport>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
+    transport(context)?.loopWatchConnecting(descriptor, what)
+    return 0
+  }
+
+  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
+    transport(context)?.loopSetTimer(milliseconds)
+    return 0
+  }
+#endif

@@ -1,0 +1,9 @@
+import Foundation
+
+/// A message of a WebSocket (RFC 6455 §5.6).
+public enum WebSocketMessage: Sendable, Hashable {
+  /// Text, which travels as UTF-8.
+  case text(String)
+  /// Bytes.
+  case binary(Data)
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How a ``WebSocket`` behaves. The defaults suit most.
+public struct WebSocketOptions: Sendable {
+  /// The compression that is offered; `nil` for none.
+  public var compression: WebSocketCompression? = WebSocketCompression()
+  /// The largest message that is taken, in bytes, after inflating. Defaults to 64 MiB. A larger one closes the
+  /// connection with ``WebSocketCloseCode/messageTooBig``.
+  public var maximumMessageSize = 64 << 20
+  /// How many messages wait for their reader before nothing more is read from the connection. Defaults to 16.
+  public var maximumQueuedMessages = 16
+  /// How long opening may take, the handshake included. Defaults to 30 seconds.
+  public var connectTimeout: Duration = .seconds(30)
+  /// How long the peer may take to answer a close frame. Defaults to 5 seconds.
+  public var closeTimeout: Duration = .seconds(5)
+  /// How often a silent peer is pinged; `nil`, the default, for never. One that is silent through the interval after
+  /// a ping as well has the connection ended with ``WebSocketError/timedOut``.
+  public var keepAliveInterval: Duration?
+  /// Where the handshake's cookies come from and go to; `nil`, the default, for no cookies.
+  public var cookieStorage: HTTPCookieStorage?
+  /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
+  var authorityFile: String?
+  /// What measures the times.
+  var clock: any Clock<Duration> = ContinuousClock()
+
+  /// The defaults.
+  public init() {}
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+extension LoopbackServer {
+  /// The server's side of a WebSocket, without extensions. It is used on the thread that was given it.
+  public struct WebSocketPeer {
+    /// A frame as it came, unmasked.
+    public struct Frame: Sendable, Hashable {
+      /// Whether it ends its message.
+      public var isFinal: Bool
+      /// 1 text, 2 binary, 8 close, 9 ping, 10 pong, 0 more of a message.
+      public var opcode: UInt8
+      /// What it holds.
+      public var payload: Data
+    }
+
+    private let stream: ByteStream
+    private let buffer = Buffer()
+
+    private final class Buffer {
+      var bytes = Data()
+    }
+
+    init(stream: ByteStream) { self.stream = stream }
+
+    /// The bytes below, for what breaks the protocol.
+    public var bytes: ByteStream { stream }
+
+    /// The next frame; blocks. `nil` when the client has left.
+    public func readFrame() -> Frame? {
+      guard let head = take(2) else { return nil }
+      var length = Int(head[1] & 0x7F)
+      if length > 125 {
+        guard let more = take(length == 126 ? 2 : 8) else { return nil }
+        length = Int(truncatingIfNeeded: more.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+      }
+      guard let mask = take(head[1] & 0x80 == 0 ? 0 : 4), length >= 0, let payload = take(length) else { return nil }
+      let plain = mask.isEmpty ? payload : payload.enumerated().map { $1 ^ mask[$0 & 3] }
+      return Frame(isFinal: head[0] & 0x80 != 0, opcode: head[0] & 0x0F, payload: Data(plain))
+    }
+
+    /// The next text or binary frame. Pings are answered; a close frame is, too, and is the end.
+    public func readMessage() -> Data? {
+      while let frame = readFrame() {
+        switch frame.opcode {
+        case 8:
+          send(opcode: 8, frame.payload)
+          return nil
+        case 9: send(opcode: 10, frame.payload)
+        case 10: continue
+        default: return frame.payload
+        }
+      }
+      return nil
+    }
+
+    /// Sends one frame. Returns false when the client has left.
+    @discardableResult
+    public func send(opcode: UInt8, _ payload: Data, isFinal: Bool = true) -> Bool {
+      var frame = Data([(isFinal ? 0x80 : 0) | opcode])
+      switch payload.count {
+      case ...125: frame.append(UInt8(payload.count))
+      case ...0xFFFF: frame += [126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+      default: frame += [127] + stride(from: 56, through: 0, by: -8).map { UInt8(payload.count >> $0 & 0xFF) }
+      }
+      return stream.write(frame + payload)
+    }
+
+    /// Sends a text message.
+    @discardableResult
+    public func send(_ text: String) -> Bool { send(opcode: 1, Data(text.utf8)) }
+
+    /// Sends a close frame.
+    public func close(_ code: Int, _ reason: String = "") {
+      send(opcode: 8, Data([UInt8(code >> 8 & 0xFF), UInt8(code & 0xFF)]) + Data(reason.utf8))
+    }
+
+    private func take(_ count: Int) -> [UInt8]? {
+      while buffer.bytes.count < count {
+        guard let more = stream.read() else { return nil }
+        buffer.bytes.append(more)
+      }
+      defer { buffer.bytes.removeFirst(count) }
+      return Array(buffer.bytes.prefix(count))
+    }
+  }
+}
+
+extension LoopbackServer.Response {
+  /// Accepts a WebSocket; the closure has the connection to itself, which is closed when it returns.
+  public static func webSocket(
+    _ request: LoopbackServer.Request, subprotocol: String? = nil,
+    _ serve: @escaping @Sendable (LoopbackServer.WebSocketPeer) -> Void
+  ) -> LoopbackServer.Response {
+    guard let key = request.headers["Sec-WebSocket-Key"] else { return .text("Not a WebSocket\n", status: 426) }
+    var fields: HeaderFields = [
+      "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": AcceptKey.answer(to: key),
+    ]
+    if let subprotocol { fields.append("Sec-WebSocket-Protocol", subprotocol) }
+    return .upgrade(headers: fields) { serve(LoopbackServer.WebSocketPeer(stream: $0)) }
+  }
+
+  /// Accepts a WebSocket and sends every message back.
+  public static func webSocketEcho(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+    webSocket(request) { peer in
+      while let frame = peer.readFrame() {
+        switch frame.opcode {
+        case 8:
+          peer.send(opcode: 8, frame.payload)
+          return
+        case 9: peer.send(opcode: 10, frame.payload)
+        case 10: break
+        default: peer.send(opcode: frame.opcode, frame.payload, isFinal: frame.isFinal)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+private enum ChatCommand: PrismNetworkSocketCommand {
+  case join(room: String, user: String)
+  case raw(String)
+
+  var message: String {
+    switch self {
+    case .join(let room, let user): #"{"type":"join","room":"\#(room)","user":"\#(user)"}"#
+    case .raw(let text): text
+    }
+  }
+}
+
+private struct Endpoint: PrismNetworkSocketEndpoint {
+  let number: UInt16
+  var isWebSocket = true
+  var path = "/"
+
+  var host: NWEndpoint.Host { "127.0.0.1" }
+  var port: NWEndpoint.Port { NWEndpoint.Port(rawValue: number) ?? .https }
+  var parameters: NWParameters {
+    let parameters = NWParameters.tcp
+    if isWebSocket {
+      parameters.defaultProtocolStack.applicationProtocols.insert(NWProtocolWebSocket.Options(), at: 0)
+    }
+    return parameters
+  }
+}
+
+private struct NowhereRequest: PrismNetworkSocketRequest {
+  let endpoint: (any PrismNetworkSocketEndpoint)? = nil
+}
+
+@Suite("The socket page", .timeLimit(.minutes(2)))
+struct SocketPageTests {
+  @Test("Lines are split at both ends of line, however the bytes are cut")
+  func lines() throws {
+    let input = Data("a\r\nb\n\nc\rd\r\r\nrest".utf8)
+    for pieces in cuts(of: input) {
+      var splitter = SocketLineSplitter(maximumLength: 100)
+      var lines: [Data] = []
+      for piece in pieces { lines += try splitter.add(piece) }
+      #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["a", "b", "", "c\rd\r"])
+      #expect(splitter.finish() == Data("rest".utf8))
+    }
+    var splitter = SocketLineSplitter(maximumLength: 3)
+    #expect(throws: SocketLineSplitter.TooLong.self) { try splitter.add(Data("abcd".utf8)) }
+  }
+
+  @Test("Commands go out as lines, frames come back, over a WebSocket")
+  func webSocket() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocketEcho($0) }
+    let socket = PrismNetworkSocketAdapter()
+    await #expect(throws: PrismNetworkError.noConnectivity) { try await socket.send(command: ChatCommand.raw("x")) }
+    await #expect(throws: PrismNetworkError.invalidURL) { try await socket.connect(with: NowhereRequest()) }
+    let stream = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
+    var frames = stream.makeAsyncIterator()
+    try await socket.send(command: ChatCommand.join(room: "r", user: "u"))
+    #expect(await frames.next() == Data(#"{"type":"join","room":"r","user":"u"}"#.utf8))
+    try await socket.send(command: ChatCommand.raw("one\r\ntwo\r\n"))
+    #expect(await frames.next() == Data("one".utf8))
+    #expect(await frames.next() == Data("two".utf8))
+    await socket.disconnect()
+    #expect(await frames.next() == nil)
+    #expect(await socket.disconnectionError == nil)
+    await #expect(throws: PrismNetworkError.noConnectivity) { try await socket.send(command: ChatCommand.raw("x")) }
+    server.stop()
+  }
+
+  @Test("A second connection ends the first and leaves the new one alone")
+  func reconnecting() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocketEcho($0) }
+    let socket = PrismNetworkSocketAdapter()
+    let first = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
+    let second = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
+    for await _ in first { Issue.record("The first brought something") }
+    try await socket.send(command: ChatCommand.raw("still here"))
+    var frames = second.makeAsyncIterator()
+    #expect(await frames.next() == Data("still here".utf8))
+    server.stop()
+  }
+
+  @Test("A refused WebSocket and a missing server are the page's errors")
+  func refusals() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .status(401) }
+    let socket = PrismNetworkSocketAdapter()
+    let endpoint = Endpoint(number: UInt16(server.port))
+    await #expect(throws: PrismNetworkError.unauthorized) { try await socket.connect(to: endpoint) }
+    server.stop()
+    await #expect(throws: PrismNetworkError.noConnectivity) { try await socket.connect(to: endpoint) }
+  }
+
+  @Test("Without WebSocket options lines travel over TCP, and an unterminated one is dropped")
+  func rawLines() async throws {
+    let server = try LoopbackServer()
+    // What is sent first is read as a request; the answer is no HTTP.
+    server.fallback = { _ in .raw("a\r\nb\nrest") }
+    let socket = PrismNetworkSocketAdapter()
+    let stream = try await socket.connect(to: Endpoint(number: UInt16(server.port), isWebSocket: false))
+    try await socket.send(command: ChatCommand.raw("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+    var lines: [String] = []
+    for await line in stream { lines.append(String(decoding: line, as: UTF8.self)) }
+    #expect(lines == ["a", "b"])
+    server.stop()
+  }
+}

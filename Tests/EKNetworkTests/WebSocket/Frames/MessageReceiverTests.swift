@@ -1,0 +1,117 @@
+import Testing
+
+@testable import EKNetwork
+
+/// A frame as a server sends it.
+func serverFrame(_ first: UInt8, _ payload: [UInt8]) -> [UInt8] {
+  switch payload.count {
+  case ...125: [first, UInt8(payload.count)] + payload
+  case ...0xFFFF: [first, 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
+  default: [first, 127] + stride(from: 56, through: 0, by: -8).map { UInt8(payload.count >> $0 & 0xFF) } + payload
+  }
+}
+
+@Suite("WebSocket frames")
+struct MessageReceiverTests {
+  private func events(
+    _ pieces: [Data], limit: Int = 1 << 20, inflates: Bool = false
+  ) -> [MessageReceiver.Event] {
+    let inflater = inflates ? MessageInflater(keepsContext: true) : nil
+    var receiver = MessageReceiver(maximumMessageSize: limit, inflater: inflater)
+    var events: [MessageReceiver.Event] = []
+    for piece in pieces { piece.withUnsafeBytes { receiver.receive($0, into: &events) } }
+    return events
+  }
+
+  private func failure(_ bytes: [UInt8], limit: Int = 1 << 20) -> WebSocketCloseCode? {
+    guard case .failure(let failure)? = events([Data(bytes)], limit: limit).last else { return nil }
+    return failure.code
+  }
+
+  @Test("Messages, fragments and what stands between them are the same however the bytes are cut")
+  func everyCut() {
+    var input = serverFrame(0x81, Array("grüße".utf8)) + serverFrame(0x02, [1, 2]) + serverFrame(0x89, [7])
+    input += serverFrame(0x00, []) + serverFrame(0x80, [3]) + serverFrame(0x8A, []) + serverFrame(0x81, [])
+    input += serverFrame(0x82, [UInt8](repeating: 9, count: 200)) + serverFrame(0x88, [3, 0xE8, 0x6F, 0x6B])
+    let expected: [MessageReceiver.Event] = [
+      .message(.text("grüße")), .ping(Data([7])), .message(.binary(Data([1, 2, 3]))), .pong(Data()),
+      .message(.text("")), .message(.binary(Data(repeating: 9, count: 200))),
+      .close(.normalClosure, reason: "ok"),
+    ]
+    for pieces in cuts(of: Data(input)) { #expect(events(pieces) == expected) }
+  }
+
+  @Test("What a frame must not be closes with the right code")
+  func violations() {
+    #expect(failure([0xC1, 0]) == .protocolError)
+    #expect(failure([0x83, 0]) == .protocolError)
+    #expect(failure([0x81, 0x80]) == .protocolError)
+    #expect(failure([0x09, 0]) == .protocolError)
+    #expect(failure([0x89, 126]) == .protocolError)
+    #expect(failure([0x80, 0]) == .protocolError)
+    #expect(failure([0x01, 0, 0x81, 0]) == .protocolError)
+    #expect(failure([0x82, 126, 0, 125]) == .protocolError)
+    #expect(failure([0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0]) == .protocolError)
+    #expect(failure([0x88, 1, 3]) == .protocolError)
+    #expect(failure([0x88, 2, 3, 0xED]) == .protocolError)
+    #expect(failure([0x88, 3, 3, 0xE8, 0xFF]) == .invalidPayload)
+    #expect(failure([0x81, 1, 0xFF]) == .invalidPayload)
+    #expect(failure([0x81, 1, 0xC3]) == .invalidPayload)
+    #expect(failure([0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) == .messageTooBig)
+    #expect(failure([0x02, 3, 1, 2, 3, 0x80, 2, 4, 5], limit: 4) == .messageTooBig)
+  }
+
+  @Test("A byte that cannot be UTF-8 is found before the frame has ended")
+  func earlyUTF8() {
+    #expect(failure([0x81, 100, 0x61, 0xED, 0xA0]) == .invalidPayload)
+  }
+
+  @Test("Deflated messages share their window, and are measured inflated")
+  func compression() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    let text = String(repeating: "again and ", count: 100)
+    var input: [UInt8] = []
+    for message in [text, "", text] {
+      let deflated = Array(message.utf8).withUnsafeBytes { deflater.deflate($0) }
+      input += serverFrame(0xC1, try #require(deflated))
+    }
+    for pieces in cuts(of: Data(input)) {
+      #expect(events(pieces, inflates: true) == [text, "", text].map { .message(.text($0)) })
+    }
+    guard case .failure(let failure)? = events([Data(input)], limit: 500, inflates: true).last else {
+      Issue.record("It was taken")
+      return
+    }
+    #expect(failure.code == .messageTooBig)
+  }
+
+  @Test("Random bytes never trap, and mean the same in one piece and byte by byte")
+  func randomBytes() {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<20_000 {
+      var input = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+        UInt8.random(in: .min ... .max, using: &generator)
+      }
+      // A plausible beginning takes the parser further.
+      if let first = [0x81, 0x82, 0x88, 0x89, 0x01, 0xC1].randomElement(using: &generator) {
+        input = [UInt8(first), UInt8.random(in: 0...20, using: &generator)] + input
+      }
+      let whole = events([Data(input)], limit: 1000, inflates: true)
+      #expect(whole == events(input.map { Data([$0]) }, limit: 1000, inflates: true))
+    }
+  }
+
+  @Test("A client's frame is masked with its key, at every length of the length")
+  func encoding() {
+    for count in [0, 1, 7, 8, 125, 126, 65_535, 65_536] {
+      let payload = (0..<count).map { UInt8($0 & 0xFF) }
+      let frame = payload.withUnsafeBytes { FrameEncoder.frame(.binary, $0, key: 0x0102_0304) }
+      let headSize = count <= 125 ? 2 : count <= 0xFFFF ? 4 : 10
+      #expect(frame.count == headSize + 4 + count)
+      #expect(frame[0] == 0x82)
+      #expect(frame[1] & 0x80 != 0)
+      let key = Array(frame[headSize..<headSize + 4])
+      #expect(frame[(headSize + 4)...].enumerated().map { $1 ^ key[$0 & 3] } == payload)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite("WebSocket handshake")
+struct HandshakeTests {
+  private func request(
+    _ url: String, protocols: [String] = [], headers: [String: String] = [:], compression: WebSocketCompression? = nil
+  ) throws -> HandshakeRequest {
+    var request = URLRequest(url: try #require(URL(string: url)))
+    for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+    var options = WebSocketOptions()
+    options.compression = compression
+    // The key of RFC 6455 §1.3.
+    return try HandshakeRequest(request, protocols: protocols, options: options, nonce: Array("the sample nonce".utf8))
+  }
+
+  private let head =
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
+    + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+
+  private func answer(_ text: String, to request: HandshakeRequest) throws -> HandshakeResponse.Agreement? {
+    var response = HandshakeResponse()
+    return try response.receive(Array(text.utf8), for: request)
+  }
+
+  @Test("The request is the one of the RFC, with the user's fields")
+  func requestHead() throws {
+    let handshake = try request(
+      "ws://example.com:8080/chat?a=%20b", protocols: ["v2", "v1"], headers: ["Authorization": "Bearer t"])
+    #expect(handshake.key == "dGhlIHNhbXBsZSBub25jZQ==")
+    #expect(handshake.expectedAccept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    let lines = String(decoding: handshake.head, as: UTF8.self).components(separatedBy: "\r\n")
+    #expect(lines[0] == "GET /chat?a=%20b HTTP/1.1")
+    #expect(lines.contains("Host: example.com:8080"))
+    #expect(lines.contains("Sec-WebSocket-Protocol: v2, v1"))
+    #expect(lines.contains("Authorization: Bearer t"))
+    #expect(try request("wss://[::1]/").address.port == 443)
+  }
+
+  @Test("What cannot be asked is refused before anything is sent")
+  func badRequests() throws {
+    #expect(throws: WebSocketError.invalidURL) { try request("ftp://example.com/") }
+    #expect(throws: WebSocketError.invalidURL) { try request("ws:///path") }
+    #expect(throws: InvalidHeaderError.self) { try request("ws://a/", headers: ["Sec-WebSocket-Key": "x"]) }
+    #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: ["a b"]) }
+  }
+
+  @Test("An answer is the same however it is cut, and what follows it is kept")
+  func cutAnswers() throws {
+    let handshake = try request("ws://a/", protocols: ["v1"])
+    let whole = head + "Sec-WebSocket-Protocol: v1\r\n\r\nxyz"
+    for position in 1..<whole.utf8.count - 3 {
+      var response = HandshakeResponse()
+      let bytes = Array(whole.utf8)
+      let first = try response.receive(Array(bytes[..<position]), for: handshake)
+      let agreement = try first ?? response.receive(Array(bytes[position...]), for: handshake)
+      #expect(agreement?.subprotocol == "v1")
+      #expect(agreement?.rest == Array("xyz".utf8))
+    }
+  }
+
+  @Test("Refusals, redirections and nonsense say what they are")
+  func badAnswers() throws {
+    let handshake = try request("ws://a/", compression: WebSocketCompression())
+    for status in [200, 301, 401, 404, 503] {
+      #expect(throws: WebSocketError.refused(status: status, headers: ["location": "/b"])) {
+        try answer("HTTP/1.1 \(status) No\r\nLocation: /b\r\n\r\n", to: handshake)
+      }
+    }
+    let broken = [
+      "garbage", "HTTP/1.1 abc\r\n\r\n", head.replacingOccurrences(of: "s3p", with: "x") + "\r\n",
+      head + "Sec-WebSocket-Protocol: v9\r\n\r\n", head + "Sec-WebSocket-Extensions: x-other\r\n\r\n",
+      head + "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=99\r\n\r\n",
+      "HTTP/1.1 101 Yes\r\n\r\n", head + "no colon\r\n\r\n",
+      "HTTP/1.1 101 Yes\r\nA: " + String(repeating: "a", count: 70_000),
+    ]
+    for text in broken {
+      #expect { try answer(text, to: handshake) } throws: {
+        if case .invalidHandshake = $0 as? WebSocketError { true } else { false }
+      }
+    }
+  }
+
+  @Test("Compression is agreed as RFC 7692 says")
+  func compression() throws {
+    let offer = WebSocketCompression(serverContextTakeover: false, serverMaxWindowBits: 10)
+    #expect(
+      DeflateParameters.offer(offer)
+        == "permessage-deflate; server_no_context_takeover; server_max_window_bits=10; client_max_window_bits")
+    #expect(try DeflateParameters.agreed(nil, offer: offer) == nil)
+    let agreed = try DeflateParameters.agreed(
+      "permessage-deflate; server_no_context_takeover; server_max_window_bits=\"9\"; client_max_window_bits=11",
+      offer: offer)
+    #expect(agreed == DeflateParameters(clientKeepsContext: true, serverKeepsContext: false, clientWindowBits: 11))
+    #expect(throws: WebSocketError.self) { try DeflateParameters.agreed("permessage-deflate", offer: offer) }
+    #expect(throws: WebSocketError.self) { try DeflateParameters.agreed("permessage-deflate", offer: nil) }
+  }
+}

@@ -1,0 +1,160 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite("WebSocket on the wire", .timeLimit(.minutes(2)))
+struct WebSocketTests {
+  private func url(_ server: LoopbackServer, _ path: String = "/") throws -> URL {
+    try #require(URL(string: "ws://127.0.0.1:\(server.port)\(path)"))
+  }
+
+  private func echo() throws -> LoopbackServer {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocketEcho($0) }
+    return server
+  }
+
+  @Test("Text, bytes and pings go there and come back, and a close ends the sequence")
+  func echoes() async throws {
+    let server = try echo()
+    let socket = try await WebSocket.connect(to: url(server))
+    try await socket.send("grüße")
+    #expect(try await socket.receive() == .text("grüße"))
+    let large = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    try await socket.send(large)
+    #expect(try await socket.receive() == .binary(large))
+    try await socket.ping()
+    try await socket.close(code: WebSocketCloseCode(rawValue: 4000), reason: "done")
+    #expect(try await socket.receive() == nil)
+    #expect(socket.closeCode == WebSocketCloseCode(rawValue: 4000))
+    await #expect(throws: WebSocketError.self) { try await socket.send("late") }
+    server.stop()
+  }
+
+  @Test("Many senders at once: each message arrives whole, in the order of each sender")
+  func manySenders() async throws {
+    let server = try echo()
+    let socket = try await WebSocket.connect(to: url(server))
+    async let received: [String] = {
+      var texts: [String] = []
+      while texts.count < 1000, case .text(let text)? = try await socket.receive() { texts.append(text) }
+      return texts
+    }()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for sender in 0..<10 {
+        group.addTask { for index in 0..<100 { try await socket.send("\(sender) \(index)") } }
+      }
+      try await group.waitForAll()
+    }
+    let texts = try await received
+    for sender in 0..<10 {
+      #expect(texts.filter { $0.hasPrefix("\(sender) ") } == (0..<100).map { "\(sender) \($0)" })
+    }
+    server.stop()
+  }
+
+  @Test("The handshake carries fields, cookies and subprotocols")
+  func handshakeFields() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocket($0, subprotocol: "v1") { _ = $0.readMessage() } }
+    var request = URLRequest(url: try url(server))
+    request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+    let socket = try await WebSocket.connect(to: request, protocols: ["v2", "v1"])
+    #expect(socket.subprotocol == "v1")
+    #expect(server.requests[0].headers["Authorization"] == "Bearer t")
+    try await socket.close()
+    server.stop()
+  }
+
+  @Test("A refusal is an error with its status, and a redirection is not followed", arguments: [301, 401, 404, 503])
+  func refusals(status: Int) async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .status(status, headers: ["Location": "/other"]) }
+    await #expect {
+      _ = try await WebSocket.connect(to: url(server))
+    } throws: {
+      if case .refused(let code, _) = $0 as? WebSocketError { code == status } else { false }
+    }
+    #expect(server.requests.count == 1)
+    server.stop()
+  }
+
+  @Test("A close code of the server's ends the sequence, with an error unless it is a clean one")
+  func serverCloses() async throws {
+    let server = try LoopbackServer()
+    server.route("/ok") { .webSocket($0) { $0.close(1001) } }
+    server.route("/bad") { .webSocket($0) { $0.close(1011, "oops") } }
+    server.route("/rude") { .webSocket($0) { $0.bytes.reset() } }
+    server.route("/wrong") {
+      .webSocket($0) { peer in
+        peer.bytes.write(Data([0x83, 0]))
+        _ = peer.readMessage()
+      }
+    }
+    #expect(try await WebSocket.connect(to: url(server, "/ok")).receive() == nil)
+    await #expect(throws: WebSocketError.closed(code: .internalError, reason: "oops")) {
+      try await WebSocket.connect(to: url(server, "/bad")).receive()
+    }
+    await #expect { try await WebSocket.connect(to: url(server, "/rude")).receive() } throws: {
+      if case .connectionLost = $0 as? WebSocketError { true } else { false }
+    }
+    await #expect(throws: WebSocketError.protocolViolation(code: .protocolError, reason: "Unknown opcode")) {
+      try await WebSocket.connect(to: url(server, "/wrong")).receive()
+    }
+    server.stop()
+  }
+
+  @Test("Cancelling the reader closes the connection")
+  func cancellation() async throws {
+    let server = try LoopbackServer()
+    let gone = Gate()
+    server.route("/") {
+      .webSocket($0) { peer in
+        peer.send("hello")
+        _ = peer.readMessage()
+        gone.open()
+      }
+    }
+    let socket = try await WebSocket.connect(to: url(server))
+    #expect(try await socket.receive() == .text("hello"))
+    let reader = Task { try await socket.receive() }
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    #expect(await gone.wait())
+    server.stop()
+  }
+
+  @Test("A server that never answers the handshake is given up; a cancelled attempt ends at once")
+  func silentServer() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .raw([.stall]) }
+    var options = WebSocketOptions()
+    options.connectTimeout = .milliseconds(50)
+    await #expect(throws: WebSocketError.timedOut) { try await WebSocket.connect(to: url(server), options: options) }
+    let target = try url(server)
+    let attempt = Task { try await WebSocket.connect(to: target) }
+    attempt.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await attempt.value }
+    server.stop()
+  }
+
+  @Test("A refused connection is a URLError")
+  func refusedConnection() async throws {
+    let server = try LoopbackServer()
+    let target = try url(server)
+    server.stop()
+    await #expect(throws: URLError.self) { try await WebSocket.connect(to: target) }
+  }
+
+  @Test("A peer that answers no ping is given up")
+  func deadPeer() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocket($0) { peer in while peer.bytes.read() != nil {} } }
+    var options = WebSocketOptions()
+    options.keepAliveInterval = .milliseconds(20)
+    let socket = try await WebSocket.connect(to: url(server), options: options)
+    await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
+    server.stop()
+  }
+}
