@@ -31,6 +31,9 @@ import Foundation
     case "stream":
       _ = try await contender.stream()
       try await measure(width: width, seconds: seconds) { try await contender.stream() }.report()
+    case "soak":
+      let report = await Soak(url: url).run(width: width, seconds: seconds)
+      print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     case let parsing:
       let measured = try await Parsing(rawValue: parsing)?.measure(seconds: seconds)
       try measured?.report()

@@ -1,0 +1,71 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// HTTP/2 with a server that we did not write (nginx), which sends GOAWAY every 200 requests.
+  @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(2)), .enabled(if: PeerProcess.python != nil))
+  struct HTTP2PeerTests {
+    private struct Get: NetworkRequest {
+      typealias Response = Item
+      var path = "/item.json"
+      var method = HTTPMethod.get
+    }
+
+    private let peer: PeerProcess
+    private let manager: NetworkManager
+    private let timings = Locked<[NetworkTimings]>([])
+
+    init() throws {
+      peer = try PeerProcess("http2.py")
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 60
+      manager = NetworkManager(
+        baseURL: try peer.url("good"), session: URLSession(configuration: configuration),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      manager.eventHandler = { [timings] event in
+        guard case .finished(_, _, let measured) = event.kind else { return }
+        timings.withLock { $0.append(measured) }
+      }
+    }
+
+    @Test("Many at once share connections, and a GOAWAY loses none of them")
+    func many() async throws {
+      try await withThrowingTaskGroup(of: Item.self) { group in
+        for _ in 0..<1_000 { group.addTask { try await manager.send(Get()) } }
+        for try await item in group { #expect(item == Item(id: 1)) }
+      }
+      let timings = timings.withLock { $0 }
+      #expect(timings.count == 1_000)
+      #expect(timings.allSatisfy { $0.protocolName == "HTTP/2" })
+      // One for each 200 requests, and a few that were begun while one was closing.
+      #expect(timings.count { $0.isConnectionReused == false } < 100)
+    }
+
+    @Test("A stream that is not read stops neither the others nor its own end")
+    func slowStream() async throws {
+      let stream = try await manager.stream(Get(path: "/large"), accessToken: nil)
+      for _ in 0..<50 { #expect(try await manager.send(Get()) == Item(id: 1)) }
+      var count = 0
+      for try await chunk in stream.chunks { count += chunk.count }
+      #expect(count == 64 << 20)
+    }
+
+    @Test("A stream that is left closes, and the connection goes on")
+    func leftStream() async throws {
+      for _ in 0..<20 {
+        for try await _ in try await manager.stream(Get(path: "/large"), accessToken: nil).chunks { break }
+        #expect(try await manager.send(Get()) == Item(id: 1))
+      }
+    }
+
+    @Test("A status and fields are what they are over HTTP/1.1")
+    func errors() async throws {
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(Get(path: "/missing")) }
+      #expect(error?.statusCode == 404)
+      #expect(error?.value(forHTTPHeaderField: "Server")?.hasPrefix("nginx") == true)
+    }
+  }
+#endif
