@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite(.timeLimit(.minutes(1))) struct TokenRefreshCoordinatorTests {
+@Suite(.timeLimit(.minutes(10))) struct TokenRefreshCoordinatorTests {
   struct Oops: Error, Equatable { var call: Int }
 
   /// A provider as the documentation shows it: a plain class. What it does is given by the test.

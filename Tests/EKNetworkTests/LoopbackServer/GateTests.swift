@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Gate", .timeLimit(.minutes(1)))
+@Suite("Gate", .timeLimit(.minutes(10)))
 struct GateTests {
   @Test("Everybody waiting goes on when it opens, tasks and threads, and whoever comes later")
   func opens() async {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server: lifetime", .timeLimit(.minutes(5)), .serialized)
+@Suite("Loopback server: lifetime", .timeLimit(.minutes(10)), .serialized)
 struct LifetimeTests {
   private func connect(_ count: Int, to server: LoopbackServer, sending target: String) throws -> [RawClient] {
     try (0..<count).map { _ in

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server: plain HTTP", .timeLimit(.minutes(2)))
+@Suite("Loopback server: plain HTTP", .timeLimit(.minutes(10)))
 struct LoopbackServerTests {
   @Test("Requests on one connection are answered and recorded as they came")
   func keepAlive() throws {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server: misbehaviour", .timeLimit(.minutes(2)))
+@Suite("Loopback server: misbehaviour", .timeLimit(.minutes(10)))
 struct MisbehaviourTests {
   private func exchange(_ response: LoopbackServer.Response) throws -> (server: LoopbackServer, client: RawClient) {
     let server = try LoopbackServer()

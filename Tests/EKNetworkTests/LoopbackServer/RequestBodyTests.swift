@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server: before the body is read", .timeLimit(.minutes(2)))
+@Suite("Loopback server: before the body is read", .timeLimit(.minutes(10)))
 struct RequestBodyTests {
   private let expecting = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
 

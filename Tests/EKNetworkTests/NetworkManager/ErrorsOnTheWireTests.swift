@@ -60,7 +60,7 @@ import Testing
     return Data(String(repeating: line, count: count).utf8)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases, rows.indices)
+  @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases, rows.indices)
   func aBadAnswerHasItsCode(_ wire: Wire, _ index: Int) async throws {
     let row = Self.rows[index]
     var code = row.code
@@ -74,20 +74,20 @@ import Testing
     try await expect(code, row.name, from: wire.manager(server), url: server.url("/item"))
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
   func aPortWhereNobodyListensRefuses(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     server.stop()
     try await expect(.cannotConnectToHost, "refused", from: wire.manager(server), url: server.url("/item"))
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
   func aNameThatNobodyHasIsNotFound(_ wire: Wire) async throws {
     let url = try #require(URL(string: "http://nonexistent.invalid"))
     try await expect(.cannotFindHost, "unknown", from: wire.manager(url), url: url.appendingPathComponent("item"))
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Wire.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
   func aServerWithoutTLSFailsTheHandshake(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }

@@ -5,7 +5,7 @@ import Testing
 @testable import EKNetwork
 
 /// Screens live on the main actor. Serialised: one of these tests blocks its thread.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct MainActorTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct MainActorTests {
   private let server: LoopbackServer
 
   init() throws { server = try LoopbackServer() }

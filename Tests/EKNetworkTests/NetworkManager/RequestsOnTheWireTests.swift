@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [(Wire.automatic, 100, 100), (.urlSession, 20, 50)])
+  @Test(.timeLimit(.minutes(10)), arguments: [(Wire.automatic, 100, 100), (.urlSession, 20, 50)])
   func aHundredManagersAtOnceLeaveNothingOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<managers {

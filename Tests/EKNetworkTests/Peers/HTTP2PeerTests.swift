@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// HTTP/2 with a server that we did not write (nginx), which sends GOAWAY every 200 requests.
-  @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(2)), .enabled(if: PeerProcess.python != nil))
+  @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct HTTP2PeerTests {
     private struct Get: NetworkRequest {
       typealias Response = Item

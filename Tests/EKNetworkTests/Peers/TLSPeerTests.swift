@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// Handshakes with a server that we did not write (Python's `ssl`), which the machine has no reason to trust.
-  @Suite("TLS peers", .serialized, .timeLimit(.minutes(2)), .enabled(if: PeerProcess.python != nil))
+  @Suite("TLS peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct TLSPeerTests {
     private let peer: PeerProcess
     private let transport: any Transport

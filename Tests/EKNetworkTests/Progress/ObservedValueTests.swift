@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite(.timeLimit(.minutes(1))) struct ObservedValueTests {
+@Suite(.timeLimit(.minutes(10))) struct ObservedValueTests {
   private func reached(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
   }

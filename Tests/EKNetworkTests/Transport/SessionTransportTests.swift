@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("SessionTransport", .timeLimit(.minutes(1)))
+@Suite("SessionTransport", .timeLimit(.minutes(10)))
 struct SessionTransportTests {
   private static func request() throws -> TransportRequest {
     TransportRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/users"))))

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSession as a URLSessionProtocol", .timeLimit(.minutes(1)))
+@Suite("URLSession as a URLSessionProtocol", .timeLimit(.minutes(10)))
 struct URLSessionConformanceTests {
   @Test("The user's own call still is Foundation's")
   func foundation() async throws {

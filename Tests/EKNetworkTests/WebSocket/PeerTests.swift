@@ -5,7 +5,7 @@ import Testing
 /// Against a server that somebody else wrote, where one is running: `EKN_WSS_URL` echoes and has the subprotocol `v1`,
 /// `EKN_WSS_CA` is the file of its authority.
 @Suite(
-  "WebSocket peers", .enabled(if: ProcessInfo.processInfo.environment["EKN_WSS_URL"] != nil), .timeLimit(.minutes(2)))
+  "WebSocket peers", .enabled(if: ProcessInfo.processInfo.environment["EKN_WSS_URL"] != nil), .timeLimit(.minutes(10)))
 struct PeerTests {
   private var url: URL? { ProcessInfo.processInfo.environment["EKN_WSS_URL"].flatMap { URL(string: $0) } }
   private var authority: String? { ProcessInfo.processInfo.environment["EKN_WSS_CA"] }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite("WebSocket on the wire", .timeLimit(.minutes(2)))
+@Suite("WebSocket on the wire", .timeLimit(.minutes(10)))
 struct WebSocketTests {
   private func url(_ server: LoopbackServer, _ path: String = "/") throws -> URL {
     try #require(URL(string: "ws://127.0.0.1:\(server.port)\(path)"))

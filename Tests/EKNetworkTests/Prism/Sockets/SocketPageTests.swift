@@ -35,7 +35,7 @@ private struct NowhereRequest: PrismNetworkSocketRequest {
   let endpoint: (any PrismNetworkSocketEndpoint)? = nil
 }
 
-@Suite("The socket page", .timeLimit(.minutes(2)))
+@Suite("The socket page", .timeLimit(.minutes(10)))
 struct SocketPageTests {
   @Test("Lines are split at both ends of line, however the bytes are cut")
   func lines() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite(.timeLimit(.minutes(1))) struct EventSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct EventSourceTests {
   private let server: LoopbackServer
   private let clock = RecordingClock()
 

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// What a server can do wrong without ending the process. The rest is in the documentation of `URLSessionTransport`.
-@Suite("URLSessionTransport: bad servers", .enabled(if: Platform.isLinux), .timeLimit(.minutes(1)))
+@Suite("URLSessionTransport: bad servers", .enabled(if: Platform.isLinux), .timeLimit(.minutes(10)))
 struct URLSessionTransportBadServerTests {
   private func code(
     of response: LoopbackServer.Response, scheme: String = "http", _ change: (inout URLRequest) -> Void = { _ in }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport: cancellation", .serialized, .timeLimit(.minutes(3)))
+@Suite("URLSessionTransport: cancellation", .serialized, .timeLimit(.minutes(10)))
 struct URLSessionTransportCancellationTests {
   private let server: LoopbackServer
   private let transport: URLSessionTransport

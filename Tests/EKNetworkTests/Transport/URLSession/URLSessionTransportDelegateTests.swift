@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport: the user's own code", .timeLimit(.minutes(2)))
+@Suite("URLSessionTransport: the user's own code", .timeLimit(.minutes(10)))
 struct URLSessionTransportDelegateTests {
   private let server: LoopbackServer
 

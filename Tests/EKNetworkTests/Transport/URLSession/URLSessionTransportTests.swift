@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport", .timeLimit(.minutes(2)))
+@Suite("URLSessionTransport", .timeLimit(.minutes(10)))
 struct URLSessionTransportTests {
   private let server: LoopbackServer
   private let transport: URLSessionTransport

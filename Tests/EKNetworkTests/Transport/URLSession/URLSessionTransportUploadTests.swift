@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport: request bodies", .timeLimit(.minutes(2)))
+@Suite("URLSessionTransport: request bodies", .timeLimit(.minutes(10)))
 struct URLSessionTransportUploadTests {
   private let server: LoopbackServer
   private let transport: URLSessionTransport
