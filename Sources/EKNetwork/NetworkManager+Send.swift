@@ -21,6 +21,7 @@ extension NetworkManager: NetworkManaging {
     let response = try await load(request, accessToken: accessToken)
     // Unchecked: the request is only lent. Its owner, who waits for this call, does not touch it meanwhile.
     nonisolated(unsafe) let lent = request
+    // Unchecked: the same for the closure, which by its documentation may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     return try await Self.decodeOffActor(lent, response, provider).value
   }

@@ -2,13 +2,13 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, soak. --check fails when a ratio is beyond its bound, which is set
+prints the medians. Sections: http, https, stream, parsing, cache, soak. --check fails when a ratio is beyond its bound, which is set
 well away from what a quiet machine shows: a bound is for regressions, not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "soak"]
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak"]
 FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7}
 # CPU is steadier than throughput on a machine that does something else as well.
 CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95}
@@ -136,6 +136,14 @@ def parsing(load, quick):
     ratios["ndjson vs decoding split lines"] = found["ndjson"]["perSecond"] / found["ndjson-split"]["perSecond"]
 
 
+def cache(load):
+    print("\nThe response cache, nanoseconds per call")
+    for entries in (1_000, 10_000, 100_000):
+        runs = [measured(load, "eknetwork", "cache", "http://localhost/", str(entries), "0") for _ in range(3)]
+        figures = {key: statistics.median(run[key] for run in runs) for key in sorted(runs[0]) if key != "entries"}
+        print(f"{entries:8d} entries " + "".join(f"{key:>18} {value:6.0f}" for key, value in figures.items()))
+
+
 def soak(server, load, seconds):
     """64 at once, of mixed kinds, a quarter of them cancelled at random: what is left of them?"""
     found = measured(load, "eknetwork", "soak", server.http + "/", "64", str(seconds))
@@ -164,6 +172,8 @@ def main():
         left = soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
     if "parsing" in wanted:
         parsing(load, quick)
+    if "cache" in wanted:
+        cache(load)
     print()
     for name, ratio in ratios.items():
         print(f"{ratio:8.2f} x  {name}")

@@ -7,8 +7,8 @@ import Foundation
 /// What a stored answer is an answer to.
 struct CacheKey: Sendable {
   let request: URLRequest
-  /// Method and URL, and a hash of the header fields and the body that go with them: whoever signs in as somebody else, or asks for
-  /// another type or language, asks for something else. Tokens cannot be read from it.
+  /// Method and URL, and a hash of the header fields and the body that go with them: whoever signs in as somebody else,
+  /// or asks for another type or language, asks for something else. Tokens cannot be read from it.
   let text: String
 
   /// Fields that are different each time without making another answer of it: names of one exchange, for logs.

@@ -6,9 +6,9 @@ import Foundation
 
 /// A successful response whose body is read while it arrives.
 ///
-/// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, …. Each is pulled by
-/// its consumer: a loop that stops reading stops the server. Leaving the loop, by `break`, by an error or by
-/// cancellation of the task, ends the exchange and closes its connection; so does dropping the response unread.
+/// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, ….
+/// Each is pulled by its consumer: a loop that stops reading stops the server. Leaving the loop, by `break`, by an error
+/// or by cancellation of the task, ends the exchange and closes its connection; so does dropping the response unread.
 public struct StreamingResponse: Sendable {
   /// The status code, in 2xx.
   public let statusCode: Int

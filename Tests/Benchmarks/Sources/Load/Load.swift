@@ -34,6 +34,9 @@ import Foundation
     case "soak":
       let report = await Soak(url: url).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    case "cache":
+      let cost = await CacheCost.measure(entries: width)
+      print(String(decoding: try JSONEncoder().encode(cost), as: UTF8.self))
     case let parsing:
       let measured = try await Parsing(rawValue: parsing)?.measure(seconds: seconds)
       try measured?.report()
