@@ -183,6 +183,7 @@
     private func loopWrite() {
       guard let easy else { return }
       var done = 0
+      var failure: (any Error)?
       while done < outgoing.count {
         let offset = outgoing[done].offset
         var sent = 0
@@ -192,13 +193,21 @@
             ? 0 : ekn_bare_send(easy, UnsafeRawBufferPointer(rebasing: piece).baseAddress, piece.count, &sent)
         }
         if code == EKN_AGAIN { break }
-        guard code == 0 else { return loopEnd(ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))) }
+        guard code == 0 else {
+          failure = ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))
+          break
+        }
         outgoing[done].offset += sent
         if outgoing[done].offset == outgoing[done].bytes.count { done += 1 }
       }
       let finished = outgoing[..<done].map(\.completion)
-      outgoing.removeFirst(done)
+      let failed = failure == nil ? [] : outgoing[done...].map(\.completion)
+      outgoing.removeFirst(done + failed.count)
       for completion in finished { completion(nil) }
+      guard let failure else { return }
+      // What the peer has said before it left, a close frame perhaps, can be read still. Reading meets the end itself.
+      isFinished = true
+      for completion in failed { completion(failure) }
     }
 
     /// Watches the socket for what is wanted. For nothing it is not watched at all: epoll reports an ended connection
