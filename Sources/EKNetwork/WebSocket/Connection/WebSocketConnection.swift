@@ -101,6 +101,10 @@ final class WebSocketConnection: Sendable {
 
   /// The next message; `nil` after a clean close. Cancelling closes the connection.
   func receive() async throws -> WebSocketMessage? {
+    if !Task.isCancelled, let (message, reader) = state.withLock({ $0.takeMessage() }) {
+      reader?.resume()
+      return message
+    }
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: ConnectionState.Receiver) in
@@ -144,6 +148,7 @@ final class WebSocketConnection: Sendable {
   }
 
   private func takeTurn() async throws {
+    if !Task.isCancelled, state.withLock({ $0.takeFreeTurn() }) { return }
     let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
