@@ -79,7 +79,8 @@ struct ConnectionState {
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
     guard !queue.isEmpty else { return nil }
     let message = queue.removeFirst()
-    return (message, queue.count < capacity ? takeReader() : nil)
+    // Not for every message: the reader and the receiver would take turns, and each turn is a switch of tasks.
+    return (message, queue.count <= capacity / 2 ? takeReader() : nil)
   }
 
   mutating func removeReceiver(_ id: UInt64) -> Receiver? {
