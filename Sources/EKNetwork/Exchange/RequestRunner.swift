@@ -152,7 +152,8 @@ struct RequestRunner {
   /// A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
   private func bodyIsReplayable<T: NetworkRequest>(_ urlRequest: URLRequest, of request: T) -> Bool {
     if urlRequest.bodyIsReplayable { return true }
-    guard case .stream(let stream) = request.body?.content else { return true }
+    guard let body = request.body, case .stream(let stream) = body.content else { return true }
+    if let source = try? body.measured() { return source.isReplayable }
     return stream.streamStatus == .notOpen
   }
 

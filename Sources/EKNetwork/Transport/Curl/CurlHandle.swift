@@ -62,6 +62,7 @@
         set(EKN_OPT_NOBODY, 1)
       } else if let upload = request.upload {
         set(EKN_OPT_POST, 1)
+        set(EKN_OPT_UPLOAD_BUFFERSIZE, upload.length.map { $0 > 64 * 1024 } ?? false ? 256 * 1024 : 64 * 1024)
         _ = ekn_easy_set_offset(easy, Int32(EKN_OPT_POSTFIELDSIZE_LARGE), upload.length ?? -1)
         _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_READDATA), context)
         _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_READFUNCTION), readCallback)

@@ -71,7 +71,10 @@
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
-      if let stream = request.httpBodyStream { return StreamUpload(stream) }
+      if let body = request.httpBodyStream as? BodyStream { return body.source.makeUpload() }
+      if let stream = request.httpBodyStream {
+        return ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
+      }
       if let data = request.httpBody { return DataUpload(data) }
       return nil
     }
