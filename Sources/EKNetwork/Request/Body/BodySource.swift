@@ -27,14 +27,6 @@ enum BodySource: Sendable {
   }
 }
 
-extension Int64 {
-  /// The sum, or the greatest number that there is: a sparse file can claim any size.
-  fileprivate func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
-}
-
 /// A stream and the number of its bytes.
 ///
 /// Sendable, unchecked: the stream is handed from the request to the one reader that opens it.
