@@ -2,14 +2,18 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, cache, soak. --check fails when a ratio is beyond its bound, which is set
+prints the medians. Sections: http, https, stream, parsing, cache, soak,
+transfers. --check fails when a ratio is beyond its bound, which is set
 well away from what a quiet machine shows: a bound is for regressions, not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
+from transfers import transfers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak"]
-FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7}
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak", "transfers"]
+FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
+    "upload vs curl": 0.5, "download vs curl": 0.5}
 # CPU is steadier than throughput on a machine that does something else as well.
 CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95}
 ratios = {}
@@ -169,7 +173,8 @@ def main():
             requests("https", server.https, load, bare, quick, server.ca)
         if "stream" in wanted:
             stream(server, load, quick)
-        left = soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
+        left = transfers(server, load, quick, measured, ratios) if "transfers" in wanted else []
+        left += soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
     if "parsing" in wanted:
         parsing(load, quick)
     if "cache" in wanted:

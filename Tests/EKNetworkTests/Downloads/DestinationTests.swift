@@ -76,7 +76,9 @@ import Testing
   @Test func whatIsNoPlaceForAFileIsNamedAndNothingIsSent() async throws {
     let web = try #require(URL(string: "https://example.com/a"))
     await #expect(throws: DownloadError.notAFileURL(web)) { try await download(to: web) }
-    await #expect(throws: DownloadError.folderNotFound(folder["none/a"].deletingLastPathComponent())) { try await download(to: folder["none/a"]) }
+    await #expect(throws: DownloadError.folderNotFound(folder["none/a"].deletingLastPathComponent())) {
+      try await download(to: folder["none/a"])
+    }
     let inFile = try folder.file("file", Data())
     let below = inFile.appendingPathComponent("a")
     await #expect(throws: DownloadError.folderNotFound(below.deletingLastPathComponent())) {

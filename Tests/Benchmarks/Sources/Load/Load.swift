@@ -34,6 +34,9 @@ import Foundation
     case "soak":
       let report = await Soak(url: url).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    case "upload", "form", "sequence", "download":
+      let transfers = Transfers(url: url, file: URL(fileURLWithPath: arguments.last ?? ""))
+      try await transfers.run(arguments[2], count: width)?.report()
     case "cache":
       let cost = await CacheCost.measure(entries: width)
       print(String(decoding: try JSONEncoder().encode(cost), as: UTF8.self))

@@ -5,17 +5,20 @@ struct Measurement: Encodable {
   var perSecond: Double
   var cpuMicroseconds: Double
   var peakMegabytes: Double
+  /// How far the peak rose meanwhile.
+  var growthMegabytes: Double
 
   struct Start {
     private let clock = ContinuousClock.now
     private let cpu = Measurement.cpuSeconds
+    private let peak = Measurement.peakMegabytes
 
     func measured(_ units: Int) -> Measurement {
       let seconds = (ContinuousClock.now - clock) / .seconds(1)
       return Measurement(
         perSecond: Double(units) / seconds,
         cpuMicroseconds: (Measurement.cpuSeconds - cpu) * 1e6 / Double(max(1, units)),
-        peakMegabytes: Measurement.peakMegabytes)
+        peakMegabytes: Measurement.peakMegabytes, growthMegabytes: Measurement.peakMegabytes - peak)
     }
   }
 
