@@ -2,25 +2,27 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, cache, soak,
-transfers. --check fails when a ratio is beyond its bound, which is set
-well away from what a quiet machine shows: a bound is for regressions, not for records.
+prints the medians. Sections: http, https, stream, parsing, cache, soak, transfers, websocket. --check fails when a ratio
+is beyond its bound, which is set well away from what a quiet machine shows: a bound is for regressions,
+not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak", "transfers"]
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak", "transfers", "websocket"]
 FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
-    "upload vs curl": 0.5, "download vs curl": 0.5}
+          "upload vs curl": 0.5, "download vs curl": 0.5,
+          "ws receive-65536 vs bare transport": 0.6, "wss receive-65536 vs bare transport": 0.6,
+          "ws receive-65536 vs websockets": 0.9, "ws echo at 16 vs websockets": 1.2}
 # CPU is steadier than throughput on a machine that does something else as well.
 CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95}
 ratios = {}
 
 
 def run(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE, timeout=900).stdout
 
 
 def measured(*command):
@@ -34,6 +36,11 @@ def port():
         return probe.getsockname()[1]
 
 
+def certify(key, certificate):
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate)
+
+
 class Nginx:
     def __enter__(self):
         self.folder = tempfile.mkdtemp()
@@ -43,9 +50,7 @@ class Nginx:
             file.write('{"id":12345,"name":"a teapot of fine porc","price":12.50}')
         with open(path("large"), "wb") as file:
             file.truncate(400 << 20)
-        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-            "-keyout", path("key.pem"), "-out", path("ca.pem"))
+        certify(path("key.pem"), path("ca.pem"))
         self.ca, plain, tls = path("ca.pem"), port(), port()
         with open(path("nginx.conf"), "w") as file:
             file.write(f"""
@@ -140,6 +145,42 @@ def parsing(load, quick):
     ratios["ndjson vs decoding split lines"] = found["ndjson"]["perSecond"] / found["ndjson-split"]["perSecond"]
 
 
+def websocket(quick):
+    """Against Python's `websockets`, where a Python has it, and against the same bytes without WebSocket."""
+    folder = os.path.join(HERE, "Sockets")
+    build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", folder]
+    subprocess.run(build, check=True, stdout=sys.stderr)
+    load = os.path.join(run(*build, "--show-bin-path").strip(), "SocketLoad")
+    python = os.environ.get("EKNETWORK_PEERS_PYTHON") or os.path.join(HERE, "../../.build/peers/bin/python")
+    contenders = {"eknetwork": [load, "eknetwork"], "bare transport": [load, "transport"]}
+    if os.path.exists(python) and not subprocess.run([python, "-c", "import websockets"], capture_output=True).returncode:
+        contenders["websockets"] = [python, os.path.join(folder, "client.py"), "websockets"]
+    with tempfile.TemporaryDirectory() as keys:
+        key, certificate = os.path.join(keys, "key.pem"), os.path.join(keys, "ca.pem")
+        certify(key, certificate)
+        server = subprocess.Popen([sys.executable, os.path.join(folder, "server.py"), certificate, key],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            ports = json.loads(server.stdout.readline())
+            for scheme, extra in (("ws", []), ("wss", [certificate])):
+                print(f"\n{scheme}: round trips of 32 bytes, and messages received as fast as they come")
+                loads = [("echo", 16), ("receive-65536", 1)]
+                if not quick:
+                    loads += [("echo", 1), ("receive-128", 1), ("receive-1048576", 1)]
+                for scenario, width in loads:
+                    rest = [scenario, str(ports["plain" if scheme == "ws" else "tls"]), str(width), "0.7" if quick else "2", *extra]
+                    found = rounds({name: command + rest for name, command in contenders.items()}, 3 if quick else 5)
+                    title = f"{scenario} at {width}" if scenario == "echo" else scenario
+                    print(f"{title:18}" + "".join(
+                        f"{name:>16}{cell['perSecond']:8.0f} /s{cell['cpuMicroseconds']:7.1f} us CPU" if scenario == "echo" else
+                        f"{name:>16}{cell['perSecond'] / 1e6:8.0f} MB/s{cell['peakMegabytes']:6.0f} MiB  " for name, cell in found.items()))
+                    for name in found.keys() - {"eknetwork"}:
+                        ratios[f"{scheme} {title} vs {name}"] = found["eknetwork"]["perSecond"] / found[name]["perSecond"]
+        finally:
+            server.stdin.close()
+            server.wait()
+
+
 def cache(load):
     print("\nThe response cache, nanoseconds per call")
     for entries in (1_000, 10_000, 100_000):
@@ -159,10 +200,8 @@ def soak(server, load, seconds):
         ("wrong", 0), ("growthMegabytes", 10), ("descriptorsLeft", 64), ("threadsLeft", 4)) if found[name] > bound]
 
 
-def main():
-    options = {word for word in sys.argv[1:] if word.startswith("--")}
-    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
-    quick = "--quick" in options
+def over_http(wanted, quick):
+    """Says what a soak has left behind."""
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
     folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
     load, bare = os.path.join(folder, "Load"), os.path.join(folder, "BareLoad")
@@ -179,6 +218,16 @@ def main():
         parsing(load, quick)
     if "cache" in wanted:
         cache(load)
+    return left
+
+
+def main():
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
+    quick = "--quick" in options
+    left = over_http(wanted, quick) if set(wanted) - {"websocket"} else []
+    if "websocket" in wanted:
+        websocket(quick)
     print()
     for name, ratio in ratios.items():
         print(f"{ratio:8.2f} x  {name}")

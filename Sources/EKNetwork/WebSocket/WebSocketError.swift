@@ -21,6 +21,8 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
   case connectionLost(reason: String)
   /// A close code that must not be sent, or a reason longer than 123 bytes of UTF-8; or a ping longer than 125 bytes.
   case invalidControlFrame
+  /// More messages wait to be sent than a ``ReconnectingWebSocket`` keeps; this one is not sent.
+  case sendQueueFull
 
   /// What happened, in a sentence.
   public var errorDescription: String? {
@@ -33,6 +35,7 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
     case .closed(let code, let reason): "The WebSocket was closed (\(code))\(reason.isEmpty ? "" : ": " + reason)"
     case .connectionLost(let reason): "The WebSocket connection was lost: \(reason)"
     case .invalidControlFrame: "The close code or the length of the control frame is not allowed"
+    case .sendQueueFull: "Too many messages wait to be sent"
     }
   }
 }

@@ -6,4 +6,12 @@ public enum WebSocketMessage: Sendable, Hashable {
   case text(String)
   /// Bytes.
   case binary(Data)
+
+  /// How many bytes its payload has.
+  var byteCount: Int {
+    switch self {
+    case .text(let text): text.utf8.count
+    case .binary(let data): data.count
+    }
+  }
 }

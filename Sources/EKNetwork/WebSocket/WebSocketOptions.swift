@@ -29,4 +29,11 @@ public struct WebSocketOptions: Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// The defaults, with a ``keepAliveInterval`` of 30 seconds.
+  public static var keptAlive: WebSocketOptions {
+    var options = WebSocketOptions()
+    options.keepAliveInterval = .seconds(30)
+    return options
+  }
 }

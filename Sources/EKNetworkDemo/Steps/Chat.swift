@@ -3,40 +3,86 @@ import LoopbackServer
 
 extension Step {
   static let chat = Step(
-    title: "A WebSocket that loses its server",
+    title: "A chat that survives a tunnel",
     code: """
-      let socket = try await WebSocket.connect(to: url)
-      try await socket.send("Hello")
-      for try await message in socket { show(message) }
+      let alice = ChatClient()  // the PrismNetwork page's, on PrismNetworkSocketAdapter
+      try await alice.connect(to: .production)
+      try await alice.send(text: "Hello, Bob", to: "general")
+
+      let bob = ReconnectingWebSocket(to: url)
+      for await event in bob.events {
+        if case .connected = event { try await bob.send(join) }
+      }
       """
   ) { stage in
-    // The first connection is cut after one message; the second is an echo until it is closed.
-    let server = stage.server
-    server.route("/chat") { request in
-      guard server.requests(path: "/chat").count == 1 else { return .webSocketEcho(request) }
-      return .webSocket(request) { peer in
-        if let message = peer.readMessage() { peer.send(opcode: 1, message) }
-        peer.bytes.reset()
-      }
+    let room = ChatRoom()
+    stage.server.route("/chat") { .webSocket($0) { room.serve($0) } }
+    guard let port = UInt16(exactly: stage.server.port), let url = URL(string: "ws://127.0.0.1:\(port)/chat") else {
+      throw WebSocketError.invalidURL
     }
-    guard let url = URL(string: "ws://127.0.0.1:\(server.port)/chat") else { throw WebSocketError.invalidURL }
-    var received: [WebSocketMessage] = []
-    var losses = 0
-    for greeting in ["Hello", "Hello again"] {
-      let socket = try await WebSocket.connect(to: url)
-      try await socket.send(greeting)
-      if let message = try await socket.receive() { received.append(message) }
-      do {
-        if losses == 0 { _ = try await socket.receive() }
-      } catch {
+
+    let (heard, handler) = AsyncStream.makeStream(of: ChatMessage.self)
+    let alice = ChatClient()
+    await alice.onMessage { handler.yield($0) }
+    try await alice.connect(to: ChatSocketEndpoint(number: port))
+    try await alice.join(room: "general", user: "alice")
+    var toAlice = heard.makeAsyncIterator()
+
+    let bob = ReconnectingWebSocket(to: url, reconnect: WebSocketReconnectPolicy(initialDelay: .milliseconds(100)))
+    let events = Task { try await join(bob, stage) }
+    try check(await toAlice.next(), "alice", nil)
+    try check(await toAlice.next(), "bob", nil)
+    try await alice.send(text: "Hello, Bob", to: "general")
+    try check(await toAlice.next(), "alice", "Hello, Bob")
+
+    try check(await next(bob), "bob", nil)
+    try check(await next(bob), "alice", "Hello, Bob")
+    try await bob.send(ChatCommand.message(room: "general", text: "Hi. There is a tunnel ahead").message)
+    try check(await toAlice.next(), "bob", "Hi. There is a tunnel ahead")
+    // Bob may be away still, or back: he hears it in either case.
+    try await alice.send(text: "Are you there?", to: "general")
+    var message = try await next(bob)
+    while message.text != "Are you there?" { message = try await next(bob) }
+    try await bob.send(ChatCommand.message(room: "general", text: "Back again").message)
+    var answer = await toAlice.next()
+    while let heard = answer, heard.text != "Back again" { answer = await toAlice.next() }
+    try expect(answer?.user == "bob", "Alice did not hear that Bob is back")
+
+    try await bob.close(reason: "good night")
+    await alice.disconnect()
+    let told = try await events.value
+    try expect(told.connections == 2 && told.losses == 1, "\(told)")
+    return "two clients talked; one lost its connection, came back, and missed nothing"
+  }
+
+  /// Joins the room at every connection, and counts what happens.
+  private static func join(
+    _ socket: ReconnectingWebSocket, _ stage: Stage
+  ) async throws -> (connections: Int, losses: Int) {
+    var (connections, losses) = (0, 0)
+    for await event in socket.events {
+      switch event {
+      case .connected:
+        connections += 1
+        stage.note(connections == 1 ? "bob: connected" : "bob: connected again")
+        try await socket.send(ChatCommand.join(room: "general", user: "bob").message)
+      case .lost(let error):
         losses += 1
-        stage.note("lost: \(error.localizedDescription)")
-        continue
+        stage.note("bob: lost (\(error.localizedDescription))")
+      case .retrying(let delay): stage.note("bob: trying again in \(Int(delay / .milliseconds(1))) ms")
+      case .ended: stage.note("bob: left")
       }
-      try await socket.close(reason: "good night")
     }
-    try expect(received == [.text("Hello"), .text("Hello again")], "received \(received)")
-    try expect(losses == 1, "\(losses) losses")
-    return "two messages echoed, one connection lost and opened anew"
+    return (connections, losses)
+  }
+
+  private static func next(_ socket: ReconnectingWebSocket) async throws -> ChatMessage {
+    guard case .text(let text)? = try await socket.receive() else { throw Unexpected(description: "the chat is over") }
+    return try JSONDecoder().decode(ChatMessage.self, from: Data(text.utf8))
+  }
+
+  private static func check(_ message: ChatMessage?, _ user: String, _ text: String?) throws {
+    guard let message else { throw Unexpected(description: "the chat is over") }
+    try expect(message.user == user && message.text == text, "\(message) in place of \(text ?? "a greeting")")
   }
 }

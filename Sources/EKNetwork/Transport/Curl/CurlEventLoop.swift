@@ -9,7 +9,7 @@
   /// A turn: take all submissions, fire timers, tell libcurl about ready sockets, collect what has finished, hand
   /// everything to the consumers, sleep. Batching each of these is worth half of the throughput.
   ///
-  /// Unchecked: `inbox` has its lock; all other state belongs to the loop's thread, which alone calls `run` and the
+  /// Unchecked: `poller` is for every thread; all other state belongs to the loop's thread, which alone calls `run` and the
   /// methods after it.
   final class CurlEventLoop: @unchecked Sendable {
     /// The loop of the process. It lives as long as the process does, and costs nothing while nothing happens. `nil`
@@ -23,18 +23,9 @@
       case resumeSending(CurlTransfer)
     }
 
-    private struct Inbox {
-      var operations: [Operation] = []
-      /// Whether the thread sleeps, or is about to, and must be woken.
-      var isAsleep = false
-    }
-
-    private static let wakeTag = UInt64.max
     private static let eventCapacity = 256
 
-    private let poller: Int32
-    private let waker: Int32
-    private let inbox = Locked(Inbox())
+    private let poller: LoopPoller<Operation>
 
     private(set) var now = MonotonicClock.now()
     private var pools: [CurlPool] = []
@@ -43,12 +34,8 @@
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     private init?() {
-      guard ekn_curl_load() else { return nil }
-      var poller: Int32 = -1
-      var waker: Int32 = -1
-      guard ekn_poller_open(&poller, &waker, Self.wakeTag) else { return nil }
+      guard ekn_curl_load(), let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
-      self.waker = waker
       let thread = Thread { [unowned self] in run() }
       thread.name = "EKNetwork"
       thread.stackSize = 1 << 20
@@ -56,14 +43,7 @@
     }
 
     /// Queues an operation. From any thread; never blocks on the loop.
-    func submit(_ operation: Operation) {
-      let mustWake = inbox.withLock { inbox in
-        inbox.operations.append(operation)
-        defer { inbox.isAsleep = false }
-        return inbox.isAsleep
-      }
-      if mustWake { ekn_waker_wake(waker) }
-    }
+    func submit(_ operation: Operation) { poller.submit(operation) }
 
     // MARK: - The loop's thread
 
@@ -72,7 +52,7 @@
       var operations: [Operation] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
       while true {
-        inbox.withLock { swap(&$0.operations, &operations) }
+        poller.take(&operations)
         for operation in operations { perform(operation) }
         operations.removeAll(keepingCapacity: operations.count <= 1024)
         fireTimers()
@@ -197,25 +177,15 @@
     /// libcurl wants to know when a socket is ready. Done at once, never later in the turn: a descriptor may be closed
     /// and its number be somebody else's by then.
     func watch(_ socket: Int32, _ what: Int32, pool: Int) {
-      ekn_poller_watch(poller, socket, what, UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
+      poller.watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
     }
 
     private func wait(into ready: inout [ekn_ready]) {
-      let hasWork = inbox.withLock { inbox in
-        inbox.isAsleep = inbox.operations.isEmpty
-        return !inbox.isAsleep
-      }
-      let count = ekn_poller_wait(poller, &ready, Int32(Self.eventCapacity), hasWork ? 0 : timeout())
-      inbox.withLock { $0.isAsleep = false }
+      let count = poller.wait(into: &ready) { timeout() }
       now = MonotonicClock.now()
-      guard count > 0 else { return }
-      for event in ready[..<Int(count)] {
-        if event.tag == Self.wakeTag {
-          ekn_waker_drain(waker)
-        } else {
-          pools[Int(event.tag >> 32)].act(
-            on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
-        }
+      for event in ready[..<count] {
+        pools[Int(event.tag >> 32)].act(
+          on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
       }
     }
 

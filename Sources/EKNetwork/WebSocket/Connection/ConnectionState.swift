@@ -69,13 +69,17 @@ struct ConnectionState {
   }
 
   mutating func receive(id: UInt64, _ receiver: Receiver) -> Reception {
-    if !queue.isEmpty {
-      let message = queue.removeFirst()
-      return .message(message, reader: queue.count < capacity ? takeReader() : nil)
-    }
+    if let (message, reader) = takeMessage() { return .message(message, reader: reader) }
     if let outcome { return .end(outcome.error) }
     receivers.append((id, receiver))
     return .wait
+  }
+
+  /// What nobody has to wait for.
+  mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
+    guard !queue.isEmpty else { return nil }
+    let message = queue.removeFirst()
+    return (message, queue.count < capacity ? takeReader() : nil)
   }
 
   mutating func removeReceiver(_ id: UInt64) -> Receiver? {
@@ -92,12 +96,15 @@ struct ConnectionState {
   /// Whether the turn is the caller's at once; `nil` when nothing may be sent any more.
   mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
     guard !isClosing, outcome == nil else { return nil }
-    if !turnTaken {
-      turnTaken = true
-      return true
-    }
+    if takeFreeTurn() { return true }
     turns.append((id, turn))
     return false
+  }
+
+  mutating func takeFreeTurn() -> Bool {
+    guard !turnTaken, !isClosing, outcome == nil else { return false }
+    turnTaken = true
+    return true
   }
 
   mutating func endTurn() -> CheckedContinuation<Void, any Error>? {

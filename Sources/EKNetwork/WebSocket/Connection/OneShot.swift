@@ -18,6 +18,10 @@ final class OneShot: Sendable {
   }
 
   func value() async throws {
+    if case .done(let error) = state.withLock({ $0 }) {
+      if let error { throw error }
+      return
+    }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let result = state.withLock { state -> Result<Void, any Error>? in

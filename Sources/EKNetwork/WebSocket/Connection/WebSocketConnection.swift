@@ -24,11 +24,10 @@ final class WebSocketConnection: Sendable {
 
   /// Begins to read. The tasks keep the connection, not the ``WebSocket``, alive.
   func start(_ agreement: HandshakeResponse.Agreement) {
-    let reading = Task { await self.read(agreement) }
-    guard let interval = options.keepAliveInterval else { return }
     Task {
-      await self.keepAlive(every: interval)
-      _ = reading
+      let keeper = options.keepAliveInterval.map { interval in Task { await self.keepAlive(every: interval) } }
+      await read(agreement)
+      keeper?.cancel()
     }
   }
 
@@ -102,6 +101,10 @@ final class WebSocketConnection: Sendable {
 
   /// The next message; `nil` after a clean close. Cancelling closes the connection.
   func receive() async throws -> WebSocketMessage? {
+    if !Task.isCancelled, let (message, reader) = state.withLock({ $0.takeMessage() }) {
+      reader?.resume()
+      return message
+    }
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: ConnectionState.Receiver) in
@@ -137,12 +140,15 @@ final class WebSocketConnection: Sendable {
     }
     do {
       try await waiter.value()
-    } catch is ByteTransportError {
-      throw failure()
+    } catch let error as ByteTransportError {
+      // The messages have not ended yet where some are still to be read.
+      guard case .failed(let reason) = error, outcome == nil else { throw failure() }
+      throw WebSocketError.connectionLost(reason: reason)
     }
   }
 
   private func takeTurn() async throws {
+    if !Task.isCancelled, state.withLock({ $0.takeFreeTurn() }) { return }
     let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -204,7 +210,7 @@ final class WebSocketConnection: Sendable {
     var seen = -1
     var isPinged = false
     while true {
-      try? await options.clock.sleep(for: interval)
+      guard (try? await options.clock.sleep(for: interval)) != nil else { return }
       let (activity, isHeld, isDone) = state.withLock { ($0.activity, $0.isReaderHeld, $0.isOver || $0.outcome != nil) }
       if isDone { return }
       // A peer that we do not listen to cannot be heard.

@@ -112,8 +112,10 @@ struct MessageReceiver {
     guard let inflater else { return }
     inflater.feed(piece)
     while let output = try inflater.next() {
-      guard output.count <= maximumMessageSize - message.count else { throw Self.tooBig }
-      try append(output)
+      // What still fits is judged first, as it is when the bytes come one by one.
+      let fitting = output.prefix(maximumMessageSize - message.count)
+      try append(UnsafeRawBufferPointer(rebasing: fitting))
+      guard fitting.count == output.count else { throw Self.tooBig }
     }
   }
 

@@ -26,6 +26,8 @@
     private var multi: OpaquePointer?
     private var socket: Int32 = -1
     private var watched = Int32(EKN_POLL_NONE)
+    /// False from when a read found nothing until the socket is ready again.
+    private var mayHaveBytes = true
     private var opening: CheckedContinuation<Void, any Error>?
     private var receiving: CheckedContinuation<[UInt8], any Error>?
     private var outgoing: [Outgoing] = []
@@ -110,6 +112,7 @@
         if completion.easy != nil { loopOpened(code: Int(completion.code)) }
       case .open:
         guard descriptor == socket else { return }
+        if events & ~Int32(EKN_CSELECT_OUT) != 0 { mayHaveBytes = true }
         if receiving != nil { loopRead() }
         if phase == .open, !outgoing.isEmpty { loopWrite() }
         loopWatch()
@@ -144,7 +147,7 @@
       }
       receiving = continuation
       // Before any waiting: what TLS has already decrypted makes no socket ready.
-      loopRead()
+      if mayHaveBytes { loopRead() }
       loopWatch()
     }
 
@@ -159,6 +162,7 @@
         guard code == 0, count > 0 else { break }
         total += count
       }
+      if code == EKN_AGAIN { mayHaveBytes = false }
       if total > 0 {
         receiving = nil
         continuation.resume(returning: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[..<total])))
@@ -183,6 +187,7 @@
     private func loopWrite() {
       guard let easy else { return }
       var done = 0
+      var failure: (any Error)?
       while done < outgoing.count {
         let offset = outgoing[done].offset
         var sent = 0
@@ -192,21 +197,31 @@
             ? 0 : ekn_bare_send(easy, UnsafeRawBufferPointer(rebasing: piece).baseAddress, piece.count, &sent)
         }
         if code == EKN_AGAIN { break }
-        guard code == 0 else { return loopEnd(ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))) }
+        guard code == 0 else {
+          failure = ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))
+          break
+        }
         outgoing[done].offset += sent
         if outgoing[done].offset == outgoing[done].bytes.count { done += 1 }
       }
       let finished = outgoing[..<done].map(\.completion)
-      outgoing.removeFirst(done)
+      let failed = failure == nil ? [] : outgoing[done...].map(\.completion)
+      outgoing.removeFirst(done + failed.count)
       for completion in finished { completion(nil) }
+      guard let failure else { return }
+      // What the peer has said before it left, a close frame perhaps, can be read still. Reading meets the end itself.
+      isFinished = true
+      for completion in failed { completion(failure) }
     }
 
     /// Watches the socket for what is wanted. For nothing it is not watched at all: epoll reports an ended connection
-    /// over and over, whether asked or not.
+    /// over and over, whether asked or not. Between two reads it stays watched until there is something to be read:
+    /// whoever has read an answer will mostly wait for another, and is spared two system calls.
     private func loopWatch() {
       guard phase == .open else { return }
+      let isIdle = watched & Int32(EKN_POLL_IN) != 0 && !mayHaveBytes
       let wanted =
-        (receiving == nil ? 0 : Int32(EKN_POLL_IN)) | (outgoing.isEmpty ? 0 : Int32(EKN_POLL_OUT))
+        (receiving != nil || isIdle ? Int32(EKN_POLL_IN) : 0) | (outgoing.isEmpty ? 0 : Int32(EKN_POLL_OUT))
       guard wanted != watched else { return }
       watched = wanted
       loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)

@@ -85,6 +85,17 @@ struct MessageReceiverTests {
     #expect(failure.code == .messageTooBig)
   }
 
+  @Test("Of two faults in a compressed message the first counts, however it is cut")
+  func firstFault() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    let text = [0x61, 0xFF] + [UInt8](repeating: 0x61, count: 2000)
+    let deflated = try #require(text.withUnsafeBytes { deflater.deflate($0) })
+    let expected = MessageReceiver.Event.failure(ProtocolFailure(.invalidPayload, "The text is not UTF-8"))
+    for pieces in cuts(of: Data(serverFrame(0xC1, deflated))) {
+      #expect(events(pieces, limit: 1000, inflates: true) == [expected])
+    }
+  }
+
   @Test("Random bytes never trap, and mean the same in one piece and byte by byte")
   func randomBytes() {
     var generator = SystemRandomNumberGenerator()

@@ -1,0 +1,67 @@
+#if os(Linux)
+  import CCurl
+
+  /// Where the thread of a loop sleeps, and how other threads reach it: what they submit is kept until the loop takes it,
+  /// and the loop is woken only where it sleeps, or is about to.
+  struct LoopPoller<Operation: Sendable>: Sendable {
+    private struct Inbox {
+      var operations: [Operation] = []
+      var isAsleep = false
+    }
+
+    private static var wakeTag: UInt64 { .max }
+
+    private let poller: Int32
+    private let waker: Int32
+    private let inbox = Locked(Inbox())
+
+    /// `nil` when the process has no descriptors left.
+    init?() {
+      var poller: Int32 = -1
+      var waker: Int32 = -1
+      guard ekn_poller_open(&poller, &waker, Self.wakeTag) else { return nil }
+      self.poller = poller
+      self.waker = waker
+    }
+
+    /// Keeps an operation for the loop. From any thread; never blocks on the loop.
+    func submit(_ operation: Operation) {
+      let mustWake = inbox.withLock { inbox in
+        inbox.operations.append(operation)
+        defer { inbox.isAsleep = false }
+        return inbox.isAsleep
+      }
+      if mustWake { ekn_waker_wake(waker) }
+    }
+
+    // MARK: - The loop's thread
+
+    /// Swaps what was submitted for an empty array.
+    func take(_ operations: inout [Operation]) {
+      inbox.withLock { swap(&$0.operations, &operations) }
+    }
+
+    /// Watches a socket for what libcurl asks, or no longer. The tag comes back with its events; the largest is taken.
+    func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
+      ekn_poller_watch(poller, socket, what, tag)
+    }
+
+    /// Sleeps until sockets are ready, something is submitted, or `timeout` milliseconds are over (-1: never), which is
+    /// asked for only if there is nothing to do. Returns how many of `ready` are to be looked at.
+    func wait(into ready: inout [ekn_ready], timeout: () -> Int32) -> Int {
+      let hasWork = inbox.withLock { inbox in
+        inbox.isAsleep = inbox.operations.isEmpty
+        return !inbox.isAsleep
+      }
+      var count = Int(ekn_poller_wait(poller, &ready, Int32(ready.count), hasWork ? 0 : timeout()))
+      inbox.withLock { $0.isAsleep = false }
+      guard count > 0 else { return 0 }
+      if let wake = ready[..<count].firstIndex(where: { $0.tag == Self.wakeTag }) {
+        ekn_waker_drain(waker)
+        count -= 1
+        ready[wake] = ready[count]
+      }
+      return count
+    }
+  }
+#endif

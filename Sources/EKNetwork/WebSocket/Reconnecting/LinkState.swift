@@ -1,0 +1,209 @@
+/// What a ``ReconnectingConnection`` knows between its connections: who sends, who reads, what is kept. A value: each
+/// method says what to resume.
+struct LinkState {
+  typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
+  typealias Turn = CheckedContinuation<Void, any Error>
+  typealias LinkWaiter = CheckedContinuation<WebSocket, any Error>
+
+  private enum Phase {
+    case running
+    case closing
+    case over((any Error)?)
+  }
+
+  private let maximumCount: Int
+  private let maximumBytes: Int
+  private var phase = Phase.running
+  private var link: WebSocket?
+  private var linkWaiter: LinkWaiter?
+  private var pendingCount = 0
+  private var pendingBytes = 0
+  private var isTurnTaken = false
+  private var turns: [(id: UInt64, turn: Turn)] = []
+  private var parked: (message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)?
+  private var receivers: [(id: UInt64, receiver: Receiver)] = []
+  private var lastID: UInt64 = 0
+  /// What reads the connections.
+  var driver: Task<Void, Never>?
+
+  init(maximumCount: Int, maximumBytes: Int) {
+    self.maximumCount = max(1, maximumCount)
+    self.maximumBytes = maximumBytes
+  }
+
+  mutating func makeID() -> UInt64 {
+    lastID += 1
+    return lastID
+  }
+
+  var isRunning: Bool { if case .running = phase { true } else { false } }
+  var waitingTurns: Int { turns.count }
+  var isParked: Bool { parked != nil }
+
+  // MARK: - Connections
+
+  /// A connection is open; false when nobody wants one any more.
+  mutating func open(_ socket: WebSocket) -> Bool {
+    if isRunning { link = socket }
+    return isRunning
+  }
+
+  /// A connection takes no more messages. The caller holds it still, so that it is not dropped in here.
+  mutating func drop(_ socket: WebSocket) {
+    if link === socket { link = nil }
+  }
+
+  // MARK: - Sending
+
+  /// Keeps a message until ``leave(_:)``; false when there is no room.
+  mutating func enter(_ size: Int) -> Bool {
+    guard pendingCount == 0 || pendingCount < maximumCount && size <= maximumBytes - pendingBytes else { return false }
+    pendingCount += 1
+    pendingBytes += size
+    return true
+  }
+
+  mutating func leave(_ size: Int) {
+    pendingCount -= 1
+    pendingBytes -= size
+  }
+
+  enum Answer<Value> {
+    case now(Value)
+    case wait
+    case fail(any Error)
+  }
+
+  /// One sends at a time, also through a loss: the order stays.
+  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Answer<Void> {
+    guard isRunning else { return .fail(sendError) }
+    if isTurnTaken {
+      turns.append((id, turn))
+      return .wait
+    }
+    isTurnTaken = true
+    return .now(())
+  }
+
+  mutating func removeTurn(_ id: UInt64) -> Turn? {
+    turns.firstIndex { $0.id == id }.map { turns.remove(at: $0).turn }
+  }
+
+  mutating func endTurn() -> Turn? {
+    isTurnTaken = !turns.isEmpty
+    return turns.isEmpty ? nil : turns.removeFirst().turn
+  }
+
+  /// The connection to send on, for whoever has the turn.
+  mutating func awaitLink(_ waiter: LinkWaiter) -> Answer<WebSocket> {
+    guard isRunning else { return .fail(sendError) }
+    if let link { return .now(link) }
+    linkWaiter = waiter
+    return .wait
+  }
+
+  mutating func takeLinkWaiter() -> LinkWaiter? {
+    defer { linkWaiter = nil }
+    return linkWaiter
+  }
+
+  private var sendError: any Error {
+    if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
+  }
+
+  // MARK: - Receiving
+
+  enum Delivery {
+    case handOver(Receiver)
+    /// Resume the deliverer: the message is kept, or let go because nobody listens any more.
+    case done
+    case wait
+  }
+
+  mutating func deliver(_ message: WebSocketMessage, _ deliverer: CheckedContinuation<Void, Never>) -> Delivery {
+    if !receivers.isEmpty { return .handOver(receivers.removeFirst().receiver) }
+    guard isRunning else {
+      if parked == nil { parked = (message, nil) }
+      return .done
+    }
+    parked = (message, deliverer)
+    return .wait
+  }
+
+  enum Reception {
+    case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
+    case end((any Error)?)
+    case wait
+  }
+
+  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> Reception {
+    if let (message, deliverer) = parked {
+      parked = nil
+      return .message(message, deliverer)
+    }
+    if case .over(let error) = phase { return .end(error) }
+    receivers.append((id, receiver))
+    return .wait
+  }
+
+  mutating func removeReceiver(_ id: UInt64) -> Receiver? {
+    receivers.firstIndex { $0.id == id }.map { receivers.remove(at: $0).receiver }
+  }
+
+  // MARK: - Ending
+
+  /// What to resume, and what to close, after the state is left.
+  struct Ending {
+    var link: WebSocket?
+    var driver: Task<Void, Never>?
+    fileprivate var turns: [Turn] = []
+    fileprivate var linkWaiter: LinkWaiter?
+    fileprivate var deliverer: CheckedContinuation<Void, Never>?
+    fileprivate var receivers: [Receiver] = []
+    fileprivate var error: (any Error)?
+    fileprivate var sendError: (any Error)?
+
+    func resume() {
+      deliverer?.resume()
+      for receiver in receivers {
+        if let error { receiver.resume(throwing: error) } else { receiver.resume(returning: nil) }
+      }
+      let sendError = sendError ?? WebSocketError.closed(code: .normalClosure, reason: "")
+      linkWaiter?.resume(throwing: sendError)
+      for turn in turns { turn.resume(throwing: sendError) }
+    }
+  }
+
+  /// This side wants no more: who waits to send is told so, who reads waits for the end.
+  mutating func close() -> Ending {
+    var ending = Ending(link: link, driver: driver)
+    guard isRunning else { return ending }
+    phase = .closing
+    (ending.turns, ending.linkWaiter) = takeSenders()
+    ending.sendError = sendError
+    ending.deliverer = parked?.deliverer
+    parked?.deliverer = nil
+    return ending
+  }
+
+  /// The last connection is gone, and there is no other.
+  mutating func finish(_ error: (any Error)?) -> Ending {
+    var ending = Ending(link: link)
+    phase = .over(error)
+    ending.error = error
+    ending.sendError = sendError
+    (ending.turns, ending.linkWaiter) = takeSenders()
+    ending.receivers = receivers.map(\.receiver)
+    receivers = []
+    link = nil
+    return ending
+  }
+
+  private mutating func takeSenders() -> ([Turn], LinkWaiter?) {
+    defer {
+      turns = []
+      linkWaiter = nil
+    }
+    return (turns.map(\.turn), linkWaiter)
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// Decides, loss by loss, whether there is a new connection and when.
+struct ReconnectState {
+  enum Action {
+    case retry(after: Duration)
+    /// The end: in good order, or with an error.
+    case stop((any Error)?)
+  }
+
+  private enum Verdict { case passing, final, done }
+
+  private let policy: WebSocketReconnectPolicy
+  private let backoff: RetryBackoff
+  private var failures = 0
+
+  init(policy: WebSocketReconnectPolicy) {
+    self.policy = policy
+    backoff = .exponential(
+      base: max(policy.initialDelay, .zero) / .seconds(1), maximum: max(policy.maximumDelay, .zero) / .seconds(1),
+      jitter: 0.5)
+  }
+
+  /// A message has come: the server is well.
+  mutating func received() { failures = 0 }
+
+  /// The connection has ended, or could not be opened.
+  ///
+  /// - Parameters:
+  ///   - error: Why.
+  ///   - lasted: How long it was open; `nil` when it never was.
+  ///   - now: What a date in `Retry-After` is compared with.
+  mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {
+    switch verdict(on: error) {
+    case .done: return .stop(nil)
+    case .final: return .stop(error)
+    case .passing: break
+    }
+    // An idle connection brings no message, and yet a server that accepts and drops at once must not be hammered.
+    if let lasted, lasted >= policy.maximumDelay { failures = 0 }
+    failures += 1
+    if let maximum = policy.maximumFailures, failures > maximum { return .stop(error) }
+    let own = backoff.delay(beforeRetry: failures - 1, random: policy.random)
+    return .retry(after: max(own, min(Self.retryAfter(error, now: now) ?? .zero, policy.maximumDelay)))
+  }
+
+  private func verdict(on error: any Error) -> Verdict {
+    guard let error = error as? WebSocketError else {
+      return !error.isCancellation && RetryPolicy.isTransient(error) ? .passing : .final
+    }
+    switch error {
+    case .closed(let code, _):
+      guard policy.finalCodes.contains(code) else { return .passing }
+      return code == .normalClosure ? .done : .final
+    case .protocolViolation(let code, _): return policy.finalCodes.contains(code) ? .final : .passing
+    case .refused(let status, _): return Self.isPassing(status) ? .passing : .final
+    case .timedOut, .connectionLost: return .passing
+    case .invalidURL, .invalidHandshake, .invalidControlFrame, .sendQueueFull: return .final
+    }
+  }
+
+  /// A redirection is not followed, and what the client has done wrong it would do again.
+  private static func isPassing(_ status: Int) -> Bool {
+    switch status {
+    case 501, 505: false
+    case 500...599: true
+    default: RetryPolicy.transientStatusCodes.contains(status)
+    }
+  }
+
+  private static func retryAfter(_ error: any Error, now: Date) -> Duration? {
+    guard case .refused(_, let headers)? = error as? WebSocketError, let value = headers["retry-after"] else {
+      return RetryAfter.delay(in: error, now: now)
+    }
+    return RetryAfter(value, now: now)?.delay(from: now)
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+
+/// Opens connections one after the other and reads them in a task of its own, as ``ReconnectState`` decides; sends on
+/// the one that is open, as ``LinkState`` says.
+final class ReconnectingConnection: Sendable {
+  private let open: @Sendable () async throws -> WebSocket
+  private let clock: any Clock<Duration>
+  private let policy: WebSocketReconnectPolicy
+  private let events: AsyncStream<WebSocketEvent>.Continuation
+  private let state: Locked<LinkState>
+
+  init(
+    policy: WebSocketReconnectPolicy, clock: any Clock<Duration>, events: AsyncStream<WebSocketEvent>.Continuation,
+    open: @escaping @Sendable () async throws -> WebSocket
+  ) {
+    self.open = open
+    self.clock = clock
+    self.policy = policy
+    self.events = events
+    state = Locked(
+      LinkState(maximumCount: policy.maximumPendingMessages, maximumBytes: policy.maximumPendingBytes))
+  }
+
+  /// Begins. The task keeps the connection, not the ``ReconnectingWebSocket``, alive.
+  func start() {
+    let driver = Task { await self.run() }
+    state.withLock { $0.driver = driver }
+  }
+
+  // MARK: - The driver's task
+
+  private func run() async {
+    let outcome = await connectAgainAndAgain()
+    state.withLock { $0.finish(outcome) }.resume()
+    events.yield(.ended(outcome))
+    events.finish()
+  }
+
+  /// Says what it all ended with.
+  private func connectAgainAndAgain() async -> (any Error)? {
+    var decisions = ReconnectState(policy: policy)
+    while true {
+      let (error, lasted) = await connect { decisions.received() }
+      guard state.withLock({ $0.isRunning }) else { return nil }
+      events.yield(.lost(error))
+      switch decisions.lost(because: error, after: lasted, now: Date()) {
+      case .stop(let error): return error
+      case .retry(let delay):
+        events.yield(.retrying(after: delay))
+        // Cut short by closing alone.
+        guard (try? await clock.sleep(for: delay)) != nil else { return nil }
+      }
+    }
+  }
+
+  /// Opens a connection and reads it to its end; says how it ended, and how long it was open.
+  private func connect(received: () -> Void) async -> (any Error, Duration?) {
+    let socket: WebSocket
+    do {
+      socket = try await open()
+    } catch {
+      return (error, nil)
+    }
+    let (isWanted, waiter) = state.withLock { ($0.open(socket), $0.takeLinkWaiter()) }
+    guard isWanted else {
+      socket.abandon()
+      return (CancellationError(), nil)
+    }
+    let elapsed = clock.stopwatch()
+    events.yield(.connected(subprotocol: socket.subprotocol))
+    waiter?.resume(returning: socket)
+    let error = await read(socket, received: received)
+    state.withLock { $0.drop(socket) }
+    return (error, .nanoseconds(Int64(clamping: elapsed.nanoseconds)))
+  }
+
+  private func read(_ socket: WebSocket, received: () -> Void) async -> any Error {
+    do {
+      while let message = try await socket.receive() {
+        received()
+        await deliver(message)
+      }
+      return WebSocketError.closed(code: socket.closeCode ?? .noStatusReceived, reason: socket.closeReason ?? "")
+    } catch {
+      return error
+    }
+  }
+
+  private func deliver(_ message: WebSocketMessage) async {
+    await withCheckedContinuation { deliverer in
+      switch state.withLock({ $0.deliver(message, deliverer) }) {
+      case .handOver(let receiver):
+        receiver.resume(returning: message)
+        deliverer.resume()
+      case .done: deliverer.resume()
+      case .wait: break
+      }
+    }
+  }
+
+  // MARK: - Reading
+
+  /// The next message, from whichever connection. Cancelling closes for good.
+  func receive() async throws -> WebSocketMessage? {
+    let id = state.withLock { $0.makeID() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: LinkState.Receiver) in
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        switch state.withLock({ $0.receive(id, continuation) }) {
+        case .message(let message, let deliverer):
+          deliverer?.resume()
+          continuation.resume(returning: message)
+        case .end(let error?): continuation.resume(throwing: error)
+        case .end(nil): continuation.resume(returning: nil)
+        case .wait:
+          // The handler may have run before the receiver was there to be found.
+          if Task.isCancelled { state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError()) }
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError())
+      abandon()
+    }
+  }
+
+  // MARK: - Sending
+
+  /// Sends a message on the connection that is open, or on the next. One that a lost connection did not take whole
+  /// goes onto the next; one that it took does not.
+  func send(_ message: WebSocketMessage) async throws {
+    let size = message.byteCount
+    guard state.withLock({ $0.enter(size) }) else { throw WebSocketError.sendQueueFull }
+    defer { state.withLock { $0.leave(size) } }
+    try await takeTurn()
+    defer { state.withLock { $0.endTurn() }?.resume() }
+    while true {
+      let socket = try await link()
+      do {
+        return try await socket.send(message)
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        state.withLock { $0.drop(socket) }
+      }
+    }
+  }
+
+  private func takeTurn() async throws {
+    let id = state.withLock { $0.makeID() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (turn: LinkState.Turn) in
+        if Task.isCancelled { return turn.resume(throwing: CancellationError()) }
+        switch state.withLock({ $0.takeTurn(id, turn) }) {
+        case .now: turn.resume()
+        case .fail(let error): turn.resume(throwing: error)
+        case .wait:
+          if Task.isCancelled { state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError()) }
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError())
+    }
+  }
+
+  private func link() async throws -> WebSocket {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (waiter: LinkState.LinkWaiter) in
+        if Task.isCancelled { return waiter.resume(throwing: CancellationError()) }
+        switch state.withLock({ $0.awaitLink(waiter) }) {
+        case .now(let socket): waiter.resume(returning: socket)
+        case .fail(let error): waiter.resume(throwing: error)
+        case .wait:
+          if Task.isCancelled { state.withLock { $0.takeLinkWaiter() }?.resume(throwing: CancellationError()) }
+        }
+      }
+    } onCancel: {
+      state.withLock { $0.takeLinkWaiter() }?.resume(throwing: CancellationError())
+    }
+  }
+
+  // MARK: - Closing
+
+  /// Closes for good and waits for the end, at most the close timeout. Cancelled, it ends the connection at once.
+  func close(_ code: WebSocketCloseCode, _ reason: String) async throws {
+    let ending = state.withLock { $0.close() }
+    ending.resume()
+    if let link = ending.link {
+      try await link.close(code: code, reason: reason)
+    } else {
+      ending.driver?.cancel()
+    }
+    await ending.driver?.value
+  }
+
+  /// Closes for good without anybody waiting for it.
+  func abandon() {
+    let ending = state.withLock { $0.close() }
+    ending.resume()
+    // Where it reads, this says goodbye; anywhere else it stops.
+    ending.driver?.cancel()
+  }
+}
+
+extension Clock where Duration == Swift.Duration {
+  /// Begins to measure; a call like this is what opens an existential clock.
+  fileprivate func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import LoopbackServer
+
+/// A room on the loopback server: what one says all hear, and who comes back hears what was said meanwhile. Whoever
+/// speaks of a tunnel loses the connection.
+///
+/// Unchecked: the members and the log are behind the lock, and so is all writing to the peers; each peer is read by its
+/// own connection's thread.
+final class ChatRoom: @unchecked Sendable {
+  private let lock = NSLock()
+  private var members: [String: LoopbackServer.WebSocketPeer] = [:]
+  private var log: [ChatMessage] = []
+  /// How much of the log a user has heard.
+  private var heard: [String: Int] = [:]
+
+  func serve(_ peer: LoopbackServer.WebSocketPeer) {
+    var user = "?"
+    defer { lock.withLock { members[user] = nil } }
+    while let frame = peer.readFrame() {
+      switch frame.opcode {
+      case 8:
+        _ = lock.withLock { peer.send(opcode: 8, frame.payload) }
+        return
+      case 9: _ = lock.withLock { peer.send(opcode: 10, frame.payload) }
+      case 1:
+        guard var message = try? JSONDecoder().decode(ChatMessage.self, from: frame.payload) else { continue }
+        if message.type == "join" {
+          user = message.user ?? "?"
+          join(user, peer, message)
+        } else {
+          message.user = user
+          lock.withLock { say(message) }
+        }
+        if message.text?.contains("tunnel") == true {
+          lock.withLock { members[user] = nil }
+          return peer.bytes.reset()
+        }
+      default: break
+      }
+    }
+  }
+
+  private func join(_ user: String, _ peer: LoopbackServer.WebSocketPeer, _ message: ChatMessage) {
+    lock.withLock {
+      members[user] = peer
+      for missed in log[(heard[user] ?? log.count)...] { write(missed, to: peer) }
+      say(message)
+    }
+  }
+
+  private func say(_ message: ChatMessage) {
+    log.append(message)
+    for (user, peer) in members {
+      write(message, to: peer)
+      heard[user] = log.count
+    }
+  }
+
+  private func write(_ message: ChatMessage, to peer: LoopbackServer.WebSocketPeer) {
+    if let data = try? JSONEncoder().encode(message) { peer.send(opcode: 1, data) }
+  }
+}

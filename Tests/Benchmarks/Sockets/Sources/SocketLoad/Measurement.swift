@@ -1,0 +1,1 @@
+../../../Sources/Load/Measurement.swift

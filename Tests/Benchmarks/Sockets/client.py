@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Python's `websockets` under the loads of SocketLoad: client.py websockets SCENARIO PORT WIDTH SECONDS [CA.pem]"""
+
+import asyncio
+import json
+import os
+import resource
+import ssl
+import sys
+import time
+
+from websockets.asyncio.client import connect
+
+TEXT = "t" * 32
+
+
+async def main():
+    _, _, scenario, port, width, seconds, *authorities = sys.argv
+    context = ssl.create_default_context(cafile=authorities[0]) if authorities else None
+    size = int((scenario + "-0").split("-")[1])
+    url = f"{'wss' if context else 'ws'}://127.0.0.1:{port}/{size}"
+    sockets = [await connect(url, ssl=context, compression=None, max_size=None, proxy=None) for _ in range(int(width))]
+
+    async def run(seconds):
+        end = time.monotonic() + seconds
+
+        async def one(socket):
+            units = 0
+            while time.monotonic() < end:
+                if size:
+                    units += len(await socket.recv())
+                else:
+                    await socket.send(TEXT)
+                    assert await socket.recv() == TEXT
+                    units += 1
+            return units
+
+        return sum(await asyncio.gather(*map(one, sockets)))
+
+    await run(float(seconds) / 4)
+    start, before = time.monotonic(), time.process_time()
+    units = await run(float(seconds))
+    print(json.dumps({
+        "perSecond": units / (time.monotonic() - start), "cpuMicroseconds": (time.process_time() - before) * 1e6 / units,
+        "peakMegabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}), flush=True)
+    import os
+
+    os._exit(0)
+
+
+asyncio.run(main())

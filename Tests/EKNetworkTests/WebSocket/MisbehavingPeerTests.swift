@@ -1,0 +1,124 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite("WebSockets and peers that misbehave", .timeLimit(.minutes(10)))
+struct MisbehavingPeerTests {
+  private let server: LoopbackServer
+
+  init() throws { server = try LoopbackServer() }
+
+  private func connect(_ change: (inout WebSocketOptions) -> Void = { _ in }) async throws -> WebSocket {
+    var options = WebSocketOptions()
+    options.compression = nil
+    change(&options)
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
+    return try await WebSocket.connect(to: url, options: options)
+  }
+
+  private func serve(_ body: @escaping @Sendable (LoopbackServer.WebSocketPeer) -> Void) {
+    server.route("/") { .webSocket($0, body) }
+  }
+
+  @Test("One that answers no close frame is left when the time is up")
+  func ignoredClose() async throws {
+    serve { peer in while peer.bytes.read() != nil {} }
+    let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
+    try await socket.close()
+    #expect(socket.closeCode == .abnormalClosure)
+    #expect(try await socket.receive() == nil)
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test("One that closes and keeps the connection open is left when the time is up")
+  func keptOpen() async throws {
+    serve { peer in
+      peer.close(1001)
+      while peer.bytes.read() != nil {}
+    }
+    let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
+    #expect(try await socket.receive() == nil)
+    try await socket.close()
+    #expect(socket.closeCode == .goingAway)
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test("Closing can be cancelled, which ends the connection at once")
+  func cancelledClose() async throws {
+    serve { peer in while peer.bytes.read() != nil {} }
+    let socket = try await connect { $0.closeTimeout = .seconds(1_000_000) }
+    let closing = Task { try await socket.close() }
+    closing.cancel()
+    _ = await closing.result
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test("One that reads nothing holds the senders up; cancelling one of them, and closing, work all the same")
+  func fullBuffers() async throws {
+    let gate = Gate()
+    serve { peer in _ = peer.bytes.wait(for: gate) }
+    let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
+    let senders = (0..<3).map { _ in Task { try await socket.send(Data(count: 32 << 20)) } }
+    for sender in senders { sender.cancel() }
+    for sender in senders { await #expect(throws: CancellationError.self) { try await sender.value } }
+    // Half a frame is on its way, behind which a close frame has no chance.
+    try await socket.close()
+    #expect(socket.closeCode == .abnormalClosure)
+    gate.open()
+  }
+
+  @Test("A flood of pings whose pongs nobody reads neither ends nor fills anything")
+  func pings() async throws {
+    serve { peer in
+      let ping = Data(([0x89, 125] as [UInt8]) + [UInt8](repeating: 7, count: 125))
+      let flood = Data((0..<1000).flatMap { _ in ping })
+      for _ in 0..<100 { peer.bytes.write(flood) }
+      peer.send("through")
+      while peer.bytes.read() != nil {}
+    }
+    let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
+    #expect(try await socket.receive() == .text("through"))
+    try await socket.close()
+  }
+
+  @Test("What a peer says after this side's close frame is let go, and its close frame is found behind it")
+  func talkative() async throws {
+    serve { peer in
+      while let frame = peer.readFrame(), frame.opcode != 8 {}
+      for _ in 0..<200 { peer.send(opcode: 2, Data(count: 100_000)) }
+      peer.close(1000, "at last")
+    }
+    let socket = try await connect { $0.closeTimeout = .seconds(1_000_000) }
+    try await socket.close()
+    #expect(socket.closeCode == .normalClosure)
+    #expect(socket.closeReason == "at last")
+  }
+
+  @Test("A close frame that came before a reset is the reason, also for who was sending")
+  func closeBeforeReset() async throws {
+    serve { peer in
+      peer.close(1008, "no")
+      peer.bytes.endWriting()
+      _ = peer.bytes.read()
+      peer.bytes.reset()
+    }
+    let socket = try await connect()
+    await #expect(throws: WebSocketError.self) { while true { try await socket.send(Data(count: 1 << 20)) } }
+    await #expect(throws: WebSocketError.closed(code: .policyViolation, reason: "no")) {
+      try await socket.receive()
+    }
+  }
+
+  @Test("Frames that come byte by byte are taken; a handshake without an end is not")
+  func dribbles() async throws {
+    serve { peer in
+      for byte in [0x01, 1, 0x68, 0x89, 0, 0x80, 1, 0x69] as [UInt8] { peer.bytes.write(Data([byte])) }
+      _ = peer.readMessage()
+    }
+    let socket = try await connect()
+    #expect(try await socket.receive() == .text("hi"))
+    server.route("/") { _ in .raw("HTTP/1.1 101 Switching Protocols\r\nX: " + String(repeating: "a", count: 1 << 20)) }
+    await #expect(throws: WebSocketError.invalidHandshake(reason: "its head is too long")) { _ = try await connect() }
+  }
+}

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct LinkStateTests {
+  @Test("Messages are kept up to a number and a size; one alone may be larger")
+  func bounds() {
+    var state = LinkState(maximumCount: 2, maximumBytes: 10)
+    func enter(_ size: Int) -> Bool { state.enter(size) }
+    #expect(enter(1000))
+    #expect(!enter(0), "the first takes more than all the room")
+    state.leave(1000)
+    #expect(enter(4))
+    #expect(!enter(7))
+    #expect(enter(6))
+    #expect(!enter(0), "two are kept already")
+    state.leave(4)
+    #expect(enter(4))
+  }
+
+  @Test("One sends at a time, the others wait in order, and closing turns all of them away")
+  func turns() async throws {
+    let state = Locked(LinkState(maximumCount: 10, maximumBytes: 10))
+    let order = Locked<[Int]>([])
+    @Sendable func turn(_ number: Int) async throws {
+      try await withCheckedThrowingContinuation { (turn: LinkState.Turn) in
+        switch state.withLock({ $0.takeTurn(UInt64(number), turn) }) {
+        case .now: turn.resume()
+        case .fail(let error): turn.resume(throwing: error)
+        case .wait: break
+        }
+      }
+      order.withLock { $0.append(number) }
+    }
+    try await turn(0)
+    #expect(state.withLock { $0.endTurn() } == nil)
+    try await turn(1)
+    // `async let` starts in no known order; each is given the time to queue up by the one before.
+    let second = Task { try await turn(2) }
+    while state.withLock({ $0.waitingTurns }) < 1 { await Task.yield() }
+    let third = Task { try await turn(3) }
+    while state.withLock({ $0.waitingTurns }) < 2 { await Task.yield() }
+    state.withLock { $0.endTurn() }?.resume()
+    try await second.value
+    state.withLock { $0.close() }.resume()
+    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) { try await third.value }
+    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) { try await turn(4) }
+    #expect(order.withLock { $0 } == [0, 1, 2])
+  }
+
+  @Test("What ended it is what sending throws; a message that is kept can be read after the end")
+  func ending() async throws {
+    let state = Locked(LinkState(maximumCount: 10, maximumBytes: 10))
+    async let delivered: Void = withCheckedContinuation { deliverer in
+      if case .wait = state.withLock({ $0.deliver(.text("kept"), deliverer) }) { return }
+      Issue.record("nobody reads")
+      deliverer.resume()
+    }
+    while !state.withLock({ $0.isParked }) { await Task.yield() }
+    state.withLock { $0.close() }.resume()
+    await delivered
+    state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
+    func receive() async throws -> WebSocketMessage? {
+      try await withCheckedThrowingContinuation { continuation in
+        switch state.withLock({ $0.receive(1, continuation) }) {
+        case .message(let message, let deliverer):
+          #expect(deliverer == nil)
+          continuation.resume(returning: message)
+        case .end(let error?): continuation.resume(throwing: error)
+        case .end(nil), .wait: continuation.resume(returning: nil)
+        }
+      }
+    }
+    #expect(try await receive() == .text("kept"))
+    await #expect(throws: WebSocketError.timedOut) { try await receive() }
+    await #expect(throws: WebSocketError.timedOut) {
+      try await withCheckedThrowingContinuation { (waiter: LinkState.LinkWaiter) in
+        if case .fail(let error) = state.withLock({ $0.awaitLink(waiter) }) { waiter.resume(throwing: error) }
+      } as WebSocket
+    }
+  }
+}

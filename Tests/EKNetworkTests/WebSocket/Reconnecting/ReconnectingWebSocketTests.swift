@@ -1,0 +1,334 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite("A WebSocket that reconnects, on the wire", .timeLimit(.minutes(10)))
+struct ReconnectingWebSocketTests {
+  private let server: LoopbackServer
+
+  init() throws { server = try LoopbackServer() }
+
+  private func socket(
+    clock: any Clock<Duration> = PatientClock(), _ change: (inout WebSocketReconnectPolicy) -> Void = { _ in },
+    options changeOptions: (inout WebSocketOptions) -> Void = { _ in }
+  ) throws -> ReconnectingWebSocket {
+    var options = WebSocketOptions()
+    options.clock = clock
+    options.connectTimeout = .seconds(1_000_000)
+    options.closeTimeout = .seconds(1_000_000)
+    changeOptions(&options)
+    var policy = WebSocketReconnectPolicy()
+    policy.random = { 0 }
+    change(&policy)
+    return ReconnectingWebSocket(to: try url, options: options, reconnect: policy)
+  }
+
+  private var url: URL { get throws { try #require(URL(string: "ws://127.0.0.1:\(server.port)/")) } }
+
+  /// Serves connections; the closure is told which, from 1.
+  private func serve(_ body: @escaping @Sendable (Int, LoopbackServer.WebSocketPeer) -> Void) {
+    let count = Locked(0)
+    server.route("/") {
+      .webSocket($0) { peer in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        body(number, peer)
+      }
+    }
+  }
+
+  private func name(_ event: WebSocketEvent) -> String {
+    switch event {
+    case .connected: "connected"
+    case .lost(let error): "lost: \((error as? WebSocketError)?.localizedDescription ?? "\(type(of: error))")"
+    case .retrying(let delay): "retrying after \(delay)"
+    case .ended(let error): "ended\(error == nil ? "" : " with an error")"
+    }
+  }
+
+  private func events(of socket: ReconnectingWebSocket) async -> [String] {
+    var events: [String] = []
+    for await event in socket.events { events.append(name(event)) }
+    return events
+  }
+
+  @Test("Kills of the connection are survived, told, and forgotten once a message has come")
+  func kills() async throws {
+    serve { number, peer in
+      peer.send("hello \(number)")
+      guard number == 4 else { return peer.bytes.reset() }
+      peer.close(1000)
+      _ = peer.readMessage()
+    }
+    let socket = try socket()
+    var messages: [WebSocketMessage] = []
+    for try await message in socket { messages.append(message) }
+    #expect(messages.last == .text("hello 4"))
+    let events = await events(of: socket)
+    #expect(events.count { $0 == "connected" } == 4)
+    #expect(events.count { $0.hasPrefix("lost: The WebSocket connection was lost") } == 3)
+    #expect(events.count { $0.hasPrefix("retrying after") } == 3)
+    #expect(events.suffix(2) == ["lost: The WebSocket was closed (1000)", "ended"])
+    await #expect(throws: WebSocketError.self) { try await socket.send("late") }
+    #expect(try await socket.receive() == nil)
+  }
+
+  @Test("Messages that arrived before a loss are read before those of the next connection")
+  func order() async throws {
+    serve { number, peer in
+      for index in 0..<40 { peer.send("\(number) \(index)") }
+      peer.close(number < 3 ? 1012 : 1000)
+      _ = peer.readMessage()
+    }
+    var messages: [WebSocketMessage] = []
+    for try await message in try socket() { messages.append(message) }
+    #expect(messages == (1...3).flatMap { number in (0..<40).map { .text("\(number) \($0)") } })
+  }
+
+  @Test("What waits while there is no connection is sent on the next, in its order")
+  func waitingMessages() async throws {
+    let connected = Gate()
+    let received = Locked<[String]>([])
+    server.route("/") { request in
+      guard connected.isOpen else { return .status(503) }
+      return .webSocket(request) { peer in
+        while let message = peer.readMessage() {
+          let count = received.withLock { received in
+            received.append(String(decoding: message, as: UTF8.self))
+            return received.count
+          }
+          if count == 10 { peer.send("all") }
+        }
+      }
+    }
+    let clock = ManualClock()
+    let socket = try socket(clock: clock)
+    // The wait for the next attempt, and nothing else, sleeps.
+    await server.waitForRequests(count: 1)
+    async let sending: Void = withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<10 { group.addTask { try await socket.send("\(index)") } }
+      try await group.waitForAll()
+    }
+    connected.open()
+    let advancing = Task {
+      while !Task.isCancelled {
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(2))
+        await Task.yield()
+      }
+    }
+    try await sending
+    advancing.cancel()
+    #expect(try await socket.receive() == .text("all"))
+    #expect(received.withLock { $0.sorted() } == (0..<10).map(String.init))
+    try await socket.close()
+    clock.advance(by: .seconds(2_000_000))
+  }
+
+  @Test("A message that the system has taken is not sent twice, one that a kill cut short is sent again, whole")
+  func atMostOnce() async throws {
+    let large = Data(repeating: 0x2A, count: 16 << 20)
+    let received = Locked<[Int]>([])
+    serve { number, peer in
+      if number == 1 {
+        _ = peer.readFrame()
+        // The first of many pieces: the rest finds no reader.
+        _ = peer.bytes.read(upTo: 1)
+        return peer.bytes.reset()
+      }
+      while let message = peer.readMessage() {
+        received.withLock { $0.append(message.count) }
+        peer.send("thanks")
+      }
+    }
+    let socket = try socket {
+      $0.maximumPendingBytes = 64 << 20
+    } options: {
+      $0.compression = nil
+    }
+    try await socket.send("small")
+    try await socket.send(large)
+    #expect(try await socket.receive() == .text("thanks"))
+    #expect(received.withLock { $0 } == [large.count])
+    try await socket.close()
+  }
+
+  @Test("Of more than the queue holds one is refused at once; the others wait, and closing tells them")
+  func bounds() async throws {
+    server.route("/") { _ in .status(503) }
+    let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 2 }
+    await withTaskGroup(of: WebSocketError?.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          do {
+            try await socket.send("x")
+            return nil
+          } catch {
+            return error as? WebSocketError
+          }
+        }
+      }
+      #expect(await group.next() == .sendQueueFull)
+      try? await socket.close()
+      for await error in group { #expect(error == .closed(code: .normalClosure, reason: "")) }
+    }
+  }
+
+  @Test("A message that waits leaves when its task is cancelled, and makes room")
+  func cancelledMessage() async throws {
+    server.route("/") { _ in .status(503) }
+    let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 1 }
+    for _ in 0..<10 {
+      let waiting = Task { try await socket.send("x") }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+    try await socket.close()
+  }
+
+  @Test("A refusal that would be repeated is the end", arguments: [301, 401, 403, 404])
+  func refusals(status: Int) async throws {
+    server.route("/") { _ in .status(status, headers: ["Location": "/other"]) }
+    let socket = try socket()
+    await #expect {
+      _ = try await socket.receive()
+    } throws: {
+      if case .refused(let code, _) = $0 as? WebSocketError { code == status } else { false }
+    }
+    await #expect {
+      try await socket.send("x")
+    } throws: {
+      if case .refused(let code, _) = $0 as? WebSocketError { code == status } else { false }
+    }
+    #expect(server.requestCount == 1)
+    #expect(await events(of: socket).last == "ended with an error")
+  }
+
+  @Test("An overloaded server is tried again, after the time that it names")
+  func overload() async throws {
+    let attempts = Locked(0)
+    server.route("/") { request in
+      let number = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      return number == 1 ? .status(503, headers: ["Retry-After": "7"]) : .webSocket(request) { $0.close(1000) }
+    }
+    let clock = PatientClock()
+    #expect(try await socket(clock: clock).receive() == nil)
+    #expect(clock.sleeps == [.seconds(7)])
+  }
+
+  @Test("After too many failures the last error is thrown")
+  func giveUp() async throws {
+    server.stop()
+    let clock = PatientClock()
+    let socket = try socket(clock: clock) { $0.maximumFailures = 3 }
+    await #expect(throws: URLError.self) { try await socket.receive() }
+    #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(4)])
+  }
+
+  @Test("The request is made for each connection")
+  func freshRequests() async throws {
+    server.route("/") { request in
+      .webSocket(request) { $0.close(request.headers["Authorization"] == "Bearer 3" ? 1000 : 1013) }
+    }
+    let tokens = Locked(0)
+    let url = try url
+    var options = WebSocketOptions()
+    options.clock = PatientClock()
+    options.connectTimeout = .seconds(1_000_000)
+    options.closeTimeout = .seconds(1_000_000)
+    let socket = ReconnectingWebSocket(options: options) {
+      let number = tokens.withLock { tokens in
+        tokens += 1
+        return tokens
+      }
+      var request = URLRequest(url: url)
+      request.setValue("Bearer \(number)", forHTTPHeaderField: "Authorization")
+      return request
+    }
+    #expect(try await socket.receive() == nil)
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 1", "Bearer 2", "Bearer 3"])
+  }
+
+  @Test("Cancelling the reader is the end, wherever it stands")
+  func cancellation() async throws {
+    let left = Gate()
+    serve { _, peer in
+      _ = peer.readMessage()
+      left.open()
+    }
+    let open = try socket()
+    for await event in open.events { if case .connected = event { break } }
+    let reader = Task { try await open.receive() }
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    #expect(await left.wait())
+    #expect(try await open.receive() == nil)
+
+    server.route("/") { _ in .status(503) }
+    let clock = StoppedClock()
+    let waiting = try socket(clock: clock)
+    let other = Task { try await waiting.receive() }
+    for await _ in clock.isSleeping.stream {}
+    other.cancel()
+    await #expect(throws: CancellationError.self) { try await other.value }
+    #expect(try await waiting.receive() == nil)
+  }
+
+  @Test("Dropping it closes the connection; closing it says why")
+  func leaving() async throws {
+    let codes = Locked<[Data]>([])
+    let left = [Gate(), Gate()]
+    serve { number, peer in
+      while let frame = peer.readFrame() {
+        guard frame.opcode == 8 else { continue }
+        codes.withLock { $0.append(frame.payload) }
+        peer.send(opcode: 8, frame.payload)
+        break
+      }
+      left[number - 1].open()
+    }
+    do {
+      let socket = try socket()
+      for await event in socket.events { if case .connected = event { break } }
+    }
+    #expect(await left[0].wait())
+    let socket = try socket()
+    for await event in socket.events { if case .connected = event { break } }
+    try await socket.close(code: WebSocketCloseCode(rawValue: 4001), reason: "bye")
+    #expect(await left[1].wait())
+    #expect(codes.withLock { $0 } == [Data([3, 233]), Data([15, 161]) + Data("bye".utf8)])
+    #expect(try await socket.receive() == nil)
+    await #expect(throws: WebSocketError.invalidControlFrame) {
+      try await socket.close(code: WebSocketCloseCode(rawValue: 1005))
+    }
+  }
+
+  @Test("Closing while a handshake is under way ends it at once")
+  func closingWhileConnecting() async throws {
+    server.route("/") { _ in .raw([.stall]) }
+    let socket = try socket()
+    await server.waitForRequests(count: 1)
+    try await socket.close()
+    #expect(try await socket.receive() == nil)
+    #expect(await events(of: socket) == ["ended"])
+  }
+
+  @Test("A reader that rests does not keep it from closing, and can read on")
+  func restingReader() async throws {
+    serve { _, peer in
+      for index in 0..<100 { peer.send("\(index)") }
+      while peer.readMessage() != nil {}
+    }
+    let socket = try socket()
+    #expect(try await socket.receive() == .text("0"))
+    try await socket.close()
+    #expect(try await socket.receive() == .text("1"))
+    #expect(try await socket.receive() == nil)
+  }
+}
