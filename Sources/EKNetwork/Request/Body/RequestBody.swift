@@ -54,6 +54,7 @@ public struct RequestBody {
   ///
   /// - Parameters:
   ///   - stream: As for ``init(stream:contentType:)``.
+  ///   - contentType: The media type.
   ///   - length: The number of its bytes. Another number is ``RequestBodyError/lengthMismatch(declared:actual:)``, and
   ///     the server is not given the last of them.
   public init(stream: InputStream, contentType: String, length: Int64) {
