@@ -139,10 +139,12 @@ struct ReconnectingWebSocketTests {
         _ = peer.bytes.read(upTo: 1)
         return peer.bytes.reset()
       }
-      while let message = peer.readMessage() {
-        received.withLock { $0.append(message.count) }
-        peer.send("thanks")
-      }
+      // Counted, not unmasked, which takes a debug build long: the head of a client's large frame is 14 bytes.
+      var count = 0
+      while count < large.count + 14, let bytes = peer.bytes.read() { count += bytes.count }
+      received.withLock { $0.append(count) }
+      peer.send("thanks")
+      while peer.readMessage() != nil {}
     }
     let socket = try socket {
       $0.maximumPendingBytes = 64 << 20
@@ -152,7 +154,7 @@ struct ReconnectingWebSocketTests {
     try await socket.send("small")
     try await socket.send(large)
     #expect(try await socket.receive() == .text("thanks"))
-    #expect(received.withLock { $0 } == [large.count])
+    #expect(received.withLock { $0 } == [large.count + 14])
     try await socket.close()
   }
 
