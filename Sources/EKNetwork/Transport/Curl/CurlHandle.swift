@@ -58,6 +58,7 @@
         set(EKN_OPT_PIPEWAIT, 1)
         if let tls = request.pool.tls { apply(tls) }
       }
+      if let proxies = request.proxies { apply(proxies, isSecure: request.isSecure) }
       if request.method == "HEAD" {
         set(EKN_OPT_NOBODY, 1)
       } else if let upload = request.upload {
@@ -88,6 +89,15 @@
       set(EKN_OPT_KEYPASSWD, tls.clientCertificate?.keyPassword)
     }
 
+    private func apply(_ proxies: SessionProxies, isSecure: Bool) {
+      // An empty string keeps libcurl from looking at the environment.
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXY), (isSecure ? proxies.secure : proxies.plain) ?? "")
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_NOPROXY), proxies.exceptions)
+      guard let user = proxies.user else { return }
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYUSERNAME), user)
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYPASSWORD), proxies.password ?? "")
+    }
+
     func useFreshConnection() {
       errorText.pointee = 0
       set(EKN_OPT_FRESH_CONNECT, 1)
@@ -108,6 +118,7 @@
       return CurlError.Failure(
         code: code,
         text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        proxyStatus: ekn_easy_info_long(easy, Int32(EKN_INFO_HTTP_CONNECTCODE)),
         systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
         verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
     }
