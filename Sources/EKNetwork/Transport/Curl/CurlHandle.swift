@@ -8,6 +8,8 @@
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
+    /// Whether the server has refused a request that must not be sent twice, without having looked at it.
+    private let refusal: UnsafeMutablePointer<ekn_refusal>
     private unowned let eventLoop: CurlEventLoop
 
     init?(eventLoop: CurlEventLoop) {
@@ -16,17 +18,21 @@
       self.eventLoop = eventLoop
       errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
+      refusal = .allocate(capacity: 1)
+      refusal.initialize(to: ekn_refusal())
     }
 
     deinit {
       ekn_easy_cleanup(easy)
       errorText.deallocate()
+      refusal.deallocate()
     }
 
     /// Sets every option that the transfer needs. A reset keeps connections, names and TLS sessions.
     func prepare(for transfer: CurlTransfer) {
       self.transfer = transfer
       errorText.pointee = 0
+      refusal.pointee = ekn_refusal()
       let context = Unmanaged.passUnretained(self).toOpaque()
       ekn_easy_reset(easy)
       set(EKN_OPT_NOSIGNAL, 1)
@@ -57,6 +63,8 @@
       if request.isSecure {
         set(EKN_OPT_PIPEWAIT, 1)
         if let tls = request.pool.tls { apply(tls) }
+        // Only HTTP/2 has refusals, and only these requests need to know of them.
+        if !request.isIdempotent { ekn_easy_watch_refusal(easy, refusal) }
       }
       if let proxies = request.proxies { apply(proxies, isSecure: request.isSecure) }
       if request.method == "HEAD" {
@@ -97,6 +105,9 @@
       _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYUSERNAME), user)
       _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYPASSWORD), proxies.password ?? "")
     }
+
+    /// Whether the server has said that it has not looked at the request, so that it can be sent again.
+    var wasRefused: Bool { refusal.pointee.refused }
 
     func useFreshConnection() {
       errorText.pointee = 0
@@ -171,7 +182,8 @@
 
     /// Called before each time that the request is sent.
     fileprivate func isAboutToSend() -> Int32 {
-      guard let transfer, transfer.loopMaySend() else { return Int32(EKN_PREREQFUNC_ABORT) }
+      guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      refusal.pointee = ekn_refusal()
       return Int32(EKN_PREREQFUNC_OK)
     }
 
