@@ -82,7 +82,9 @@
       let probe = Probe<StatusCodeResponse>(path: "/\(kind)", timeout: .seconds(kind == "pushes" ? 0.5 : 60))
       for outcome in [await sent(probe), await streamed(probe)] {
         #expect(outcome.count == 0)
-        let codes: Set<URLError.Code?> = [.networkConnectionLost, .badServerResponse, kind == "pushes" ? .timedOut : nil]
+        let codes: Set<URLError.Code?> = [
+          .networkConnectionLost, .badServerResponse, kind == "pushes" ? .timedOut : nil,
+        ]
         #expect(codes.subtracting([nil]).contains(outcome.code), "\(outcome)")
       }
       try await isWell()
