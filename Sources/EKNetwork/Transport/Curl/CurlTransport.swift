@@ -55,6 +55,7 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         pool: pool,
+        proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
