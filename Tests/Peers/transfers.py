@@ -101,6 +101,11 @@ def main():
         os.chmod(folder, 0o755)
         path = pathlib.Path(folder)
         (path / "put").mkdir()
+        # A disk of 1 MiB, where the system lets us make one.
+        (path / "full").mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path / "full"], capture_output=True)
+        if mounted.returncode == 0:
+            (path / "full" / "mounted").touch()
         ports = {"nginx": free_port(), "aiohttp": free_port(), "werkzeug": free_port()}
         nginx = start_nginx(path, ports["nginx"])
         start_aiohttp(ports["aiohttp"])
@@ -121,6 +126,7 @@ def main():
         finally:
             nginx.terminate()
             nginx.wait()
+            subprocess.run(["umount", path / "full"], capture_output=True)
 
 
 main()

@@ -143,6 +143,25 @@
       #expect(try sha256(folder["target"]) == sha256(source))
     }
 
+    @Test("A full disk is named, and the download goes on where there is room again")
+    func fullDisk() async throws {
+      let disk = peer.file("full")
+      let source = try source(2 << 20)
+      try FileManager.default.copyItem(at: source, to: peer.file("two"))
+      // Who may not mount anything has no such disk.
+      guard FileManager.default.fileExists(atPath: peer.file("full/mounted").path) else { return }
+      let manager = try manager("nginx")
+      let target = disk.appendingPathComponent("target")
+      await #expect(throws: DownloadError.diskFull(target)) {
+        try await manager.download(FileRequest(path: "/two"), to: target)
+      }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      _ = try run("mount", "-o", "remount,size=4m", disk.path)
+      let result = try await manager.download(FileRequest(path: "/two"), to: target)
+      #expect(result.resumedBytes > 500_000)
+      #expect(try sha256(target) == sha256(source))
+    }
+
     @Test("A server that is killed twenty times sends no byte twice")
     func killed() async throws {
       let source = try source(Self.gibibyte)
