@@ -23,6 +23,8 @@ from aiohttp import web
 from werkzeug.formparser import parse_form_data
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from certificates import make_all
+
 
 def free_port():
     with socket.socket() as probe:
@@ -30,7 +32,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_nginx(path, port):
+def start_nginx(path, port, secure_port):
     temporary = " ".join(
         f"{kind}_temp_path {path / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (path / "nginx.conf").write_text(f"""
@@ -41,7 +43,8 @@ http {{
   log_format ranges '$status "$http_range" $body_bytes_sent';
   access_log {path / "access.log"} ranges; client_max_body_size 0; default_type application/octet-stream; {temporary}
   server {{
-    listen 127.0.0.1:{port}; root {path};
+    listen 127.0.0.1:{port}; listen 127.0.0.1:{secure_port} ssl http2; root {path};
+    ssl_certificate {path / "good.pem"}; ssl_certificate_key {path / "good.key"};
     location /put/ {{ dav_methods PUT; create_full_put_path on; }}
     location /slow/ {{ alias {path}/; limit_rate 150m; }}
     location /small/ {{ alias {path}/; client_max_body_size 1m; dav_methods PUT; }}
@@ -106,8 +109,9 @@ def main():
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path / "full"], capture_output=True)
         if mounted.returncode == 0:
             (path / "full" / "mounted").touch()
-        ports = {"nginx": free_port(), "aiohttp": free_port(), "werkzeug": free_port()}
-        nginx = start_nginx(path, ports["nginx"])
+        make_all(folder)
+        ports = {"nginx": free_port(), "h2": free_port(), "aiohttp": free_port(), "werkzeug": free_port()}
+        nginx = start_nginx(path, ports["nginx"], ports["h2"])
         start_aiohttp(ports["aiohttp"])
         werkzeug = make_server("127.0.0.1", ports["werkzeug"], form, threaded=True, request_handler=Silent)
         threading.Thread(target=werkzeug.serve_forever, daemon=True).start()

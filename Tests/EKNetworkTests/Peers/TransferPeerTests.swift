@@ -131,6 +131,33 @@
       #expect(error?.statusCode == 413)
     }
 
+    @Test("Bodies of every kind over HTTP/2", arguments: [0, 1, 65_536, 64 << 20] as [Int64])
+    func overHTTP2(size: Int64) async throws {
+      let source = try source(size)
+      let manager = NetworkManager(
+        baseURL: try peer.url("h2"), session: URLSession(configuration: .ephemeral),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      let protocols = Locked<Set<String?>>([])
+      manager.eventHandler = { event in
+        guard case .finished(_, _, let timings) = event.kind else { return }
+        protocols.withLock { _ = $0.insert(timings.protocolName) }
+      }
+      for (name, body) in [
+        ("file", RequestBody(file: source, contentType: "a/b")),
+        ("sequence", RequestBody(sequence: FileBlocks(url: source), contentType: "a/b")),
+        ("sized", RequestBody(sequence: FileBlocks(url: source), contentType: "a/b", length: size)),
+      ] {
+        var request = Probe<StatusCodeResponse>(path: "/put/h2-\(name)-\(size)", method: .put)
+        request.body = body
+        let response = try await manager.send(request)
+        #expect([201, 204].contains(response.statusCode))
+        #expect(try sha256(peer.file("put/h2-\(name)-\(size)")) == sha256(source))
+      }
+      #expect(protocols.withLock { $0 } == ["HTTP/2"])
+      _ = try await manager.download(FileRequest(path: "/put/h2-file-\(size)"), to: folder["target"])
+      #expect(try sha256(folder["target"]) == sha256(source))
+    }
+
     // MARK: - Down
 
     @Test("What is loaded is what was there", arguments: sizes)
