@@ -6,6 +6,7 @@ surrounds it; without one it has to stand alone:
   context: file               declarations, with Tests/Documentation/prelude.swift beside them unless they import
                               EKNetwork themselves
   context: body               statements of an async throwing function, with the prelude beside them
+  context: run                the same, which is also run against the loopback server and must succeed
   context: signature          declarations exactly as the library's symbol graph has them
   context: signature of Type  the same, members of a type
   context: manifest           a piece of a package manifest, not compiled
@@ -17,8 +18,9 @@ import pathlib, re, sys, tempfile
 
 sys.dont_write_bytecode = True
 from catalog import CATALOG, catalog_complaints
-from compiling import ROOT, compile_all, library_options
+from compiling import ROOT, build_folder, compile_all, library_options
 from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape
+from running import run_all
 from symbols import Library, check_signature, extract_graphs, match_member
 
 # Named in the reference, and not the library's.
@@ -83,9 +85,11 @@ def check(texts, library, options):
         for block in blocks(text):
             if block.context not in CONTEXTS:
                 complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
-            elif block.context in ("file", "body"):
+            elif block.context in ("file", "body", "run"):
                 to_compile.append((name, block))
     complaints += compile_all(to_compile, options)
+    if not complaints:
+        complaints += run_all([pair for pair in to_compile if pair[1].context == "run"], options, build_folder())
     for name, text in texts.items():
         complaints += unknown_spans(name, text, library)
         declared, found = declared_in(name, text, library)
@@ -126,6 +130,9 @@ def self_test(library, options, extract):
         "a block that does not compile": {"a.md": good.replace("GetUser", "GetUsers")},
         "a block that is not Swift 6": {"a.md": "```swift\nimport EKNetwork\nvar shared = 1\n```\n"},
         "a block that does not stand alone": {"a.md": "```swift\nimport EKNetwork\nlet user: User? = nil\n```\n"},
+        "a block that does not do what it says": {
+            "a.md": "<!-- context: run -->\n```swift\n_ = try await manager.send(MyEventsRequest())\nthrow URLError(.badURL)\n```\n"
+        },
         "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
         "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
         "a member of another type": {"a.md": good.replace("statusCode: Int", "statusCode: String")},
