@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 // libcurl's CURLMsg.
 typedef struct {
@@ -97,6 +99,36 @@ int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, v
   int code = curl.easy_setopt(easy, EKN_OPT_PREREQDATA, context);
   return code ? code : curl.easy_setopt(easy, EKN_OPT_PREREQFUNCTION, callback);
 }
+
+typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
+
+static void note_line(ekn_refusal *refusal, const char *line) {
+  unsigned int last = 0;
+  const char *mark;
+  if (sscanf(line, "Using Stream ID: %u", &refusal->stream) == 1) return;
+  if (strncmp(line, "REFUSED_STREAM", 14) == 0) refusal->refused = true;
+  if (strstr(line, " GOAWAY, ") && (mark = strstr(line, "last_stream=")) &&
+      sscanf(mark, "last_stream=%u", &last) == 1 && last < refusal->stream)
+    refusal->refused = true;
+}
+
+static int note_text(ekn_easy *easy, int kind, char *text, size_t length, void *refusal) {
+  char line[128];
+  (void)easy;
+  if (kind != 0) return 0;
+  if (length >= sizeof line) length = sizeof line - 1;
+  memcpy(line, text, length);
+  line[length] = 0;
+  note_line(refusal, line);
+  return 0;
+}
+
+void ekn_easy_watch_refusal(ekn_easy *easy, ekn_refusal *refusal) {
+  curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, refusal);
+  curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, (debug_callback)note_text);
+  curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
+}
+
 long ekn_easy_info_long(ekn_easy *easy, int info) {
   long value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;

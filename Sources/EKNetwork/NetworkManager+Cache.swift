@@ -17,7 +17,7 @@ extension NetworkManager {
   ///   - policy: How to use the cache.
   ///   - cache: Where answers are kept. Managers may share one.
   ///   - ttl: How long an answer is good. Defaults to ``PrismCacheEntry/defaultTTL``.
-  /// - Throws: What ``send(_:accessToken:)`` throws. What fails in the background is not told.
+  /// - Throws: What `send` without a policy throws. What fails in the background is not told.
   public nonisolated func send<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
     ttl: Duration = PrismCacheEntry.defaultTTL

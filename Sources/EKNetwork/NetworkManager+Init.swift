@@ -14,7 +14,7 @@ extension NetworkManaging where Self == NetworkManager {
   ///   - baseURL: Gives the base URL. It is called on the actor of whoever sends a request, and by several at once if
   ///     several do.
   ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
-  ///   - streamingSession: Carries the requests of ``stream(_:accessToken:)``. Defaults to `nil`: `session` if it
+  ///   - streamingSession: Carries the requests of ``NetworkManager/stream(_:accessToken:)``. Defaults to `nil`: `session` if it
   ///     conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, else `URLSession.shared`.
   ///   - loggerSubsystem: The subsystem of the system's log on Apple platforms.
   ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.

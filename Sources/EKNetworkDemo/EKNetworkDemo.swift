@@ -67,7 +67,10 @@ enum EKNetworkDemo {
     do {
       let server = try LoopbackServer()
       defer { server.stop() }
-      let note = try await step.run(Stage(server: server, terminal: terminal))
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetworkDemo-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let note = try await step.run(Stage(server: server, terminal: terminal, folder: folder))
       terminal.line(terminal.styled("  ✓ ", .green) + note)
       return Outcome(title: step.title, isSuccess: true, note: note, duration: .now - start)
     } catch {
@@ -82,6 +85,6 @@ enum EKNetworkDemo {
   }
 
   private static let steps: [Step] = [
-    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation, .chat,
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .download, .redirect, .serverError, .cancellation, .chat,
   ]
 }

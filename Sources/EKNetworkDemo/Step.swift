@@ -14,6 +14,8 @@ struct Step: Sendable {
 struct Stage: Sendable {
   let server: LoopbackServer
   let terminal: Terminal
+  /// For the files of the step; removed after it.
+  let folder: URL
 
   /// A manager for the loopback server, on a session of its own.
   func manager() -> NetworkManager {

@@ -2,14 +2,18 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, cache, soak, websocket. --check fails when a ratio is beyond its bound, which is set
-well away from what a quiet machine shows: a bound is for regressions, not for records.
+prints the medians. Sections: http, https, stream, parsing, cache, burst, soak, transfers,
+websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
+is for regressions, not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
+from transfers import transfers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "soak", "websocket"]
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "burst", "soak", "transfers", "websocket"]
 FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
+          "upload vs curl": 0.5, "download vs curl": 0.5,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
           "ws echo at 16 vs websockets": 1}
 # CPU is steadier than throughput on a machine that does something else as well.
@@ -47,6 +51,8 @@ class Nginx:
             file.write('{"id":12345,"name":"a teapot of fine porc","price":12.50}')
         with open(path("large"), "wb") as file:
             file.truncate(400 << 20)
+        with open(path("huge"), "wb") as file:
+            file.truncate(10 << 30)
         certify(path("key.pem"), path("ca.pem"))
         self.ca, plain, tls = path("ca.pem"), port(), port()
         with open(path("nginx.conf"), "w") as file:
@@ -132,6 +138,30 @@ def stream(server, load, quick):
             ratios[f"chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
 
 
+def pause(server, load):
+    """A consumer that stops reading: libcurl and the system's buffers hold what is under way, and no more."""
+    found = measured(load, "eknetwork", "pause", server.http + "/huge", "1", "2")
+    print(f"\nA body of 10 GiB that is not read: {found['growthMegabytes']:.1f} MiB of growth")
+    return ["growth while not reading"] if found["growthMegabytes"] > 16 else []
+
+
+def burst(load, quick):
+    """5,000 at once, each wanting a connection of its own, against servers that are slow to give it."""
+    left = []
+    print("\n5000 at once against a server that accepts slowly")
+    # Where the system has no room for more, connections wait for its exponential backoff, some beyond the timeout.
+    for backlog, delay in ((4096, 0.0005), (8, 0.001))[: 1 if quick else 2]:
+        server = subprocess.Popen([sys.executable, os.path.join(HERE, "slow_accept.py"), str(backlog), str(delay)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/item.json"
+        found = measured(load, "eknetwork", "burst", url, "5000", "0")
+        server.communicate("")
+        print(f"backlog {backlog:5d}, one every {delay * 1000} ms:", json.dumps(found))
+        if found["wrong"] or found["served"] + sum(found["failed"].values()) != 5000:
+            left.append(f"burst with a backlog of {backlog}")
+    return left
+
+
 def parsing(load, quick):
     print("\nParsers, from memory in blocks of 256 KiB")
     kinds = ["lines-1k", "lines-64", "ndjson", "ndjson-split", "events", "bytes"]
@@ -205,6 +235,7 @@ def over_http(wanted, quick):
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
     folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
     load, bare = os.path.join(folder, "Load"), os.path.join(folder, "BareLoad")
+    left = []
     with Nginx() as server:
         if "http" in wanted:
             requests("http", server.http, load, bare, quick)
@@ -212,7 +243,11 @@ def over_http(wanted, quick):
             requests("https", server.https, load, bare, quick, server.ca)
         if "stream" in wanted:
             stream(server, load, quick)
-        left = soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
+            left += pause(server, load)
+        left += transfers(server, load, quick, measured, ratios) if "transfers" in wanted else []
+        left += soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
+    if "burst" in wanted:
+        left += burst(load, quick)
     if "parsing" in wanted:
         parsing(load, quick)
     if "cache" in wanted:

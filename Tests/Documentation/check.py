@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 """Checks the documentation against the library as it was built last: check.py [--self-test]
 
-Every Swift block of README.md, API.md and API_RU.md is compiled in Swift 6 mode. The comment before a block says what
+Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode. The comment before a block says what
 surrounds it; without one it has to stand alone:
   context: file               declarations, with Tests/Documentation/prelude.swift beside them unless they import
                               EKNetwork themselves
   context: body               statements of an async throwing function, with the prelude beside them
+  context: run                the same, which is also run against the loopback server and must succeed
   context: signature          declarations exactly as the library's symbol graph has them
   context: signature of Type  the same, members of a type
   context: manifest           a piece of a package manifest, not compiled
 Every public symbol is declared in API.md, in such a block or in a heading of its type's chapter; what stands there
-exists. API.md and API_RU.md have the same shape and the same blocks. Links between the documents lead somewhere.
+exists. API.md and API_RU.md have the same shape and the same blocks. Links between the documents lead somewhere. The DocC
+catalog, and with it every documentation comment, is built without a warning.
 """
-import re, sys
+import pathlib, re, sys, tempfile
 
 sys.dont_write_bytecode = True
-from compiling import ROOT, compile_all, library_options
+from catalog import CATALOG, catalog_complaints
+from compiling import ROOT, build_folder, compile_all, library_options
 from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape
-from symbols import Library, check_signature, match_member
+from running import run_all
+from symbols import Library, check_signature, extract_graphs, match_member
 
 # Named in the reference, and not the library's.
 FOREIGN = {"data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)"}
@@ -32,7 +36,7 @@ def declared_in(name, text, library):
             chapter = types[0]
         elif heading.level <= 2:
             chapter = ""
-        if match := re.fullmatch(r"`(.+)`", heading.text):
+        if match := re.fullmatch(r"`([^`]+)`", heading.text):
             path, complaint = match_member(library, match.group(1), chapter, strict=False)
             declared.add(path)
             complaints += [f"{name}:{heading.line}: {complaint}"] if complaint else []
@@ -81,9 +85,11 @@ def check(texts, library, options):
         for block in blocks(text):
             if block.context not in CONTEXTS:
                 complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
-            elif block.context in ("file", "body"):
+            elif block.context in ("file", "body", "run"):
                 to_compile.append((name, block))
     complaints += compile_all(to_compile, options)
+    if not complaints:
+        complaints += run_all([pair for pair in to_compile if pair[1].context == "run"], options, build_folder())
     for name, text in texts.items():
         complaints += unknown_spans(name, text, library)
         declared, found = declared_in(name, text, library)
@@ -114,7 +120,7 @@ def differences(english, russian):
         yield "API.md and API_RU.md do not have equally many headings"
 
 
-def self_test(library, options):
+def self_test(library, options, extract):
     """Each kind of fault has to be found, and what is right let through."""
     good = (
         "# A\n<!-- context: body -->\n```swift\nlet user: User = try await manager.send(GetUser(id: 1))\nprint(user)\n```\n"
@@ -124,6 +130,9 @@ def self_test(library, options):
         "a block that does not compile": {"a.md": good.replace("GetUser", "GetUsers")},
         "a block that is not Swift 6": {"a.md": "```swift\nimport EKNetwork\nvar shared = 1\n```\n"},
         "a block that does not stand alone": {"a.md": "```swift\nimport EKNetwork\nlet user: User? = nil\n```\n"},
+        "a block that does not do what it says": {
+            "a.md": "<!-- context: run -->\n```swift\n_ = try await manager.send(MyEventsRequest())\nthrow URLError(.badURL)\n```\n"
+        },
         "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
         "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
         "a member of another type": {"a.md": good.replace("statusCode: Int", "statusCode: String")},
@@ -147,16 +156,26 @@ def self_test(library, options):
         complete.documented_paths = library.documented_paths if "not declared" in fault else set
         if not check(texts, complete, options):
             sys.exit(f"self-test: {fault} is not found")
-    print(f"self-test: {len(faults)} kinds of faults are found")
+    with tempfile.TemporaryDirectory() as folder:
+        catalog = pathlib.Path(folder) / CATALOG
+        catalog.mkdir(parents=True)
+        (catalog / "EKNetwork.md").write_text("# ``EKNetwork``\n\nSee ``HTTPError/nothing``.\n")
+        if not any("nothing" in found for found in catalog_complaints(pathlib.Path(folder), extract)):
+            sys.exit("self-test: a symbol link to nowhere is not found")
+    print(f"self-test: {len(faults) + 1} kinds of faults are found")
 
 
 def main():
     options = library_options()
     library = Library.built(options)
+    extract = lambda folder: extract_graphs(options, folder)
     if "--self-test" in sys.argv:
-        return self_test(library, options)
+        return self_test(library, options, extract)
     texts = {name: (ROOT / name).read_text() for name in ("README.md", "API.md", "API_RU.md")}
+    articles = sorted((ROOT / CATALOG).rglob("*.md"))
+    texts |= {str(path.relative_to(ROOT)): path.read_text() for path in articles}
     complaints = check(texts, library, options)
+    complaints += catalog_complaints(ROOT, extract)
     count = sum(len(blocks(text)) for text in texts.values())
     print("\n".join(complaints) or f"{count} blocks and {len(library.documented_paths())} public symbols are in order")
     sys.exit(1 if complaints else 0)

@@ -5,10 +5,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRELUDE = ROOT / "Tests/Documentation/prelude.swift"
 
 
+def build_folder():
+    path = subprocess.run(["swift", "build", "--show-bin-path"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return pathlib.Path(path.stdout.strip())
+
+
 def library_options():
     """What a compiler has to be told to find the library."""
-    path = subprocess.run(["swift", "build", "--show-bin-path"], cwd=ROOT, capture_output=True, text=True, check=True)
-    build = pathlib.Path(path.stdout.strip())
+    build = build_folder()
     if not (build / "Modules/EKNetwork.swiftmodule").exists():
         raise SystemExit("the library is not built: run `swift build` first")
     options = ["-I", str(build / "Modules")]
@@ -22,7 +26,7 @@ def library_options():
 def source(name, block):
     """A file that holds the block, whose errors carry the document's lines."""
     location = f'#sourceLocation(file: "{name}", line: {block.line})\n'
-    if block.context == "body":
+    if block.context in ("body", "run"):
         return f"import EKNetwork\nfunc block() async throws {{\n{location}{block.code}#sourceLocation()\n}}\n"
     stands_alone = re.search(r"^import EKNetwork$", block.code, re.M)
     return ("" if stands_alone else "import EKNetwork\n") + location + block.code

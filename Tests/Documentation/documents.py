@@ -2,7 +2,7 @@
 import re
 from typing import NamedTuple
 
-CONTEXTS = ("file", "body", "signature", "manifest")
+CONTEXTS = ("file", "body", "run", "signature", "manifest")
 
 
 class Block(NamedTuple):

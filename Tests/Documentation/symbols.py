@@ -20,6 +20,15 @@ def owner_of(symbol):
     return symbol["pathComponents"][:-1]
 
 
+def extract_graphs(options, folder):
+    """Writes the symbol graphs of the library as it was built last."""
+    info = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True, check=True).stdout
+    target = json.loads(info)["target"]["triple"]
+    command = ["swift-symbolgraph-extract", "-module-name", "EKNetwork", "-target", target, *options]
+    command += ["-minimum-access-level", "public", "-output-dir", str(folder)]
+    subprocess.run(command, check=True)
+
+
 class Library:
     """`symbols`: dotted path → its declarations; `conformances`: type → names of protocols."""
 
@@ -41,12 +50,8 @@ class Library:
     @classmethod
     def built(cls, options):
         """The symbols of the library as it was built last."""
-        info = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True, check=True).stdout
-        target = json.loads(info)["target"]["triple"]
         with tempfile.TemporaryDirectory() as folder:
-            command = ["swift-symbolgraph-extract", "-module-name", "EKNetwork", "-target", target, *options]
-            command += ["-minimum-access-level", "public", "-output-dir", folder]
-            subprocess.run(command, check=True)
+            extract_graphs(options, folder)
             return cls([json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).glob("*.json"))])
 
     def documented_paths(self):

@@ -3,10 +3,12 @@
 
 import asyncio
 import json
+import os
 import pathlib
 import ssl
 import sys
 import tempfile
+import warnings
 
 from certificates import make_all
 
@@ -27,6 +29,16 @@ async def answer(reader, writer):
 async def cut(reader, writer):
     """Takes the first bytes of the ClientHello and closes."""
     await reader.read(1)
+    writer.close()
+
+
+async def silent(reader, writer):
+    """Takes the connection, and never says a word."""
+    try:
+        while await reader.read(65536):
+            pass
+    except OSError:
+        pass
     writer.close()
 
 
@@ -53,6 +65,15 @@ async def main():
             await serve(name, answer, context)
         await serve("plain", refuse)
         await serve("cut", cut)
+        await serve("silent", silent)
+        # No client of today takes these.
+        old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1
+        await serve("old", answer, old)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
         context.load_verify_locations(pathlib.Path(folder) / "ca.pem")
@@ -62,6 +83,7 @@ async def main():
         await serve("client-required", answer, context)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    os._exit(0)
 
 
 asyncio.run(main())

@@ -26,16 +26,23 @@ enum {
   EKN_OPT_HTTPHEADER = 10023,
   EKN_OPT_HEADERDATA = 10029,
   EKN_OPT_CUSTOMREQUEST = 10036,
+  EKN_OPT_VERBOSE = 41,
   EKN_OPT_NOBODY = 44,
   EKN_OPT_POST = 47,
   EKN_OPT_HEADERFUNCTION = 20079,
   EKN_OPT_FRESH_CONNECT = 74,
   EKN_OPT_HTTPGET = 80,
+  EKN_OPT_PROXY = 10004,
+  EKN_OPT_PROXYUSERNAME = 10175,
+  EKN_OPT_PROXYPASSWORD = 10176,
+  EKN_OPT_NOPROXY = 10177,
   EKN_OPT_SSLCERT = 10025,
   EKN_OPT_KEYPASSWD = 10026,
   EKN_OPT_CAINFO = 10065,
   EKN_OPT_SSLKEY = 10087,
   EKN_OPT_PINNEDPUBLICKEY = 10230,
+  EKN_OPT_DEBUGFUNCTION = 20094,
+  EKN_OPT_DEBUGDATA = 10095,
   EKN_OPT_CAPATH = 10097,
   EKN_OPT_BUFFERSIZE = 98,
   EKN_OPT_NOSIGNAL = 99,
@@ -51,6 +58,7 @@ enum {
   EKN_OPT_SUPPRESS_CONNECT_HEADERS = 265,
   EKN_OPT_PREREQFUNCTION = 20312,
   EKN_OPT_PREREQDATA = 10313,
+  EKN_OPT_UPLOAD_BUFFERSIZE = 280,
   EKN_OPT_QUICK_EXIT = 322,
 
   EKN_PROTO_HTTP = 1,
@@ -58,6 +66,7 @@ enum {
 
   EKN_INFO_PRIVATE = 0x100000 + 21,
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
+  EKN_INFO_HTTP_CONNECTCODE = 0x200000 + 22,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
   EKN_INFO_PRIMARY_IP = 0x100000 + 32,
@@ -112,6 +121,11 @@ typedef struct {
   int code;
 } ekn_completion;
 
+typedef struct {
+  unsigned int stream;
+  bool refused;
+} ekn_refusal;
+
 // Opens libcurl once per process. False when it is missing or lacks a function that is needed.
 bool ekn_curl_load(void);
 const char *ekn_curl_version(void);
@@ -127,6 +141,9 @@ int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback cal
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 // Not a failure where it is unknown (before 7.80): the result says so.
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
+// Notes in `*refusal`, which must outlive the transfer, whether the server has refused the request's stream unread: by
+// REFUSED_STREAM, or by a GOAWAY that leaves it out (RFC 9113 §6.8, §8.7). libcurl says so in its log alone.
+void ekn_easy_watch_refusal(ekn_easy *easy, ekn_refusal *refusal);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);

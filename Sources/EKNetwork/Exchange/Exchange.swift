@@ -34,6 +34,11 @@ struct Exchange: Sendable {
     request.onReceive = progress?.onReceive
     while true {
       let response = try await transport.start(request)
+      if response.head.statusCode == 417, request.urlRequest.dropsExpectation() {
+        // RFC 9110 §15.5.18: it is the expectation that was refused, not the request.
+        try await response.drain()
+        continue
+      }
       switch redirects.received(response.head, for: request.urlRequest, decision: response.redirect) {
       case .deliver: return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
@@ -45,5 +50,14 @@ struct Exchange: Sendable {
         request.urlRequest = next
       }
     }
+  }
+}
+
+extension URLRequest {
+  /// Takes `Expect` away, so that the request can be sent without. `false` when there is none, or no body left to send.
+  fileprivate mutating func dropsExpectation() -> Bool {
+    guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return false }
+    setValue(nil, forHTTPHeaderField: "Expect")
+    return true
   }
 }

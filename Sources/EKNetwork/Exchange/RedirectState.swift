@@ -18,7 +18,7 @@ struct RedirectState {
   static let maximumHops = 20
   /// What a request that becomes a GET no longer has (the "request-body-header names" of the Fetch standard).
   private static let contentFields = [
-    "content-type", "content-length", "content-encoding", "content-language", "content-location",
+    "content-type", "content-length", "content-encoding", "content-language", "content-location", "expect",
   ]
   /// What only the origin that it was meant for may see.
   private static let credentialFields = ["authorization", "cookie", "proxy-authorization", "host"]
@@ -112,9 +112,10 @@ struct RedirectState {
 }
 
 extension URLRequest {
-  /// Whether the body can be sent again: there is none, it is in memory, or its stream was not opened yet.
+  /// Whether the body can be sent again: there is none, it is in memory or in a file, or nobody has begun to read it.
   var bodyIsReplayable: Bool {
     guard let stream = httpBodyStream else { return true }
+    if let body = stream as? BodyStream { return body.source.isReplayable }
     return stream.streamStatus == .notOpen
   }
 

@@ -21,7 +21,7 @@ struct RequestRunner {
   static let streamedErrorLimit = 1_048_576
 
   /// What an attempt came to.
-  private enum Answer<Success: Sendable>: Sendable {
+  enum Answer<Success: Sendable>: Sendable {
     case success(Success)
     /// A status outside 2xx, with its body.
     case refusal(FetchedResponse)
@@ -81,7 +81,7 @@ struct RequestRunner {
     }
   }
 
-  private func exchange<T: NetworkRequest>(
+  func exchange<T: NetworkRequest>(
     for request: T, progress: ProgressReporter?, log: RequestLog
   ) -> Exchange {
     Exchange(
@@ -92,7 +92,7 @@ struct RequestRunner {
 
   // MARK: - Attempts
 
-  private nonisolated(nonsending) func attempts<T: NetworkRequest, Success: Sendable>(
+  nonisolated(nonsending) func attempts<T: NetworkRequest, Success: Sendable>(
     of request: T, policy: RetryPolicy, over exchange: Exchange, baseURL: () -> URL, _ accessToken: (() -> String?)?,
     load: @Sendable (URLRequest) async throws -> Answer<Success>
   ) async throws -> Success {
@@ -152,7 +152,8 @@ struct RequestRunner {
   /// A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
   private func bodyIsReplayable<T: NetworkRequest>(_ urlRequest: URLRequest, of request: T) -> Bool {
     if urlRequest.bodyIsReplayable { return true }
-    guard case .stream(let stream) = request.body?.content else { return true }
+    guard let body = request.body, case .stream(let stream) = body.content else { return true }
+    if let source = try? body.measured() { return source.isReplayable }
     return stream.streamStatus == .notOpen
   }
 

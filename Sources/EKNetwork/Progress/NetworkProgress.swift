@@ -19,10 +19,14 @@ import Foundation
 public final class NetworkProgress: @unchecked Sendable {
   /// The fraction that is done, from 0 to 1.
   @Published public var fractionCompleted: Double = 0
+  /// The bytes that are done, in the direction that the fraction follows. Counted also where no length is announced.
+  @Published public internal(set) var completedBytes: Int64 = 0
+  /// The bytes that there are to do; `nil` while nobody knows.
+  @Published public internal(set) var totalBytes: Int64?
+  /// How fast it goes, as an average that forgets within seconds; `nil` until that can be told.
+  @Published public internal(set) var bytesPerSecond: Double?
 
-  #if canImport(Combine)
-    private let unpublished = Locked(Unpublished())
-  #endif
+  private let latest = Locked(Latest())
 
   /// A progress at 0.
   public init() {}
@@ -30,27 +34,27 @@ public final class NetworkProgress: @unchecked Sendable {
 
 #if canImport(Combine)
   extension NetworkProgress: ObservableObject {
-    /// What was reported but has not reached the main thread.
-    private struct Unpublished {
-      var fraction = 0.0
+    private struct Latest {
+      var update = ProgressUpdate()
+      /// Whether it is on its way to the main thread.
       var isScheduled = false
     }
 
     /// Back to 0, for a request that begins.
     func reset() {
-      report { $0 = 0 }
+      report { $0 = ProgressUpdate() }
     }
 
-    /// Publishes a fraction unless a greater one was published.
-    func advance(to fraction: Double) {
-      report { $0 = max($0, fraction) }
+    /// Publishes an update unless a later one was published.
+    func advance(to update: ProgressUpdate) {
+      report { $0.advance(to: update) }
     }
 
-    private func report(_ change: (inout Double) -> Void) {
-      let mustSchedule = unpublished.withLock { unpublished in
-        change(&unpublished.fraction)
-        defer { if !Thread.isMainThread { unpublished.isScheduled = true } }
-        return !unpublished.isScheduled
+    private func report(_ change: (inout ProgressUpdate) -> Void) {
+      let mustSchedule = latest.withLock { latest in
+        change(&latest.update)
+        defer { if !Thread.isMainThread { latest.isScheduled = true } }
+        return !latest.isScheduled
       }
       if Thread.isMainThread {
         publish()
@@ -59,27 +63,46 @@ public final class NetworkProgress: @unchecked Sendable {
       }
     }
 
-    /// On the main thread. It publishes the newest fraction, so that the order of the calls does not matter.
+    /// On the main thread. It publishes the newest update, so that the order of the calls does not matter.
     private func publish() {
-      let fraction = unpublished.withLock { unpublished in
-        unpublished.isScheduled = false
-        return unpublished.fraction
+      let update = latest.withLock { latest in
+        latest.isScheduled = false
+        return latest.update
       }
-      if fraction != fractionCompleted { fractionCompleted = fraction }
+      if update.totalBytes != totalBytes { totalBytes = update.totalBytes }
+      if update.completedBytes != completedBytes { completedBytes = update.completedBytes }
+      if update.bytesPerSecond != bytesPerSecond { bytesPerSecond = update.bytesPerSecond }
+      if update.fraction != fractionCompleted { fractionCompleted = update.fraction }
     }
   }
 #else
   extension NetworkProgress {
+    private struct Latest {
+      var update = ProgressUpdate()
+    }
+
     /// Back to 0, for a request that begins.
     func reset() {
+      latest.withLock { $0.update = ProgressUpdate() }
+      $totalBytes.update { $0 = nil }
+      $completedBytes.update { $0 = 0 }
+      $bytesPerSecond.update { $0 = nil }
       $fractionCompleted.update { $0 = 0 }
     }
 
-    /// Publishes a fraction unless a greater one was published.
+    /// Publishes an update unless a later one was published.
     ///
-    /// It is there when this returns: a command-line program may keep its main thread waiting for the request.
-    func advance(to fraction: Double) {
-      $fractionCompleted.update { $0 = max($0, fraction) }
+    /// It is there when this returns: a command-line program may keep its main thread waiting for the request. Whoever
+    /// awaits the fraction finds the bytes that belong to it, or later ones.
+    func advance(to update: ProgressUpdate) {
+      let update = latest.withLock { latest in
+        latest.update.advance(to: update)
+        return latest.update
+      }
+      $totalBytes.update { $0 = update.totalBytes }
+      $completedBytes.update { $0 = max($0, update.completedBytes) }
+      $bytesPerSecond.update { $0 = update.bytesPerSecond }
+      $fractionCompleted.update { $0 = max($0, update.fraction) }
     }
   }
 #endif

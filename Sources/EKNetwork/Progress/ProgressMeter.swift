@@ -11,7 +11,7 @@ struct ProgressMeter: Sendable {
   enum Action: Equatable, Sendable {
     case none
     /// Publish it now.
-    case publish(Double)
+    case publish(ProgressUpdate)
     /// It is too early to publish: call ``flush(at:)`` after this time, in case that nothing else follows.
     case flush(after: Duration)
   }
@@ -25,7 +25,8 @@ struct ProgressMeter: Sendable {
 
   private var sent = Count()
   private var received = Count()
-  private var published = 0.0
+  private var published = ProgressUpdate()
+  private var rate = TransferRate()
   private var publishedAt: ContinuousClock.Instant?
   private var isFlushPending = false
   private var hasSucceeded = false
@@ -39,6 +40,8 @@ struct ProgressMeter: Sendable {
       if let total, total > 0 { self.total = total }
     }
 
+    /// What a length that is exceeded was meant to be, nobody knows.
+    var believedTotal: Int64? { total.flatMap { bytes <= $0 ? $0 : nil } }
     var fraction: Double? { total.map { Double(min(bytes, $0)) / Double($0) } }
     var isComplete: Bool { total.map { bytes >= $0 } ?? false }
   }
@@ -59,6 +62,7 @@ struct ProgressMeter: Sendable {
   mutating func restarted() {
     sent = Count()
     received = Count()
+    rate.restart()
   }
 
   /// The time that ``Action/flush(after:)`` asked for has passed.
@@ -67,25 +71,44 @@ struct ProgressMeter: Sendable {
     return changed(at: now)
   }
 
-  /// The request succeeded.
+  /// The request succeeded: what is done is all that there was to do.
   mutating func succeeded() -> Action {
     guard !hasSucceeded else { return .none }
     hasSucceeded = true
-    published = 1
-    return .publish(1)
+    published.fraction = 1
+    published.completedBytes = max(published.completedBytes, bytes.completed)
+    published.totalBytes = published.completedBytes
+    return .publish(published)
   }
 
   private mutating func changed(at now: ContinuousClock.Instant) -> Action {
-    guard !hasSucceeded, !received.isComplete, let fraction, fraction > published else { return .none }
+    let bytes = bytes
+    if !hasSucceeded { rate.note(bytes.completed, at: now) }
+    guard !hasSucceeded, !received.isComplete else { return .none }
+    let fraction = fraction ?? 0
+    guard fraction > published.fraction || bytes.completed > published.completedBytes else { return .none }
     if let publishedAt, now < publishedAt + Self.interval {
       guard !isFlushPending else { return .none }
       isFlushPending = true
       // A clock that was set back must not make anybody wait for longer than the interval.
       return .flush(after: min(publishedAt + Self.interval - now, Self.interval))
     }
-    published = fraction
+    published.fraction = max(published.fraction, fraction)
+    published.completedBytes = max(published.completedBytes, bytes.completed)
+    published.totalBytes = bytes.total
+    published.bytesPerSecond = rate.bytesPerSecond
     publishedAt = now
-    return .publish(fraction)
+    return .publish(published)
+  }
+
+  /// Whether the upload is what the progress follows.
+  private var uploadLeads: Bool { (sent.total ?? sent.bytes) >= Self.leadingBodyLength }
+
+  /// What is done of this attempt, and of how much.
+  private var bytes: (completed: Int64, total: Int64?) {
+    guard uploadLeads else { return (received.bytes, received.believedTotal) }
+    let total = sent.believedTotal.map { $0.addingClamped(received.believedTotal ?? 0) }
+    return (sent.bytes.addingClamped(received.believedTotal == nil ? 0 : received.bytes), total)
   }
 
   /// What is done of this attempt; `nil` when no length is known that counts.
@@ -100,5 +123,13 @@ struct ProgressMeter: Sendable {
       ofBoth = received.fraction
     }
     return ofBoth.map { min($0, Self.greatestUnfinished) }
+  }
+}
+
+extension Int64 {
+  /// The sum, or the greatest number that there is: any size can be claimed.
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
   }
 }

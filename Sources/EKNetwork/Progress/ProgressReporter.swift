@@ -52,11 +52,11 @@ final class ProgressReporter: Sendable {
     perform(meter.withLock { $0.succeeded() })
   }
 
-  /// Outside the lock: two threads may get here in another order than they left it, and the greater fraction stays.
+  /// Outside the lock: two threads may get here in another order than they left it, and the later one stays.
   private func perform(_ action: ProgressMeter.Action) {
     switch action {
     case .none: break
-    case .publish(let fraction): progress.advance(to: fraction)
+    case .publish(let update): progress.advance(to: update)
     case .flush(let delay):
       schedule(delay) { [weak self] in
         guard let self else { return }

@@ -8,7 +8,7 @@ enum MultipartEncoding {
     heads.reserveCapacity(parts.count)
     var size = 0
     for part in parts {
-      guard let head = head(of: part, boundary: boundary) else { return nil }
+      guard part.fileURL == nil, let head = head(of: part, boundary: boundary) else { return nil }
       heads.append(head)
       size += head.count + part.data.count + 2
     }
@@ -23,6 +23,22 @@ enum MultipartEncoding {
     }
     body.append(contentsOf: end.utf8)
     return body
+  }
+
+  /// The body in stretches, of which the parts' own data and files are not copied.
+  static func segments(_ parts: [MultipartFormData.Part], boundary: String) throws -> [BodySegment] {
+    var segments: [BodySegment] = []
+    var between = Data()
+    for part in parts {
+      guard let head = head(of: part, boundary: boundary) else { throw NetworkError.invalidMultipartEncoding }
+      between.append(contentsOf: head)
+      segments.append(.data(between))
+      segments.append(try part.fileURL.map { .file(try FileSegment($0)) } ?? .data(part.data))
+      between = Data([0x0D, 0x0A])
+    }
+    between.append(contentsOf: "--\(boundary)--\r\n".utf8)
+    segments.append(.data(between))
+    return segments
   }
 
   /// The delimiter and the header lines of a part, with the empty line behind them.

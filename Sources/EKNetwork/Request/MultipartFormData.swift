@@ -8,8 +8,10 @@ public struct MultipartFormData: Equatable, Sendable {
     public let name: String
     /// The name of the file that the part holds, if it holds one.
     public let filename: String?
-    /// The part's content.
+    /// The part's content; empty where it is in a file.
     public let data: Data
+    /// The file that holds the part's content, if it is not in memory.
+    public let fileURL: URL?
     /// The part's media type. Without one (an empty string) the part has no `Content-Type` and is plain text.
     public let mimeType: String
 
@@ -19,6 +21,16 @@ public struct MultipartFormData: Equatable, Sendable {
       self.filename = filename
       self.data = data
       self.mimeType = mimeType
+      fileURL = nil
+    }
+
+    /// A part as ``MultipartFormData/addPart(name:fileURL:mimeType:filename:)`` makes it, for tests.
+    public init(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
+      self.name = name
+      self.filename = filename ?? fileURL.lastPathComponent
+      self.mimeType = mimeType
+      self.fileURL = fileURL
+      data = Data()
     }
   }
 
@@ -60,6 +72,20 @@ public struct MultipartFormData: Equatable, Sendable {
     } while parts.contains { $0.data.withUnsafeBytes(search.occurs) }
   }
 
+  /// Adds a part whose content is in a file, which is read as the server takes it and never held in memory.
+  ///
+  /// The file is looked at when the request is sent: a missing or unreadable one is a ``RequestBodyError`` then. Each
+  /// retry reads it anew. Its content is not searched for the boundary, which is random enough.
+  ///
+  /// - Parameters:
+  ///   - name: The form field's name.
+  ///   - fileURL: The file.
+  ///   - mimeType: The media type, for example `"video/mp4"`.
+  ///   - filename: The name that the server is told. Defaults to `nil`: the last component of `fileURL`.
+  public mutating func addPart(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
+    parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
+  }
+
   /// The whole body: every part in order, then the closing boundary.
   ///
   /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end the quoted string or the header line that
@@ -67,7 +93,7 @@ public struct MultipartFormData: Equatable, Sendable {
   /// likewise, and a backslash as `\\` (RFC 2183).
   ///
   /// - Returns: `nil` if a part's media type holds CR, LF, NUL or another control character; `NetworkManager` then
-  ///   throws ``NetworkError/invalidMultipartEncoding``.
+  ///   throws ``NetworkError/invalidMultipartEncoding``. `nil` also for a form with a file, which is only ever streamed.
   public func encodedData() -> Data? {
     MultipartEncoding.encode(parts, boundary: boundary)
   }

@@ -53,6 +53,10 @@ public protocol NetworkRequest {
   var timeout: Duration? { get }
   /// What happens when the server redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }
+  /// Whether the server is asked for its consent, by `Expect: 100-continue` (RFC 9110 §10.1.1), before the body is sent,
+  /// so that a body that it refuses does not travel at all. One that does not answer within a second gets the body. On
+  /// Apple platforms the system decides whether the body waits. Defaults to `false`.
+  var expectsContinue: Bool { get }
   /// Whether the request can be sent again, unasked, when its connection died before an answer began, as happens when
   /// a server closes an idle connection at that moment. If not, that is `URLError.networkConnectionLost`, for
   /// ``retryPolicy`` to judge. Defaults to what RFC 9110 §9.2.2 says of ``method``, or `true` with an
@@ -91,6 +95,7 @@ extension NetworkRequest {
   public var pathIsPercentEncoded: Bool { false }
   public var timeout: Duration? { nil }
   public var redirectPolicy: RedirectPolicy { .follow }
+  public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {
     method.isIdempotent || headers?.keys.contains { $0.lowercased() == "idempotency-key" } == true
   }

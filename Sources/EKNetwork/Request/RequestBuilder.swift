@@ -24,6 +24,7 @@ enum RequestBuilder {
     try headers.setBearerToken(accessToken)
     try headers.setDefaults(userAgent: userAgent)
     try headers.describe(payload)
+    if payload.exists, request.expectsContinue { headers.expectContinue() }
 
     var urlRequest = URLRequest(url: url)
     // A new `URLRequest` is a GET already, and the setter costs a quarter of all that is done here.

@@ -11,6 +11,8 @@ struct SessionDescription: Sendable {
   let additionalHeaders: [(name: String, value: String)]
   let connectionsPerHost: Int
   let cookies: SessionCookies
+  /// `nil` leaves the choice to the system: on Linux to the environment.
+  let proxies: SessionProxies?
 
   init(_ configuration: URLSessionConfiguration) {
     requestTimeout = configuration.timeoutIntervalForRequest
@@ -20,6 +22,7 @@ struct SessionDescription: Sendable {
       .map { (name: "\($0.key)", value: "\($0.value)") }
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
+    proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
   }
 }
 

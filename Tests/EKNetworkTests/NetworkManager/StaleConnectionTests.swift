@@ -11,6 +11,7 @@
       var method: HTTPMethod
       var bodySize: Int?
       var resends: Bool?
+      var isFile = false
       /// RFC 9110 §9.2.2.
       var mayBeSentTwice: Bool { resends ?? method.isIdempotent }
     }
@@ -22,17 +23,24 @@
       Case(method: .post, bodySize: 300_000), Case(method: .patch, bodySize: 5),
       Case(method: .post, resends: true), Case(method: .post, bodySize: 5, resends: true),
       Case(method: .post, bodySize: 300_000, resends: true), Case(method: .get, resends: false),
+      Case(method: .put, bodySize: 300_000, isFile: true), Case(method: .post, bodySize: 300_000, isFile: true),
+      Case(method: .post, bodySize: 300_000, resends: true, isFile: true),
     ]
 
-    private func probe(_ item: Case, path: String) -> Probe<StatusCodeResponse> {
+    private func probe(_ item: Case, path: String, _ folder: ScratchFolder) throws -> Probe<StatusCodeResponse> {
       var probe = Probe<StatusCodeResponse>(path: path, method: item.method, resends: item.resends)
       probe.body = item.bodySize.map { RequestBody(data: Data(repeating: 7, count: $0), contentType: "a/b") }
+      if item.isFile, let size = item.bodySize {
+        let file = try folder.file("body", Data(repeating: 7, count: size))
+        probe.body = RequestBody(file: file, contentType: "a/b")
+      }
       return probe
     }
 
     /// What the server has taken in before it closed the connection may have been acted upon.
     @Test(arguments: ["when the next request is there", "at once", "at once, with a reset"])
     func aRequestIsOnlySentAgainWhereThatDoesNoHarm(_ closing: String) async throws {
+      let folder = try ScratchFolder()
       let server = try LoopbackServer()
       defer { server.stop() }
       let ending: LoopbackServer.Response.Ending =
@@ -50,7 +58,7 @@
           // The one connection of the pool becomes one that is closed instead of answering.
           _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
           let path = "/next/\(round)/\(index)"
-          let result = await Result { try await manager.send(probe(item, path: path)) }
+          let result = await Result { try await manager.send(probe(item, path: path, folder)) }
           let taken = server.requests(path: path)
           #expect(taken.allSatisfy { !$0.isComplete || $0.body.count == item.bodySize ?? 0 })
           switch result {

@@ -37,6 +37,9 @@
       peer = try JSONDecoder().decode(Peer.self, from: line)
     }
 
+    /// Gives the script a line on its standard input.
+    func tell(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+
     deinit { try? input.fileHandleForWriting.close() }
 
     /// A file that the script has made.

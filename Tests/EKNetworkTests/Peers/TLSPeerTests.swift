@@ -120,6 +120,33 @@
       #expect(try await code(transport, "good") == .secureConnectionFailed)
     }
 
+    @Test("A server that speaks TLS 1.0 and nothing newer")
+    func oldProtocol() async throws {
+      #expect(try await code(secured(), "old") == .secureConnectionFailed)
+    }
+
+    @Test("A server that is silent once the connection is there", arguments: [TransportChoice.automatic, .urlSession])
+    func silentHandshake(choice: TransportChoice) async throws {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 1
+      let transport = TransportSelection.transport(for: URLSession(configuration: configuration), choice: choice)
+      #expect(try await code(transport, "silent") == .timedOut)
+    }
+
+    @Test(
+      "On Foundation's machinery a certificate that nothing trusts is a typed error, too",
+      arguments: ["good", "self-signed", "expired", "unknown-root", "cut", "plain", "old"])
+    func foundation(name: String) async throws {
+      let transport = TransportSelection.transport(for: URLSession(configuration: .ephemeral), choice: .urlSession)
+      let code = try await code(transport, name)
+      #expect(code.map { Self.refusals.contains($0) } == true, "\(name): \(String(describing: code))")
+    }
+
+    private static let refusals: Set<URLError.Code> = [
+      .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+      .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot,
+    ]
+
     @Test("Plain HTTP to a TLS port")
     func plainToTLS() async throws {
       let code = try await self.code(peer.url("good", scheme: "http"))

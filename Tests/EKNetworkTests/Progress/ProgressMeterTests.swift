@@ -12,6 +12,12 @@ import Testing
 
   /// What is published when the events are far enough apart for each to be.
   private func published(_ events: [Event]) -> [Double] {
+    var fractions: [Double] = []
+    for update in updates(events) where update.fraction != fractions.last ?? 0 { fractions.append(update.fraction) }
+    return fractions
+  }
+
+  private func updates(_ events: [Event]) -> [ProgressUpdate] {
     var meter = ProgressMeter()
     var now = ContinuousClock.now
     return events.compactMap { event in
@@ -25,7 +31,7 @@ import Testing
         action = .none
       case .succeeded: action = meter.succeeded()
       }
-      if case .publish(let fraction) = action { return fraction }
+      if case .publish(let update) = action { return update }
       return nil
     }
   }
@@ -74,7 +80,7 @@ import Testing
     #expect(published([.received(20, 20), .restarted, .received(1, 4), .succeeded]) == [0.25, 1])
     var meter = ProgressMeter()
     let start = ContinuousClock.now
-    #expect(meter.received(1, of: 100, at: start) == .publish(0.01))
+    #expect(meter.received(1, of: 100, at: start).fraction == 0.01)
     #expect(meter.received(50, of: 100, at: start) == .flush(after: ProgressMeter.interval))
     #expect(meter.received(100, of: 100, at: start) == .none)
     #expect(meter.flush(at: start + .seconds(1)) == .none)
@@ -122,9 +128,9 @@ import Testing
       for action in actions {
         switch action {
         case .none: break
-        case .publish(let fraction):
-          #expect(fraction > last)
-          last = fraction
+        case .publish(let update):
+          #expect(update.fraction > last)
+          last = update.fraction
           count += 1
         case .flush(let delay):
           #expect(flushAt == nil)
@@ -136,24 +142,67 @@ import Testing
     #expect(count <= 31)
     #expect(count >= 29)
     #expect(flushAt != nil)
-    #expect(meter.flush(at: start + .seconds(2)) == .publish(0.1))
+    #expect(meter.flush(at: start + .seconds(2)).fraction == 0.1)
     #expect(meter.flush(at: start + .seconds(3)) == .none)
   }
 
   @Test func successIsNotHeldBack() {
     var meter = ProgressMeter()
     let start = ContinuousClock.now
-    #expect(meter.received(1, of: 4, at: start) == .publish(0.25))
+    #expect(meter.received(1, of: 4, at: start).fraction == 0.25)
     #expect(meter.received(2, of: 4, at: start) == .flush(after: ProgressMeter.interval))
     #expect(meter.received(3, of: 4, at: start) == .none)
-    #expect(meter.succeeded() == .publish(1))
+    #expect(meter.succeeded().fraction == 1)
     #expect(meter.flush(at: start + .seconds(1)) == .none)
   }
 
   @Test func aClockThatJumpsBackDoesNoHarm() {
     var meter = ProgressMeter()
     let start = ContinuousClock.now
-    #expect(meter.received(1, of: 4, at: start) == .publish(0.25))
+    #expect(meter.received(1, of: 4, at: start).fraction == 0.25)
     #expect(meter.received(2, of: 4, at: start - .seconds(3600)) == .flush(after: ProgressMeter.interval))
+  }
+
+  // MARK: - Bytes
+
+  @Test func bytesAreThoseOfTheDirectionThatTheFractionFollows() {
+    let download = updates([.received(25, 100), .received(50, 100), .received(100, 100), .succeeded])
+    #expect(download.map(\.completedBytes) == [25, 50, 100])
+    #expect(download.map(\.totalBytes) == [100, 100, 100])
+    let upload = updates([.sent(big / 2, big), .sent(big, big), .received(9, nil), .succeeded])
+    #expect(upload.map(\.completedBytes) == [big / 2, big, big])
+    #expect(upload.map(\.totalBytes) == [big, big, big])
+    let both = updates([.received(0, 10), .sent(big, big), .received(5, 10), .succeeded])
+    #expect(both.map(\.completedBytes) == [big, big + 5, big + 5])
+    #expect(both.map(\.totalBytes) == [big + 10, big + 10, big + 5])
+  }
+
+  @Test func bytesAreCountedWhereNoLengthIsKnown() {
+    let download = updates([.received(5, nil), .received(9, -1), .succeeded])
+    #expect(download.map(\.completedBytes) == [5, 9, 9])
+    #expect(download.map(\.totalBytes) == [nil, nil, 9])
+    #expect(download.map(\.fraction) == [0, 0, 1])
+    let upload = updates([.sent(big, nil), .sent(2 * big, nil), .succeeded])
+    #expect(upload.map(\.completedBytes) == [big, 2 * big, 2 * big])
+  }
+
+  @Test func theRateForgetsAndARetryDoesNotDisturbIt() throws {
+    let steady = updates((1...20).map { .received($0 * 1_000, 100_000) })
+    #expect(steady.first?.bytesPerSecond == nil)
+    #expect(steady.dropFirst().allSatisfy { $0.bytesPerSecond == 1_000 })
+    let slower = updates(
+      (1...20).map { .received($0 * 1_000, .max) } + (1...20).map { .received(20_000 + $0 * 10, .max) })
+    let last = try #require(slower.last?.bytesPerSecond)
+    #expect(last > 10 && last < 11)
+    let again = updates([
+      .received(1_000, 9_000), .received(2_000, 9_000), .restarted, .received(100, 9_000), .received(3_000, 9_000),
+    ])
+    #expect(again.last?.bytesPerSecond.map { $0 > 1_000 && $0 < 2_900 } == true)
+  }
+}
+
+extension ProgressMeter.Action {
+  fileprivate var fraction: Double? {
+    if case .publish(let update) = self { update.fraction } else { nil }
   }
 }

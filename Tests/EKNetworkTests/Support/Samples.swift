@@ -27,6 +27,7 @@ struct Probe<Value: Decodable>: NetworkRequest {
   var resends: Bool?
   var maximumResponseSize: Int64?
   var maximumInflation: Int?
+  var expectsContinue = false
 
   var isIdempotent: Bool { resends ?? method.isIdempotent }
 }

@@ -9,6 +9,8 @@
       var code: Int
       /// libcurl's own sentence about what happened.
       var text: String
+      /// What a proxy has answered to `CONNECT`, 0 for nothing.
+      var proxyStatus = 0
       /// The `errno` of the last system call that failed.
       var systemError: Int
       /// OpenSSL's verdict about the certificate (`X509_V_ERR_…`), 0 for none.
@@ -36,6 +38,10 @@
 
     /// `CURLE_RECV_ERROR` stands both for a connection that broke and for framing that makes no sense.
     private static func receiveCode(_ failure: Failure) -> URLError.Code {
+      // RFC 9110 §15.5.8: the proxy wants to know who asks.
+      if failure.proxyStatus == 407 { return .userAuthenticationRequired }
+      // The tunnel through a proxy was not opened, so that nothing has been sent to the host.
+      if failure.proxyStatus >= 300 || failure.text.contains("CONNECT") { return .cannotConnectToHost }
       let isFraming = ["chunk", "header", "status line"].contains { failure.text.localizedCaseInsensitiveContains($0) }
       return isFraming ? .badServerResponse : .networkConnectionLost
     }

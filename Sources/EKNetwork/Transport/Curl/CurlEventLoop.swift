@@ -165,6 +165,11 @@
     private func deliverAll() {
       for transfer in dirty {
         transfer.loopIsDirty = false
+        if transfer.loopIsAnsweredEarly {
+          transfer.loopMeasure()
+          remove(transfer)
+          transfer.loopOutcome = .success(())
+        }
         deliver(transfer)
       }
       dirty.removeAll(keepingCapacity: true)

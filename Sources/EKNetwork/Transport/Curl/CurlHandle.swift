@@ -8,6 +8,8 @@
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
+    /// Whether the server has refused a request that must not be sent twice, without having looked at it.
+    private let refusal: UnsafeMutablePointer<ekn_refusal>
     private unowned let eventLoop: CurlEventLoop
 
     init?(eventLoop: CurlEventLoop) {
@@ -16,17 +18,21 @@
       self.eventLoop = eventLoop
       errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
+      refusal = .allocate(capacity: 1)
+      refusal.initialize(to: ekn_refusal())
     }
 
     deinit {
       ekn_easy_cleanup(easy)
       errorText.deallocate()
+      refusal.deallocate()
     }
 
     /// Sets every option that the transfer needs. A reset keeps connections, names and TLS sessions.
     func prepare(for transfer: CurlTransfer) {
       self.transfer = transfer
       errorText.pointee = 0
+      refusal.pointee = ekn_refusal()
       let context = Unmanaged.passUnretained(self).toOpaque()
       ekn_easy_reset(easy)
       set(EKN_OPT_NOSIGNAL, 1)
@@ -57,11 +63,15 @@
       if request.isSecure {
         set(EKN_OPT_PIPEWAIT, 1)
         if let tls = request.pool.tls { apply(tls) }
+        // Only HTTP/2 has refusals, and only these requests need to know of them.
+        if !request.isIdempotent { ekn_easy_watch_refusal(easy, refusal) }
       }
+      if let proxies = request.proxies { apply(proxies, isSecure: request.isSecure) }
       if request.method == "HEAD" {
         set(EKN_OPT_NOBODY, 1)
       } else if let upload = request.upload {
         set(EKN_OPT_POST, 1)
+        set(EKN_OPT_UPLOAD_BUFFERSIZE, upload.length.map { $0 > 64 * 1024 } ?? false ? 256 * 1024 : 64 * 1024)
         _ = ekn_easy_set_offset(easy, Int32(EKN_OPT_POSTFIELDSIZE_LARGE), upload.length ?? -1)
         _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_READDATA), context)
         _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_READFUNCTION), readCallback)
@@ -88,6 +98,18 @@
       set(EKN_OPT_KEYPASSWD, tls.clientCertificate?.keyPassword)
     }
 
+    private func apply(_ proxies: SessionProxies, isSecure: Bool) {
+      // An empty string keeps libcurl from looking at the environment.
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXY), (isSecure ? proxies.secure : proxies.plain) ?? "")
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_NOPROXY), proxies.exceptions)
+      guard let user = proxies.user else { return }
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYUSERNAME), user)
+      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYPASSWORD), proxies.password ?? "")
+    }
+
+    /// Whether the server has said that it has not looked at the request, so that it can be sent again.
+    var wasRefused: Bool { refusal.pointee.refused }
+
     func useFreshConnection() {
       errorText.pointee = 0
       set(EKN_OPT_FRESH_CONNECT, 1)
@@ -108,6 +130,7 @@
       return CurlError.Failure(
         code: code,
         text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        proxyStatus: ekn_easy_info_long(easy, Int32(EKN_INFO_HTTP_CONNECTCODE)),
         systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
         verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
     }
@@ -160,7 +183,8 @@
 
     /// Called before each time that the request is sent.
     fileprivate func isAboutToSend() -> Int32 {
-      guard let transfer, transfer.loopMaySend() else { return Int32(EKN_PREREQFUNC_ABORT) }
+      guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      refusal.pointee = ekn_refusal()
       return Int32(EKN_PREREQFUNC_OK)
     }
 

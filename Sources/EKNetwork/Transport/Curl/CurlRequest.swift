@@ -17,6 +17,8 @@
     /// The end of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
     let pool: CurlPool.Key
+    /// `nil` takes them from the environment.
+    let proxies: SessionProxies?
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?

@@ -28,6 +28,7 @@
     var deadlineIndex = -1
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopIsHTTP2 = false
     private var loopHasSent = false
     private var loopHasResent = false
     private var loopBlock = BodyBlock()
@@ -98,6 +99,7 @@
     }
 
     func loopReceivedHead(_ head: RawHead) {
+      loopIsHTTP2 = request.upload != nil && head.version == "HTTP/2"
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopHead = head
@@ -117,12 +119,20 @@
       request.onSend?(loopSent, request.upload?.length)
     }
 
+    /// Whether the whole answer is there, and the request is not (RFC 9113 §8.1). libcurl would go on trying to send, in
+    /// a loop, although the server has closed the stream.
+    var loopIsAnsweredEarly: Bool {
+      guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
+      return loopSent < upload.length ?? .max && loopReceived == loopExpected
+    }
+
     /// The body is going to be sent from its start again: the connection was a stale one.
     func loopRewound() { loopSent = 0 }
 
-    /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2).
-    func loopMaySend() -> Bool {
-      guard loopHasSent, !request.isIdempotent else {
+    /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2), or where the
+    /// server has said that it has not looked at the first (RFC 9113 §8.7).
+    func loopMaySend(wasRefused: Bool) -> Bool {
+      guard loopHasSent, !request.isIdempotent, !wasRefused else {
         loopHasSent = true
         return true
       }
@@ -133,12 +143,17 @@
       return false
     }
 
+    /// What libcurl makes of a GOAWAY that leaves the request out.
+    private static let framingLoss = 16
+    /// libcurl's codes for a connection that ended before an answer began. On HTTP/2 it may also be 18.
+    private static let connectionLosses: Set<Int> = [framingLoss, 18, 52, 55, 56]
+
     /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
     /// connection is reset, libcurl does not do it by itself.
     func loopMayResend(after code: Int) -> Bool {
-      let isConnectionLoss = code == 52 || code == 55 || code == 56
-      guard isConnectionLoss, !loopHasResent, loopFailure == nil, loopParser.isEmpty,
-        request.isIdempotent, loopHandle?.hasReusedConnection == true
+      guard Self.connectionLosses.contains(code), !loopHasResent, loopFailure == nil, loopParser.isEmpty,
+        let handle = loopHandle,
+        handle.wasRefused || request.isIdempotent && (handle.hasReusedConnection || code == Self.framingLoss)
       else { return false }
       guard request.upload?.rewind() ?? true else { return false }
       loopHasResent = true

@@ -55,6 +55,7 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         pool: pool,
+        proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
@@ -71,7 +72,10 @@
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
-      if let stream = request.httpBodyStream { return StreamUpload(stream) }
+      if let body = request.httpBodyStream as? BodyStream { return body.source.makeUpload() }
+      if let stream = request.httpBodyStream {
+        return ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
+      }
       if let data = request.httpBody { return DataUpload(data) }
       return nil
     }

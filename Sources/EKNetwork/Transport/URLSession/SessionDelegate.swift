@@ -94,7 +94,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   ) {
     // Asked on Foundation's own work queue on Linux: nothing here may wait, least of all for the task's gate.
     guard let sessionTask = sessionTask(task) else { return completionHandler(nil) }
-    completionHandler(sessionTask.exchange.refuseSecondBody())
+    completionHandler(sessionTask.exchange.secondBody())
   }
 
   // MARK: - Redirects

@@ -20,7 +20,9 @@ import Foundation
       let exchange = URLSessionExchange(
         request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
       let delegate = SessionDelegate(source: session)
-      let task = session.dataTask(with: request.urlRequest)
+      var urlRequest = request.urlRequest
+      if let body = urlRequest.httpBodyStream as? BodyStream { urlRequest.httpBodyStream = SystemStream.make(body) }
+      let task = session.dataTask(with: urlRequest)
       task.delegate = delegate
       delegate.add(
         SessionTask(exchange: exchange, original: request.urlRequest, cookies: nil, addedFields: []),
@@ -85,6 +87,7 @@ import Foundation
     private func run(_ exchange: URLSessionExchange) {
       let original = exchange.request.urlRequest
       var request = original
+      if let body = request.httpBodyStream as? BodyStream { request.httpBodyStream = body.unread }
       var added: [String] = []
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
       // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).

@@ -77,7 +77,8 @@ struct SessionTask: Sendable {
         return exchange.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
       // The stream has been read, and Foundation would send what is left of it: nothing.
-      guard original.httpBodyStream == nil else {
+      let body = original.httpBodyStream as? BodyStream
+      guard original.httpBodyStream == nil || body?.source.isReplayable == true else {
         return exchange.fail(URLError(.requestBodyStreamExhausted, url: original.url))
       }
       exchange.restartWithCredentials()

@@ -118,8 +118,15 @@ final class URLSessionExchange: Sendable {
     }
   #endif
 
-  /// The stream to answer with when the body is asked for again, which cannot be had: the exchange fails.
-  func refuseSecondBody() -> InputStream? {
+  /// The stream to answer with when the body is asked for again. Where it cannot be had, the exchange fails.
+  func secondBody() -> InputStream? {
+    if let body = request.urlRequest.httpBodyStream as? BodyStream, body.source.isReplayable {
+      #if canImport(Darwin)
+        return SystemStream.make(body)
+      #else
+        return body.unread
+      #endif
+    }
     guard request.urlRequest.httpBodyStream != nil else {
       // The server closed the connection that half of the body had gone to.
       fail(URLError(.networkConnectionLost, url: request.urlRequest.url))

@@ -76,6 +76,14 @@ struct URLSessionTransport: Transport {
     try Task.checkCancellation()
     try request.urlRequest.checkIsSendable()
     if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
+    var request = request
+    #if !canImport(Darwin)
+      // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
+      // would hold up the whole process.
+      if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyStream)?.source {
+        request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
+      }
+    #endif
     let exchange = host.start(request, limit: limit)
     let body = URLSessionBody(exchange)
     let head = try await exchange.head()

@@ -34,6 +34,13 @@ import Foundation
     case "soak":
       let report = await Soak(url: url).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    case "upload", "form", "sequence", "download":
+      let transfers = Transfers(url: url, file: URL(fileURLWithPath: arguments.last ?? ""))
+      try await transfers.run(arguments[2], count: width)?.report()
+    case "burst":
+      print(String(decoding: try JSONEncoder().encode(await Burst(url: url).run(width: width)), as: UTF8.self))
+    case "pause":
+      print(String(decoding: try JSONEncoder().encode(try await Pause(url: url).run(seconds: seconds)), as: UTF8.self))
     case "cache":
       let cost = await CacheCost.measure(entries: width)
       print(String(decoding: try JSONEncoder().encode(cost), as: UTF8.self))

@@ -5,17 +5,20 @@ struct Measurement: Encodable {
   var perSecond: Double
   var cpuMicroseconds: Double
   var peakMegabytes: Double
+  /// How far the peak rose meanwhile.
+  var growthMegabytes: Double
 
   struct Start {
     private let clock = ContinuousClock.now
     private let cpu = Measurement.cpuSeconds
+    private let peak = Measurement.peakMegabytes
 
     func measured(_ units: Int) -> Measurement {
       let seconds = (ContinuousClock.now - clock) / .seconds(1)
       return Measurement(
         perSecond: Double(units) / seconds,
         cpuMicroseconds: (Measurement.cpuSeconds - cpu) * 1e6 / Double(max(1, units)),
-        peakMegabytes: Measurement.peakMegabytes)
+        peakMegabytes: Measurement.peakMegabytes, growthMegabytes: Measurement.peakMegabytes - peak)
     }
   }
 
@@ -30,9 +33,12 @@ struct Measurement: Encodable {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  private static var peakMegabytes: Double {
+  static var peakMegabytes: Double { megabytes("VmHWM:") }
+
+  /// A line of the system's account of the process.
+  static func megabytes(_ name: String) -> Double {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-    return (line.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
+    let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+    return (line.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
   }
 }

@@ -10,6 +10,7 @@ struct RequestPayload {
     case none
     case data(Data)
     case stream(InputStream)
+    case source(BodySource)
   }
 
   private let source: Source
@@ -33,15 +34,25 @@ struct RequestPayload {
       case .encodable(let value): self.init(.data(try request.jsonEncoder.encode(value)), contentType: contentType)
       case .raw(let data): self.init(.data(data), contentType: contentType)
       case .formURLEncoded(let pairs): self.init(.data(FormURLEncoding.encode(pairs)), contentType: contentType)
-      case .stream(let stream): self.init(.stream(stream), contentType: contentType)
+      case .stream(let stream):
+        self.init(try body.measured().map(Source.source) ?? .stream(stream), contentType: contentType)
       }
     case (nil, let form?):
-      guard let data = form.encodedData() else { throw NetworkError.invalidMultipartEncoding }
       self.init(
-        .data(data), contentType: "multipart/form-data; boundary=\(form.boundary)", boundary: form.boundary)
+        try Self.source(of: form), contentType: "multipart/form-data; boundary=\(form.boundary)",
+        boundary: form.boundary)
     case (.some, .some):
       throw NetworkError.conflictingBodyTypes
     }
+  }
+
+  /// A form without files is one buffer; one with files is never assembled.
+  private static func source(of form: MultipartFormData) throws -> Source {
+    guard form.parts.contains(where: { $0.fileURL != nil }) else {
+      guard let data = form.encodedData() else { throw NetworkError.invalidMultipartEncoding }
+      return .data(data)
+    }
+    return .source(.segments(try MultipartEncoding.segments(form.parts, boundary: form.boundary)))
   }
 
   private init(_ source: Source, contentType: String, boundary: String? = nil) {
@@ -55,9 +66,13 @@ struct RequestPayload {
     if case .none = source { false } else { true }
   }
 
-  /// The number of bytes; `nil` for a stream, whose length nobody knows.
-  var length: Int? {
-    if case .data(let data) = source { data.count } else { nil }
+  /// The number of bytes; `nil` where nobody knows it.
+  var length: Int64? {
+    switch source {
+    case .data(let data): Int64(data.count)
+    case .source(let source): source.length
+    case .none, .stream: nil
+    }
   }
 
   /// Hands the body to the request that is going to be sent.
@@ -66,6 +81,7 @@ struct RequestPayload {
     case .none: break
     case .data(let data): urlRequest.httpBody = data
     case .stream(let stream): urlRequest.httpBodyStream = stream
+    case .source(let source): urlRequest.httpBodyStream = BodyStream(source)
     }
   }
 }

@@ -1,0 +1,42 @@
+import Foundation
+
+/// A download cannot be put where it belongs, or is not what was announced. It is never retried.
+public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendable {
+  /// The destination is not a file URL.
+  case notAFileURL(URL)
+  /// There is a file already, and the options say to fail then.
+  case fileExists(URL)
+  /// The folder of the destination is not there, or not any more.
+  case folderNotFound(URL)
+  /// Another download to the same destination is under way.
+  case alreadyDownloading(URL)
+  /// The disk, or the user's part of it, is full. What was loaded is kept for a later attempt, where it can be resumed.
+  case diskFull(URL)
+  /// The file cannot be written or moved into place. `code` is the system's `errno`.
+  case notWritable(URL, code: Int32)
+  /// The answer ended before the announced length, or went on after it.
+  case incomplete(received: Int64, announced: Int64)
+
+  /// What went wrong, with the name of the file.
+  public var errorDescription: String? {
+    switch self {
+    case .notAFileURL(let url): "\(url.absoluteString) is not a file"
+    case .fileExists(let url): "There is a file \(url.path) already"
+    case .folderNotFound(let url): "There is no folder \(url.path)"
+    case .alreadyDownloading(let url): "\(url.path) is being downloaded already"
+    case .diskFull(let url): "There is no space left for \(url.path)"
+    case .notWritable(let url, let code): "\(url.path) cannot be written: \(String(cString: strerror(code)))"
+    case .incomplete(let received, let announced): "\(received) bytes came, of \(announced) that were announced"
+    }
+  }
+
+  init(_ code: Int32, _ destination: URL) {
+    switch code {
+    case ENOSPC, EDQUOT: self = .diskFull(destination)
+    case ENOENT, ENOTDIR: self = .folderNotFound(destination.deletingLastPathComponent())
+    case EEXIST: self = .fileExists(destination)
+    case EWOULDBLOCK: self = .alreadyDownloading(destination)
+    default: self = .notWritable(destination, code: code)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// What a download has to know of an answer.
+struct DownloadHead: Equatable, Sendable {
+  var status: Int
+  var entityTag: String?
+  var lastModified: String?
+  var date: String?
+  var contentRange: String?
+  var contentLength: Int64?
+  var isEncoded = false
+  var acceptsRanges = true
+
+  init(status: Int) { self.status = status }
+
+  init(_ head: ResponseHead, status: Int) {
+    self.status = status
+    entityTag = head.value("etag")
+    lastModified = head.value("last-modified")
+    date = head.value("date")
+    contentRange = head.value("content-range")
+    contentLength = head.contentLength
+    isEncoded = head.value("content-encoding").map { $0.lowercased() != "identity" } ?? false
+    acceptsRanges = head.value("accept-ranges")?.lowercased() != "none"
+  }
+
+  /// RFC 9110 §8.8.3: `W/` marks a tag that versions with other bytes may share.
+  var strongEntityTag: String? {
+    entityTag.flatMap { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count >= 2 ? $0 : nil }
+  }
+
+  /// RFC 9110 §8.8.2.2: a date in seconds is only strong if the resource was not changed in the second of the answer.
+  /// A minute allows for clocks that differ.
+  var strongLastModified: String? {
+    guard let lastModified, let date, let modified = HTTPDate.parse(lastModified, now: Date()),
+      let answered = HTTPDate.parse(date, now: Date())
+    else { return nil }
+    return answered.timeIntervalSince(modified) >= 60 ? lastModified : nil
+  }
+}

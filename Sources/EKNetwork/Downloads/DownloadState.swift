@@ -1,0 +1,113 @@
+import Foundation
+
+/// What becomes of a download, answer by answer: whether the bytes that are there belong to what the server has.
+struct DownloadState: Equatable, Sendable {
+  enum Action: Equatable, Sendable {
+    /// Write the body from this position on, and drop what is in the file behind it.
+    case write(at: Int64)
+    /// Everything is there.
+    case complete
+    /// What is there belongs to something else: drop it and ask for the whole.
+    case startOver
+    /// The answer is an error.
+    case refuse
+  }
+
+  enum End: Equatable, Sendable {
+    case complete
+    /// The server has sent less than there is: ask for what is still missing.
+    case goOn
+    case fail(DownloadError)
+  }
+
+  private let resource: String
+  /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
+  private(set) var representation: Representation?
+  /// How many bytes there are in the file.
+  private(set) var length: Int64 = 0
+  /// The length of the whole, as far as the server has said.
+  private(set) var total: Int64?
+  /// Where the body that is being received ends, as far as the server has said.
+  private var end: Int64?
+
+  /// - Parameters:
+  ///   - resource: What is being loaded.
+  ///   - held: What a file that was left behind belongs to.
+  ///   - length: How long it is.
+  init(resource: String, held: Representation? = nil, length: Int64 = 0) {
+    self.resource = resource
+    guard let held, held.resource == resource, held.condition != nil, length > 0, length <= held.total ?? .max
+    else { return }
+    representation = held
+    total = held.total
+    self.length = length
+  }
+
+  /// The header fields of a request for what is missing; none for the whole.
+  var fields: [String: String] {
+    guard length > 0, let condition = representation?.condition else { return [:] }
+    // RFC 9110 §13.1.5: if it is another version now, the whole comes in one answer.
+    return ["Range": "bytes=\(length)-", "If-Range": condition]
+  }
+
+  /// Whether what is there is worth keeping when the download fails.
+  var isResumable: Bool { length > 0 && representation != nil }
+
+  /// An answer to a request with ``fields`` has arrived.
+  mutating func answered(_ head: DownloadHead) -> Action {
+    let isPart = !fields.isEmpty
+    switch head.status {
+    case 206 where isPart: return part(head)
+    case 416 where isPart: return unsatisfiable(head)
+    case 200..<300:
+      representation = Representation(head, of: resource)
+      total = head.isEncoded || head.status == 206 ? nil : head.contentLength
+      end = total
+      length = 0
+      return .write(at: 0)
+    default: return .refuse
+    }
+  }
+
+  /// So many bytes of the body were written.
+  mutating func wrote(_ count: Int) throws(DownloadError) {
+    length += Int64(count)
+    if let end, length > end { throw .incomplete(received: length, announced: end) }
+  }
+
+  /// So many bytes of the last ones could not be written after all.
+  mutating func failedToWrite(_ count: Int) { length -= Int64(count) }
+
+  /// The body has ended, without an error of the transport's.
+  func ended() -> End {
+    if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
+    guard let total, length < total else { return .complete }
+    // RFC 9110 §15.3.7: a server may send less than was asked for.
+    return .goOn
+  }
+
+  /// The bytes are gone.
+  mutating func discarded() {
+    representation = nil
+    total = nil
+    end = nil
+    length = 0
+  }
+
+  private mutating func part(_ head: DownloadHead) -> Action {
+    guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range,
+      range.lowerBound == length, !head.isEncoded, representation?.includes(head) == true,
+      total == nil || content.total == nil || content.total == total
+    else { return .startOver }
+    total = total ?? content.total
+    end = range.upperBound + 1
+    return .write(at: length)
+  }
+
+  private func unsatisfiable(_ head: DownloadHead) -> Action {
+    // Nothing is behind what is there: it was complete, and the process ended before it was in its place.
+    guard let total, total == length, head.contentRange.flatMap({ ContentRange($0) })?.total == total
+    else { return .startOver }
+    return .complete
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// A file that is being downloaded, beside its destination and under a hidden name, with what is known of its content.
+///
+/// It is locked: of two downloads to one destination, in one process or in two, the second one fails.
+final class PartialFile: Sendable {
+  private let destination: URL
+  private let url: URL
+  private let noteURL: URL
+  private let file: OpenFile
+
+  init(for destination: URL) throws(DownloadError) {
+    guard destination.isFileURL else { throw .notAFileURL(destination) }
+    self.destination = destination
+    let folder = destination.deletingLastPathComponent()
+    url = folder.appendingPathComponent(Self.name(for: destination.lastPathComponent))
+    noteURL = url.appendingPathExtension("json")
+    while true {
+      guard let file = OpenFile(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o666) else {
+        throw DownloadError(errno, destination)
+      }
+      guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
+      // Whoever had the lock until now may have moved or removed what was just opened.
+      guard Self.isSame(file, url) else { continue }
+      self.file = file
+      return
+    }
+  }
+
+  /// What an earlier download left; `nil` if it left nothing that can be used.
+  var held: (representation: Representation, length: Int64)? {
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0, let data = try? Data(contentsOf: noteURL),
+      let representation = try? JSONDecoder().decode(Representation.self, from: data)
+    else { return nil }
+    return (representation, Int64(status.st_size))
+  }
+
+  /// Drops everything behind a position, where the next bytes are written, and notes what they belong to.
+  func prepare(at position: Int64, of representation: Representation?) throws(DownloadError) {
+    // The old note must not outlive the bytes that it is about.
+    if position == 0 { unlink(noteURL.path) }
+    guard ftruncate(file.descriptor, off_t(position)) == 0, lseek(file.descriptor, off_t(position), SEEK_SET) >= 0
+    else { throw DownloadError(errno, destination) }
+    guard position == 0, let representation, let note = try? JSONEncoder().encode(representation) else { return }
+    // Without its note the file cannot be resumed, which is no reason not to load it.
+    try? note.write(to: noteURL, options: .atomic)
+  }
+
+  func append(_ data: Data) throws(DownloadError) {
+    guard file.append(data) else { throw DownloadError(errno, destination) }
+  }
+
+  /// Moves the file into its place. `false` when a file is there, which is not replaced.
+  func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
+    if synchronizing, fsync(file.descriptor) != 0 { throw DownloadError(errno, destination) }
+    guard replacing else { return try link(synchronizing: synchronizing) }
+    guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
+    unlink(noteURL.path)
+    if synchronizing { synchronizeFolder() }
+    return true
+  }
+
+  /// Removes what is there.
+  func discard() {
+    unlink(noteURL.path)
+    unlink(url.path)
+  }
+
+  /// `link` fails where there is a file, which `rename` would replace; no moment is between looking and acting.
+  private func link(synchronizing: Bool) throws(DownloadError) -> Bool {
+    if Foundation.link(url.path, destination.path) != 0 {
+      guard errno != EEXIST else { return false }
+      // A file system without hard links.
+      guard [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK].contains(errno) else { throw DownloadError(errno, destination) }
+      guard access(destination.path, F_OK) != 0 else { return false }
+      guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
+    }
+    discard()
+    if synchronizing { synchronizeFolder() }
+    return true
+  }
+
+  private func synchronizeFolder() {
+    if let folder = OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC) {
+      fsync(folder.descriptor)
+    }
+  }
+
+  /// A name has 255 bytes at most.
+  private static func name(for name: String) -> String {
+    let short = name.utf8.count > 200 ? SHA256.hexadecimal(Array(name.utf8)) : name
+    return ".\(short).download"
+  }
+
+  private static func isSame(_ file: OpenFile, _ url: URL) -> Bool {
+    var opened = stat()
+    var named = stat()
+    return fstat(file.descriptor, &opened) == 0 && lstat(url.path, &named) == 0 && opened.st_ino == named.st_ino
+      && opened.st_dev == named.st_dev
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension RequestRunner {
+  /// The file of the first attempt that completes it.
+  nonisolated(nonsending) func download<T: NetworkRequest>(
+    _ request: T, to destination: URL, options: DownloadOptions, baseURL: () -> URL, accessToken: (() -> String?)?
+  ) async throws -> DownloadedFile {
+    try Task.checkCancellation()
+    let kept = try FileDownload.existing(at: destination, options: options)
+    let progress = request.progress.map { ProgressReporter($0) }
+    if let kept {
+      progress?.succeeded()
+      return kept
+    }
+    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let download = try FileDownload(
+      to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
+    // The bytes that count are those in the file, which the download reports itself.
+    let exchange = exchange(for: request, progress: nil, log: log)
+    let acceptsAnything = !(request.headers?.keys.contains { $0.lowercased() == "accept" } ?? false)
+    do {
+      let file = try await attempts(
+        of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
+      ) { urlRequest in
+        var urlRequest = urlRequest
+        if acceptsAnything { urlRequest.setValue("*/*", forHTTPHeaderField: "Accept") }
+        switch try await download.attempt(urlRequest, over: exchange) {
+        case .file(let file): return .success(file)
+        case .refusal(let response): return .refusal(response)
+        }
+      }
+      progress?.succeeded()
+      log.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
+      return file
+    } catch {
+      await download.failed()
+      log.failed(error)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// An open file descriptor, closed with its last reference.
+final class OpenFile: Sendable {
+  let descriptor: Int32
+
+  /// `nil` when the file cannot be opened: `errno` says why.
+  init?(_ path: String, _ flags: Int32, mode: mode_t = 0o600) {
+    var descriptor: Int32
+    repeat { descriptor = open(path, flags, mode) } while descriptor < 0 && errno == EINTR
+    guard descriptor >= 0 else { return nil }
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes bytes behind those that were written before. `false` when they cannot all be written: `errno` says why.
+  func append(_ data: Data) -> Bool {
+    data.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0 && errno == EINTR { continue }
+        // No progress without an error would be no end of the loop either.
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// Pulls the pieces of a body and holds them against its declared length.
+///
+/// Sendable, unchecked: one caller at a time, each after the last one has its answer.
+final class BodyPuller: @unchecked Sendable {
+  private let pull: SequenceBody.Puller
+  private let declared: Int64?
+  private var count: Int64 = 0
+  private var isAtEnd = false
+
+  init(_ pull: @escaping SequenceBody.Puller, length: Int64?) {
+    self.pull = pull
+    declared = length
+  }
+
+  /// The next piece, never empty; `nil` at the end.
+  ///
+  /// The piece that completes the declared length is held back until the sequence has ended: a server must not be
+  /// told that a body is whole which is not.
+  func next() async throws -> Data? {
+    guard let piece = try await nextPiece() else {
+      if let declared, count < declared { throw RequestBodyError.lengthMismatch(declared: declared, actual: count) }
+      return nil
+    }
+    guard let declared, count >= declared else { return piece }
+    if count == declared, try await nextPiece() == nil { return piece }
+    throw RequestBodyError.lengthMismatch(declared: declared, actual: count)
+  }
+
+  private func nextPiece() async throws -> Data? {
+    while !isAtEnd {
+      try Task.checkCancellation()
+      guard let piece = try await pull() else { break }
+      count += Int64(piece.count)
+      if !piece.isEmpty { return piece }
+    }
+    isAtEnd = true
+    return nil
+  }
+}

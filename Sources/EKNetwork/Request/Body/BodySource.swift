@@ -1,0 +1,36 @@
+import Foundation
+
+/// A body that does not lie in memory as a whole.
+enum BodySource: Sendable {
+  /// Can be sent as often as it takes.
+  case segments([BodySegment])
+  /// A one-shot stream whose length its maker knows.
+  case stream(SizedStream)
+  case sequence(SequenceBody)
+
+  /// The exact number of bytes, where it is known.
+  var length: Int64? {
+    switch self {
+    case .segments(let segments): segments.reduce(0) { $0.addingClamped($1.length) }
+    case .stream(let stream): stream.length
+    case .sequence(let sequence): sequence.length
+    }
+  }
+
+  /// Whether it can be sent from its start, as often as nobody has begun with a one-shot.
+  var isReplayable: Bool {
+    switch self {
+    case .segments: true
+    case .stream(let stream): stream.stream.streamStatus == .notOpen
+    case .sequence(let sequence): !sequence.isStarted
+    }
+  }
+}
+
+/// A stream and the number of its bytes.
+///
+/// Sendable, unchecked: the stream is handed from the request to the one reader that opens it.
+struct SizedStream: @unchecked Sendable {
+  let stream: InputStream
+  let length: Int64
+}

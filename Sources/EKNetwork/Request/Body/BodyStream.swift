@@ -1,0 +1,71 @@
+import Dispatch
+import Foundation
+
+/// A ``BodySource`` in the form that `URLRequest` has room for. The library's own transport takes the source out of it;
+/// whoever else is given the request, such as a mock session, reads it as any other stream.
+final class BodyStream: InputStream {
+  let source: BodySource
+  private var reader: (any BlockReader)?
+  private var status = Status.notOpen
+  private var failure: (any Error)?
+
+  init(_ source: BodySource) {
+    self.source = source
+    super.init(data: Data())
+  }
+
+  /// The same body, unread.
+  var unread: BodyStream { BodyStream(source) }
+
+  override var streamStatus: Status { status }
+  override var streamError: (any Error)? { failure }
+  override var hasBytesAvailable: Bool { status == .open }
+
+  override func open() {
+    guard status == .notOpen else { return }
+    do {
+      reader = try source.makeReader()
+      status = .open
+    } catch {
+      fail(error)
+    }
+  }
+
+  override func close() {
+    reader?.close()
+    reader = nil
+    status = .closed
+  }
+
+  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
+    guard status == .open, let reader else { return status == .error ? -1 : 0 }
+    do {
+      let count = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: len))
+      if count == 0 { status = .atEnd }
+      return count
+    } catch {
+      fail(error)
+      return -1
+    }
+  }
+
+  override func getBuffer(
+    _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
+  ) -> Bool { false }
+
+  private func fail(_ error: any Error) {
+    failure = error
+    status = .error
+  }
+}
+
+extension BodySource {
+  /// A reader for a thread that may wait.
+  func makeReader() throws -> any BlockReader {
+    switch self {
+    case .segments(let segments): SegmentReader(segments)
+    case .stream(let stream): InputStreamReader(stream.stream)
+    case .sequence(let sequence): SequenceReader(try sequence.start())
+    }
+  }
+}

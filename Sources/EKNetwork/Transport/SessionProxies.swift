@@ -1,0 +1,46 @@
+import Foundation
+
+/// What a session's `connectionProxyDictionary` says, by the keys that CFNetwork documents (`HTTPEnable`, `HTTPProxy`,
+/// `HTTPPort`, the same for `HTTPS` and `SOCKS`, `ExceptionsList`, `kCFProxyUsernameKey`, `kCFProxyPasswordKey`).
+///
+/// A session that has a dictionary uses its proxies and no others: an empty one means none.
+struct SessionProxies: Sendable, Equatable {
+  /// A proxy for `http` URLs, as a URL without credentials.
+  let plain: String?
+  /// A proxy for `https` URLs, which are tunnelled through it with `CONNECT` (RFC 9110 §9.3.6).
+  let secure: String?
+  /// Hosts that are reached directly: names, `.suffix`, addresses, separated by commas.
+  let exceptions: String
+  let user: String?
+  let password: String?
+
+  init(_ dictionary: [AnyHashable: Any]) {
+    func text(_ key: String) -> String? {
+      (dictionary[key] as? String).flatMap { $0.isEmpty ? nil : $0 }
+    }
+    func number(_ key: String) -> Int? {
+      switch dictionary[key] {
+      case let number as Int: number
+      case let flag as Bool: flag ? 1 : 0
+      case let number as NSNumber: number.intValue
+      default: nil
+      }
+    }
+    func proxy(_ kind: String, scheme: String, defaultPort: Int) -> String? {
+      guard let enabled = number("\(kind)Enable"), enabled != 0, let host = text("\(kind)Proxy") else { return nil }
+      let port = number("\(kind)Port").flatMap { (1...65_535).contains($0) ? $0 : nil } ?? defaultPort
+      // RFC 3986 §3.2.2.
+      let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+      return "\(scheme)://\(literal):\(port)"
+    }
+    // The proxy resolves the names: those behind it may mean nothing here.
+    let socks = proxy("SOCKS", scheme: "socks5h", defaultPort: 1080)
+    plain = proxy("HTTP", scheme: "http", defaultPort: 80) ?? socks
+    secure = proxy("HTTPS", scheme: "http", defaultPort: 443) ?? socks
+    exceptions = (dictionary["ExceptionsList"] as? [String] ?? [])
+      .map { $0.hasPrefix("*.") ? String($0.dropFirst()) : $0 }
+      .joined(separator: ",")
+    user = text("kCFProxyUsernameKey")
+    password = text("kCFProxyPasswordKey")
+  }
+}

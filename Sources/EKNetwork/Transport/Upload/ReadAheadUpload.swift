@@ -1,0 +1,168 @@
+import Dispatch
+import Foundation
+
+/// A body whose reader may block: it is read ahead, a few blocks at most, on a queue of its own.
+///
+/// A body that cannot be replayed refuses to rewind once a byte has been handed on, so that a connection that dies
+/// fails the request instead of sending the rest of the body as if it were the whole.
+final class ReadAheadUpload: UploadSource, @unchecked Sendable {
+  private struct State {
+    var blocks: [UploadBlock] = []
+    var first = 0
+    var spare: UploadBlock?
+    /// Which pass over the body the blocks belong to: a block that was read before a rewind is of no use.
+    var pass = 0
+    var readingPass: Int?
+    var isAtEnd = false
+    var isClosed = false
+    var error: (any Error)?
+    var wantsNotice = false
+    var hasHandedOn = false
+    var onReady: (@Sendable () -> Void)?
+
+    var isFull: Bool { blocks.count - first >= ReadAheadUpload.blocksAhead }
+    var canRead: Bool { readingPass == nil && !isAtEnd && error == nil && !isClosed && !isFull }
+  }
+
+  private static let blocksAhead = 3
+  private static let blockSize = 256 * 1024
+
+  private let declaredLength: Int64?
+  private let isReplayable: Bool
+  // Unchecked: the reader, its pass and its count are touched on `queue` alone, everything else is inside the lock.
+  private let reader: any BlockReader
+  private var readerPass = 0
+  private var readerCount: Int64 = 0
+  private let queue = DispatchQueue(label: "EKNetwork.Upload")
+  private let state = Locked(State())
+
+  init(_ reader: any BlockReader, length: Int64?, isReplayable: Bool) {
+    self.reader = reader
+    declaredLength = length
+    self.isReplayable = isReplayable
+  }
+
+  /// A stream that is declared to be empty is announced with no length: libcurl would not look whether it is.
+  var length: Int64? { declaredLength == 0 && !isReplayable ? nil : declaredLength }
+
+  func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onReady = handler }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
+    let (answer, pass) = state.withLock { state in
+      let answer = Self.take(from: &state, into: buffer)
+      guard state.canRead else { return (answer, Int?.none) }
+      state.readingPass = state.pass
+      return (answer, state.pass)
+    }
+    if let pass { queue.async { self.readBlock(pass) } }
+    return answer
+  }
+
+  func rewind() -> Bool {
+    state.withLock { state in
+      guard isReplayable else { return !state.hasHandedOn }
+      guard state.hasHandedOn else { return true }
+      state.blocks = []
+      state.first = 0
+      state.pass += 1
+      state.isAtEnd = false
+      state.error = nil
+      state.hasHandedOn = false
+      return true
+    }
+  }
+
+  func close() {
+    let mustClose = state.withLock { state in
+      defer {
+        state.isClosed = true
+        state.onReady = nil
+        state.blocks = []
+        state.first = 0
+        state.spare = nil
+      }
+      return !state.isClosed
+    }
+    if mustClose { queue.async { self.reader.close() } }
+  }
+
+  private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
+    guard state.first < state.blocks.count else {
+      if let error = state.error { return .failed(error) }
+      if state.isAtEnd { return .end }
+      state.wantsNotice = true
+      return .pending
+    }
+    state.hasHandedOn = true
+    let block = state.blocks[state.first]
+    let count = block.take(into: buffer)
+    if block.isEmpty {
+      state.first += 1
+      state.spare = block
+      if state.first == state.blocks.count {
+        state.blocks.removeAll(keepingCapacity: true)
+        state.first = 0
+      }
+    }
+    return .bytes(count)
+  }
+
+  // MARK: - On the queue
+
+  private func readBlock(_ pass: Int) {
+    let (spare, isClosed) = state.withLock { state in
+      defer { state.spare = nil }
+      return (state.spare, state.isClosed)
+    }
+    guard !isClosed else { return }
+    if readerPass != pass {
+      reader.rewind()
+      readerPass = pass
+      readerCount = 0
+    }
+    let rest = declaredLength.map { max(1, $0 - readerCount) } ?? Int64(Self.blockSize)
+    let block = spare ?? UploadBlock(capacity: Int(min(Int64(Self.blockSize), rest)))
+    let result = Result { try fill(block) }
+    let (notify, next): ((@Sendable () -> Void)?, Int?) = state.withLock { state in
+      state.readingPass = nil
+      if state.pass == pass, !state.isClosed {
+        switch result {
+        case .failure(let error): state.error = error
+        case .success(let isLast):
+          state.isAtEnd = isLast
+          if !block.isEmpty { state.blocks.append(block) }
+        }
+      }
+      let next = state.canRead ? state.pass : nil
+      state.readingPass = next
+      // A read that belongs to an earlier pass has nothing to tell; the one that follows has.
+      guard state.wantsNotice, state.pass == pass else { return (nil, next) }
+      state.wantsNotice = false
+      return (state.onReady, next)
+    }
+    notify?()
+    if let next { queue.async { self.readBlock(next) } }
+  }
+
+  /// Fills a block. `true` when it is the last one.
+  private func fill(_ block: UploadBlock) throws -> Bool {
+    let count = try block.fill { try reader.read(into: $0) }
+    readerCount += Int64(count)
+    guard let length = declaredLength else { return count == 0 }
+    if count == 0 {
+      guard readerCount == length else {
+        throw RequestBodyError.lengthMismatch(declared: length, actual: readerCount)
+      }
+      return true
+    }
+    guard readerCount >= length else { return false }
+    // The block that completes the declared length is only handed on if nothing follows it.
+    let surplus = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try reader.read(into: $0) }
+    guard readerCount == length, surplus == 0 else {
+      throw RequestBodyError.lengthMismatch(declared: length, actual: readerCount + Int64(surplus))
+    }
+    return true
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+/// A body from an asynchronous sequence, pulled piece by piece as the server takes it.
+///
+/// One-shot, as ``ReadAheadUpload`` is over a stream.
+final class SequenceUpload: UploadSource, @unchecked Sendable {
+  // Unchecked: everything is inside the lock.
+  private enum Phase {
+    case idle
+    case pulling(Task<Void, Never>?)
+    case ended
+    case failed(any Error)
+    case closed
+  }
+
+  private struct State {
+    var puller: BodyPuller?
+    var piece = Data()
+    var phase = Phase.idle
+    var hasHandedOn = false
+    var onReady: (@Sendable () -> Void)?
+  }
+
+  private enum Step {
+    case answer(UploadRead)
+    case pull(BodyPuller?)
+  }
+
+  private let body: SequenceBody
+  private let state = Locked(State())
+
+  init(_ body: SequenceBody) { self.body = body }
+
+  /// What is declared to be empty is announced with no length: libcurl would not look whether it is.
+  var length: Int64? { body.length == 0 ? nil : body.length }
+
+  func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onReady = handler }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
+    let step: Step = state.withLock { state in
+      guard state.piece.isEmpty else { return .answer(Self.take(from: &state, into: buffer)) }
+      switch state.phase {
+      case .idle:
+        state.phase = .pulling(nil)
+        return .pull(state.puller)
+      case .pulling: return .answer(.pending)
+      case .ended: return .answer(.end)
+      case .failed(let error): return .answer(.failed(error))
+      case .closed: return .answer(.failed(CancellationError()))
+      }
+    }
+    switch step {
+    case .answer(let answer): return answer
+    case .pull(let puller):
+      do {
+        pull(from: try puller ?? body.start())
+        return .pending
+      } catch {
+        return .failed(error)
+      }
+    }
+  }
+
+  func rewind() -> Bool { state.withLock { !$0.hasHandedOn } }
+
+  func close() {
+    let task: Task<Void, Never>? = state.withLock { state in
+      defer {
+        state.phase = .closed
+        state.piece = Data()
+        state.onReady = nil
+      }
+      if case .pulling(let task) = state.phase { return task }
+      return nil
+    }
+    task?.cancel()
+  }
+
+  private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
+    let count = min(buffer.count, state.piece.count)
+    state.piece.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    state.piece = state.piece.count == count ? Data() : state.piece.dropFirst(count)
+    state.hasHandedOn = true
+    return .bytes(count)
+  }
+
+  private func pull(from puller: BodyPuller) {
+    let task = Task { [self] in
+      let result: Result<Data?, any Error>
+      do { result = .success(try await puller.next()) } catch { result = .failure(error) }
+      let notify: (@Sendable () -> Void)? = state.withLock { state in
+        guard case .pulling = state.phase else { return nil }
+        switch result {
+        case .success(let piece?):
+          state.piece = piece
+          state.phase = .idle
+        case .success(nil): state.phase = .ended
+        case .failure(let error): state.phase = .failed(error)
+        }
+        return state.onReady
+      }
+      notify?()
+    }
+    let isClosed = state.withLock { state in
+      state.puller = puller
+      switch state.phase {
+      case .pulling: state.phase = .pulling(task)
+      case .closed: return true
+      default: break
+      }
+      return false
+    }
+    if isClosed { task.cancel() }
+  }
+}

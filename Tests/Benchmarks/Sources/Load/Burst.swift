@@ -1,0 +1,54 @@
+import EKNetwork
+
+/// As many requests at once as asked, each with a connection of its own if the server lets it have one: what becomes of
+/// them?
+struct Burst {
+  private struct Get: NetworkRequest {
+    typealias Response = Item
+    let path: String
+    let method = HTTPMethod.get
+  }
+
+  struct Report: Encodable {
+    var served = 0
+    /// By the code of their `URLError`.
+    var failed: [Int: Int] = [:]
+    /// Errors of any other kind.
+    var wrong = 0
+    var seconds = 0.0
+    var peakMegabytes = 0.0
+  }
+
+  let url: URL
+
+  func run(width: Int) async -> Report {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = width
+    let base = URL(string: "/", relativeTo: url)?.absoluteURL ?? url
+    let manager = NetworkManager(baseURL: base, session: URLSession(configuration: configuration))
+    let request = Get(path: url.path)
+    let start = ContinuousClock.now
+    var report = await withTaskGroup(of: (any Error)?.self) { group in
+      for _ in 0..<width {
+        group.addTask {
+          do {
+            _ = try await manager.send(request)
+            return nil
+          } catch { return error }
+        }
+      }
+      var report = Report()
+      for await error in group {
+        switch error {
+        case nil: report.served += 1
+        case let error as URLError: report.failed[error.code.rawValue, default: 0] += 1
+        default: report.wrong += 1
+        }
+      }
+      return report
+    }
+    report.seconds = (ContinuousClock.now - start) / .seconds(1)
+    report.peakMegabytes = Measurement.peakMegabytes
+    return report
+  }
+}

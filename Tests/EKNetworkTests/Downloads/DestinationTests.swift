@@ -1,0 +1,159 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// What the file system may have against a download.
+@Suite struct DestinationTests {
+  private let folder: ScratchFolder
+  private let file: RangeServer
+  private let manager: NetworkManager
+
+  init() throws {
+    folder = try ScratchFolder()
+    file = try RangeServer(Data.noise(1_000))
+    manager = Wire.automatic.manager(file.server)
+  }
+
+  private func download(to url: URL, _ existing: DownloadOptions.ExistingFile = .replace) async throws -> DownloadedFile
+  {
+    try await manager.download(FileRequest(), to: url, options: DownloadOptions(existingFile: existing))
+  }
+
+  @Test func aFileThatIsThereIsReplacedAsAWhole() async throws {
+    let url = try folder.file("a", Data("old".utf8))
+    #expect(try await download(to: url).size == 1_000)
+    #expect(try Data(contentsOf: url) == Data.noise(1_000))
+    // A download that fails leaves the old one as it was.
+    file.state.withLock { $0.breaks = [10] }
+    await #expect(throws: (any Error).self) { try await download(to: url) }
+    #expect(try Data(contentsOf: url) == Data.noise(1_000))
+  }
+
+  @Test func aFileThatIsThereIsKept() async throws {
+    let url = try folder.file("a", Data("old".utf8))
+    let progress = NetworkProgress()
+    let kept = try await manager.download(
+      FileRequest(progress: progress), to: url, options: DownloadOptions(existingFile: .keep))
+    #expect(kept == DownloadedFile(url: url, size: 3, statusCode: nil))
+    #expect(progress.fractionCompleted == 1)
+    #expect(try Data(contentsOf: url) == Data("old".utf8))
+    #expect(file.server.acceptedConnections == 0)
+  }
+
+  @Test func aFileThatIsThereIsAnError() async throws {
+    let url = try folder.file("a", Data("old".utf8))
+    await #expect(throws: DownloadError.fileExists(url)) { try await download(to: url, .fail) }
+    #expect(file.server.acceptedConnections == 0)
+    #expect(folder.names == ["a"])
+  }
+
+  /// Looking before is not enough: somebody may be quicker.
+  @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
+  func aFileThatAppearsMeanwhile(_ existing: DownloadOptions.ExistingFile) async throws {
+    let url = folder["a"]
+    file.server.route("/file") { _ in
+      try Data("theirs".utf8).write(to: url)
+      return .data(Data("ours".utf8))
+    }
+    switch existing {
+    case .keep: #expect(try await download(to: url, .keep) == DownloadedFile(url: url, size: 6, statusCode: nil))
+    case .fail: await #expect(throws: DownloadError.fileExists(url)) { try await download(to: url, .fail) }
+    case .replace: #expect(try await download(to: url, .replace).size == 4)
+    }
+    let expected = existing == .replace ? "ours" : "theirs"
+    #expect(try Data(contentsOf: url) == Data(expected.utf8))
+    #expect(folder.names == ["a"])
+  }
+
+  @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
+  func aFileThatIsNotThere(_ existing: DownloadOptions.ExistingFile) async throws {
+    #expect(try await download(to: folder["a"], existing).size == 1_000)
+    #expect(folder.names == ["a"])
+  }
+
+  @Test func whatIsNoPlaceForAFileIsNamedAndNothingIsSent() async throws {
+    let web = try #require(URL(string: "https://example.com/a"))
+    await #expect(throws: DownloadError.notAFileURL(web)) { try await download(to: web) }
+    await #expect(throws: DownloadError.folderNotFound(folder["none/a"].deletingLastPathComponent())) {
+      try await download(to: folder["none/a"])
+    }
+    let inFile = try folder.file("file", Data())
+    let below = inFile.appendingPathComponent("a")
+    await #expect(throws: DownloadError.folderNotFound(below.deletingLastPathComponent())) {
+      try await download(to: below)
+    }
+    await #expect(throws: DownloadError.notWritable(folder.url, code: EISDIR)) { try await download(to: folder.url) }
+    #expect(file.server.acceptedConnections == 0)
+    #expect(folder.names == ["file"])
+  }
+
+  @Test func aFolderThatVanishes() async throws {
+    let inner = folder["inner"]
+    try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+    file.server.route("/file") { _ in
+      try FileManager.default.removeItem(at: inner)
+      return .data(Data.noise(1_000))
+    }
+    let url = inner.appendingPathComponent("a")
+    await #expect(throws: DownloadError.folderNotFound(url.deletingLastPathComponent())) {
+      try await download(to: url)
+    }
+  }
+
+  @Test func theSecondOfTwoToOnePlaceFails() async throws {
+    let isHere = Gate()
+    let mayGo = Gate()
+    file.server.route("/file") { _ in
+      .raw([
+        .sendString("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"), .open(isHere), .wait(mayGo), .sendString("cd"),
+      ])
+    }
+    let url = folder["a"]
+    let first = Task { try await manager.download(FileRequest(), to: url) }
+    #expect(await isHere.wait())
+    await #expect(throws: DownloadError.alreadyDownloading(url)) { try await download(to: url) }
+    mayGo.open()
+    #expect(try await first.value.size == 4)
+    #expect(try Data(contentsOf: url) == Data("abcd".utf8))
+    #expect(folder.names == ["a"])
+  }
+
+  @Test func aHundredToPlacesOfTheirOwn() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<100 {
+        group.addTask { [manager, folder] in
+          try await manager.download(FileRequest(), to: folder["\(index)"])
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(folder.names.count == 100)
+    #expect(try folder.names.allSatisfy { try Data(contentsOf: folder[$0]) == Data.noise(1_000) })
+  }
+
+  @Test func aLongNameIsNoReasonToFail() async throws {
+    let url = folder[String(repeating: "ü", count: 127)]
+    #expect(try await download(to: url).size == 1_000)
+    #expect(folder.names == [url.lastPathComponent])
+  }
+
+  @Test func aNoteThatIsNoneIsIgnored() async throws {
+    try folder.file(".a.download", Data(count: 500))
+    try folder.file(".a.download.json", Data("{".utf8))
+    #expect(try await download(to: folder["a"]).resumedBytes == 0)
+    #expect(try Data(contentsOf: folder["a"]) == Data.noise(1_000))
+    #expect(folder.names == ["a"])
+  }
+
+  @Test func errnosHaveTheirCases() {
+    let url = folder["a"]
+    #expect(DownloadError(ENOSPC, url) == .diskFull(url))
+    #expect(DownloadError(EDQUOT, url) == .diskFull(url))
+    #expect(DownloadError(EACCES, url) == .notWritable(url, code: EACCES))
+    for error in [DownloadError.diskFull(url), .fileExists(url), .notWritable(url, code: EIO)] {
+      #expect(error.localizedDescription.contains(url.path))
+    }
+  }
+}

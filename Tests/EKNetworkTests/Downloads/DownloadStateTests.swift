@@ -1,0 +1,163 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct DownloadStateTests {
+  private func head(_ status: Int, _ change: (inout DownloadHead) -> Void = { _ in }) -> DownloadHead {
+    var head = DownloadHead(status: status)
+    head.entityTag = "\"v1\""
+    change(&head)
+    return head
+  }
+
+  /// A download of 10 bytes of which 4 are there.
+  private func interrupted(total: Int64? = 10, _ change: (inout DownloadHead) -> Void = { _ in }) throws
+    -> DownloadState
+  {
+    var state = DownloadState(resource: "r")
+    #expect(state.fields.isEmpty)
+    #expect(
+      state.answered(
+        head(200) {
+          $0.contentLength = total
+          change(&$0)
+        }) == .write(at: 0))
+    try state.wrote(4)
+    return state
+  }
+
+  private func part(_ range: String, _ change: (inout DownloadHead) -> Void = { _ in }) -> DownloadHead {
+    head(206) {
+      $0.contentRange = range
+      change(&$0)
+    }
+  }
+
+  @Test func aWholeIsWrittenFromItsStart() throws {
+    var state = try interrupted()
+    try state.wrote(6)
+    #expect(state.ended() == .complete)
+    #expect(state.length == 10)
+    #expect(state.total == 10)
+  }
+
+  @Test func whatIsMissingIsAskedForOnTheConditionThatItIsTheSameVersion() throws {
+    var state = try interrupted()
+    #expect(state.isResumable)
+    #expect(state.fields == ["Range": "bytes=4-", "If-Range": "\"v1\""])
+    #expect(state.answered(part("bytes 4-9/10")) == .write(at: 4))
+    try state.wrote(6)
+    #expect(state.ended() == .complete)
+  }
+
+  @Test func anotherVersionComesAsAWhole() throws {
+    var state = try interrupted()
+    #expect(
+      state.answered(
+        head(200) {
+          $0.entityTag = "\"v2\""
+          $0.contentLength = 3
+        }) == .write(at: 0))
+    #expect(state.representation?.entityTag == "\"v2\"")
+    try state.wrote(3)
+    #expect(state.ended() == .complete)
+  }
+
+  @Test func aPartThatDoesNotFitIsThrownAway() throws {
+    let bad: [DownloadHead] = [
+      part("bytes 3-9/10"), part("bytes 5-9/10"), part("bytes 4-9/11"), part("bytes */10"), part("nonsense"),
+      head(206), part("bytes 4-9/10") { $0.entityTag = "\"v2\"" }, part("bytes 4-9/10") { $0.entityTag = nil },
+      part("bytes 4-9/10") { $0.entityTag = "W/\"v1\"" }, part("bytes 4-9/10") { $0.isEncoded = true },
+    ]
+    for head in bad {
+      var state = try interrupted()
+      #expect(state.answered(head) == .startOver, "\(head)")
+      state.discarded()
+      #expect(state.fields.isEmpty)
+    }
+  }
+
+  @Test func aServerMaySendLessThanWasAskedFor() throws {
+    var state = try interrupted()
+    #expect(state.answered(part("bytes 4-5/10")) == .write(at: 4))
+    try state.wrote(2)
+    #expect(state.ended() == .goOn)
+    #expect(state.fields["Range"] == "bytes=6-")
+    #expect(state.answered(part("bytes 6-9/*")) == .write(at: 6))
+    try state.wrote(4)
+    #expect(state.ended() == .complete)
+  }
+
+  @Test func tooMuchAndTooLittleAreErrors() throws {
+    var state = try interrupted()
+    #expect(throws: DownloadError.incomplete(received: 11, announced: 10)) { try state.wrote(7) }
+    let short = try interrupted()
+    #expect(short.ended() == .fail(.incomplete(received: 4, announced: 10)))
+    var part = try interrupted()
+    #expect(part.answered(self.part("bytes 4-7/10")) == .write(at: 4))
+    try part.wrote(3)
+    #expect(part.ended() == .fail(.incomplete(received: 7, announced: 8)))
+  }
+
+  @Test func withoutALengthTheEndIsTheEnd() throws {
+    let state = try interrupted(total: nil)
+    #expect(state.ended() == .complete)
+    #expect(state.isResumable)
+  }
+
+  @Test func onlyStrongValidatorsCount() throws {
+    #expect(try !interrupted { $0.entityTag = nil }.isResumable)
+    #expect(try !interrupted { $0.entityTag = "W/\"v1\"" }.isResumable)
+    #expect(try !interrupted { $0.entityTag = "\"" }.isResumable)
+    #expect(try !interrupted { $0.acceptsRanges = false }.isResumable)
+    #expect(try !interrupted { $0.isEncoded = true }.isResumable)
+    func dated(_ modified: String) throws -> DownloadState {
+      try interrupted {
+        $0.entityTag = nil
+        $0.lastModified = modified
+        $0.date = "Sun, 06 Nov 1994 08:49:37 GMT"
+      }
+    }
+    #expect(try !dated("Sun, 06 Nov 1994 08:48:38 GMT").isResumable)
+    #expect(try !dated("Sun, 06 Nov 1994 08:50:38 GMT").isResumable)
+    #expect(try !dated("yesterday").isResumable)
+    var state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
+    #expect(state.fields["If-Range"] == "Sun, 06 Nov 1994 08:48:37 GMT")
+    let answer = part("bytes 4-9/10") {
+      $0.entityTag = nil
+      $0.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
+    }
+    #expect(state.answered(answer) == .write(at: 4))
+  }
+
+  @Test func whatAnEarlierProcessLeftIsGoneOnWith() throws {
+    let held = try #require(try interrupted().representation)
+    #expect(DownloadState(resource: "r", held: held, length: 4).fields["Range"] == "bytes=4-")
+    #expect(DownloadState(resource: "other", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r", held: held, length: 11).fields.isEmpty)
+    #expect(DownloadState(resource: "r", held: held, length: 0).fields.isEmpty)
+    #expect(DownloadState(resource: "r", held: held, length: -1).fields.isEmpty)
+  }
+
+  @Test func whatIsThereWasCompleteAlready() throws {
+    let held = try #require(try interrupted().representation)
+    var state = DownloadState(resource: "r", held: held, length: 10)
+    #expect(state.answered(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    state = DownloadState(resource: "r", held: held, length: 10)
+    #expect(state.answered(head(416) { $0.contentRange = "bytes */12" }) == .startOver)
+    state = DownloadState(resource: "r", held: held, length: 4)
+    #expect(state.answered(head(416) { $0.contentRange = "bytes */4" }) == .startOver)
+    #expect(state.answered(head(416)) == .startOver)
+  }
+
+  @Test func errorsAreRefusedAndLoseNothing() throws {
+    for status in [301, 304, 400, 401, 404, 412, 416, 500, 503] {
+      var fresh = DownloadState(resource: "r")
+      #expect(fresh.answered(head(status)) == .refuse)
+      guard status != 416 else { continue }
+      var state = try interrupted()
+      #expect(state.answered(head(status)) == .refuse)
+      #expect(state.isResumable)
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct DownloadsOnTheWireTests {
+  private let folder: ScratchFolder
+  private let content = Data.noise(300_000)
+  private let file: RangeServer
+  private var server: LoopbackServer { file.server }
+  private var target: URL { folder["a.bin"] }
+
+  init() throws {
+    folder = try ScratchFolder()
+    file = try RangeServer(content)
+  }
+
+  @Test(arguments: Wire.allCases, [0, 1, 300_000])
+  func aFileIsThereAsAWhole(_ wire: Wire, size: Int) async throws {
+    file.state.withLock { $0.content = Data.noise(size) }
+    let result = try await wire.manager(server).download(FileRequest(), to: target)
+    #expect(try Data(contentsOf: target) == Data.noise(size))
+    #expect(result.url == target)
+    #expect(result.size == Int64(size))
+    #expect(result.statusCode == 200)
+    #expect(result.value(forHTTPHeaderField: "ETag") == "\"v1\"")
+    #expect(result.resumedBytes == 0)
+    #expect(folder.names == ["a.bin"])
+    #expect(server.requests.first?.headers["Accept"] == "*/*")
+    #expect(server.requests.first?.headers["Accept-Encoding"] == "identity")
+    #expect(server.requests.first?.headers["Range"] == nil)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aRetryTransfersOnlyWhatIsMissing(_ wire: Wire) async throws {
+    file.state.withLock { $0.breaks = [100_000, 0, 150_000] }
+    let policy = RetryPolicy(maxRetryCount: 5, delay: 0)
+    let result = try await wire.manager(server).download(FileRequest(retryPolicy: policy), to: target)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(result.size == 300_000)
+    #expect(result.statusCode == 206)
+    #expect(result.resumedBytes == 0)
+    #expect(folder.names == ["a.bin"])
+    #expect(file.ranges == [nil, "bytes=100000-", "bytes=100000-", "bytes=250000-"])
+    #expect(file.state.withLock { $0.sent } == 300_000)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func anotherCallGoesOnWhereTheLastOneBroke(_ wire: Wire) async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    await #expect(throws: URLError.self) { try await wire.manager(server).download(FileRequest(), to: target) }
+    #expect(!FileManager.default.fileExists(atPath: target.path))
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+    let progress = NetworkProgress()
+    let result = try await wire.manager(server).download(FileRequest(progress: progress), to: target)
+    #expect(result.resumedBytes == 100_000)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(file.ranges == [nil, "bytes=100000-"])
+    #expect(folder.names == ["a.bin"])
+    #expect(progress.completedBytes == 300_000)
+    #expect(progress.totalBytes == 300_000)
+    #expect(progress.fractionCompleted == 1)
+  }
+
+  @Test func anotherVersionIsLoadedFromItsStart() async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    let other = Data.noise(200_000).reversed()
+    file.state.withLock {
+      $0.content = Data(other)
+      $0.tag = "\"v2\""
+    }
+    let result = try await manager.download(FileRequest(), to: target)
+    #expect(result.resumedBytes == 0)
+    #expect(try Data(contentsOf: target) == Data(other))
+    #expect(folder.names == ["a.bin"])
+  }
+
+  @Test func aPartThatIsNotWhatWasAskedForIsLoadedFromItsStart() async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    // A server that looks at the range alone, and has another version by now.
+    server.route("/file") { [content] request in
+      guard request.headers["Range"] != nil else { return .data(content.prefix(1_000)) }
+      return .data(Data(count: 10), status: 206)
+        .header("Content-Range", "bytes 100000-100009/100010").header("ETag", "\"v3\"")
+    }
+    try await manager.download(FileRequest(), to: target)
+    #expect(try Data(contentsOf: target) == content.prefix(1_000))
+  }
+
+  @Test func withoutAValidatorNothingIsKept() async throws {
+    file.state.withLock {
+      $0.tag = nil
+      $0.breaks = [100_000, 100_000]
+    }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(folder.names == [])
+    try await manager.download(FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0)), to: target)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(file.ranges == [nil, nil, nil])
+  }
+
+  @Test func optionsTurnResumingOff() async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = Wire.automatic.manager(server)
+    var options = DownloadOptions(resumes: false, synchronizes: true)
+    let request = FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0))
+    try await manager.download(request, to: target, options: options)
+    #expect(file.ranges == [nil, nil])
+    options.resumes = true
+    // A range of the caller's own is an answer like any other.
+    let result = try await manager.download(
+      FileRequest(headers: ["Range": "bytes=299990-", "If-Range": "\"v1\""]), to: target, options: options)
+    #expect(result.statusCode == 206)
+    #expect(try Data(contentsOf: target) == content.suffix(10))
+  }
+
+  @Test func cancellingKeepsWhatIsThere() async throws {
+    let isMoving = Gate()
+    server.route("/file") { [content] _ in
+      .raw([
+        .sendString("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\nETag: \"v1\"\r\n\r\n"),
+        .send(content.prefix(100_000)),
+        .open(isMoving), .stall,
+      ])
+    }
+    let progress = NetworkProgress()
+    let manager = Wire.automatic.manager(server)
+    let download = Task { [target] in try await manager.download(FileRequest(progress: progress), to: target) }
+    #expect(await isMoving.wait())
+    #if !canImport(Combine)
+      for await bytes in progress.$completedBytes.values where bytes == 100_000 { break }
+    #endif
+    download.cancel()
+    await #expect(throws: CancellationError.self) { try await download.value }
+    #expect(await server.waitForOpenConnections(0))
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+    server.route("/file") { request in
+      #expect(request.headers["Range"] == "bytes=100000-")
+      return .status(404)
+    }
+    let error = await #expect(throws: HTTPError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(error?.statusCode == 404)
+    // An error answer loses nothing.
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+  }
+
+  @Test func aServerThatStopsAtTheBeginningOfTheAnswerLeavesNothing() async throws {
+    server.route("/file") { _ in .raw("") }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(folder.names == [])
+  }
+
+  @Test func anErrorAnswerIsAnErrorAndNoFile() async throws {
+    server.route("/file") { _ in .json(#"{"why":"gone"}"#, status: 404) }
+    let manager = Wire.automatic.manager(server)
+    let error = await #expect(throws: HTTPError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(error?.statusCode == 404)
+    #expect(error?.data == Data(#"{"why":"gone"}"#.utf8))
+    server.route("/file") { _ in .data(Data(count: 1_048_577), status: 500) }
+    await #expect(throws: StreamingError.errorPayloadTooLarge(limitBytes: 1_048_576)) {
+      try await manager.download(FileRequest(), to: target)
+    }
+    #expect(folder.names == [])
+  }
+
+  @Test func aTokenIsRefreshedOnTheWay() async throws {
+    server.route("/file") { [content] request in
+      request.headers["Authorization"] == "Bearer new" ? .data(content) : .status(401)
+    }
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    try await manager.download(FileRequest(), to: target, accessToken: { tokens.current })
+    #expect(try Data(contentsOf: target) == content)
+  }
+
+  @Test func aLimitHoldsForTheWholeFile() async throws {
+    file.state.withLock { $0.breaks = [100_000, 100_000] }
+    let manager = Wire.automatic.manager(server)
+    let request = FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0), maximumResponseSize: 299_999)
+    await #expect(throws: ResponseLimitError.self) { try await manager.download(request, to: target) }
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    await #expect(throws: ResponseLimitError.self) {
+      try await manager.download(FileRequest(maximumResponseSize: 250_000), to: target)
+    }
+    #expect(!FileManager.default.fileExists(atPath: target.path))
+  }
+
+  @Test func anEncodedAnswerIsDecodedAndNotResumed() async throws {
+    // `gzip -9` of "hello\n", with a name of no length.
+    let packed = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ5wIAIDA6NgYAAAA="))
+    server.route("/file") { _ in .data(packed).header("Content-Encoding", "gzip").header("ETag", "\"v1\"") }
+    let result = try await Wire.automatic.manager(server).download(FileRequest(), to: target)
+    #expect(try Data(contentsOf: target) == Data("hello\n".utf8))
+    #expect(result.size == 6)
+  }
+
+  @Test func aMockSessionCanBeDownloadedFrom() async throws {
+    let manager = NetworkManager(baseURL: server.baseURL, session: FileSession())
+    let result = try await manager.download(FileRequest(), to: target)
+    #expect(try Data(contentsOf: target) == Data("mock".utf8))
+    #expect(result.headers["X-Mock"] == "1")
+  }
+}
+
+private struct FileSession: URLSessionProtocol {
+  func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    let url = try #require(request.url)
+    let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["X-Mock": "1"])
+    return (Data("mock".utf8), try #require(response))
+  }
+}

@@ -1,0 +1,208 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// HTTP/2 by a server that breaks its rules, or uses what is rarely used of them (Python's `h2`).
+  @Suite("HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  struct HTTP2FaultPeerTests {
+    private struct Counts: Decodable, Equatable {
+      var asked: Int
+      var complete: Int
+    }
+
+    private struct Size: Decodable { var size: Int }
+
+    /// What came before the error, and the error.
+    private struct Outcome {
+      var count = 0
+      var error: (any Error)?
+      var code: URLError.Code? { (error as? URLError)?.code }
+    }
+
+    private let peer: PeerProcess
+    private let manager: NetworkManager
+
+    init() throws {
+      peer = try PeerProcess("http2_faults.py")
+      manager = try Self.makeManager(peer)
+    }
+
+    /// A manager with connections of its own.
+    private static func makeManager(_ peer: PeerProcess, connections: Int = 6) throws -> NetworkManager {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 60
+      configuration.httpMaximumConnectionsPerHost = connections
+      return NetworkManager(
+        baseURL: try peer.url("faulty", path: ""), session: URLSession(configuration: configuration),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+    }
+
+    private func sent(_ probe: Probe<StatusCodeResponse>) async -> Outcome {
+      do {
+        _ = try await manager.send(probe)
+        return Outcome()
+      } catch {
+        return Outcome(error: error)
+      }
+    }
+
+    private func streamed(_ probe: Probe<StatusCodeResponse>) async -> Outcome {
+      var outcome = Outcome()
+      do {
+        for try await chunk in try await manager.stream(probe).chunks {
+          outcome.count += chunk.count
+          if probe.path.hasSuffix("/held") { _ = try await manager.send(Probe<StatusCodeResponse>(path: "/release")) }
+        }
+      } catch {
+        outcome.error = error
+      }
+      return outcome
+    }
+
+    /// Whatever one stream has met, the next one is served.
+    private func isWell() async throws { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
+
+    @Test(
+      "A body that is cut short is an error, after what did arrive",
+      arguments: ["reset-mid", "cancel-mid", "reset-mid-length", "short", "cut", "abort", "goaway-cut"])
+    func truncated(kind: String) async throws {
+      let code = await sent(Probe(path: "/\(kind)")).code
+      #expect(code == .networkConnectionLost || code == .badServerResponse, "\(kind): \(String(describing: code))")
+      let stream = await streamed(Probe(path: "/\(kind)/held"))
+      #expect(stream.count == 1_000)
+      #expect(stream.code == .networkConnectionLost || stream.code == .badServerResponse)
+      try await isWell()
+    }
+
+    @Test("No head", arguments: ["reset-head", "no-status", "bad-status", "pushes"])
+    func noHead(kind: String) async throws {
+      let probe = Probe<StatusCodeResponse>(path: "/\(kind)", timeout: .seconds(kind == "pushes" ? 0.5 : 60))
+      for outcome in [await sent(probe), await streamed(probe)] {
+        #expect(outcome.count == 0)
+        let codes: Set<URLError.Code?> = [
+          .networkConnectionLost, .badServerResponse, kind == "pushes" ? .timedOut : nil,
+        ]
+        #expect(codes.subtracting([nil]).contains(outcome.code), "\(outcome)")
+      }
+      try await isWell()
+    }
+
+    @Test("A stream that was refused has done nothing, and is sent again, whatever its method (RFC 9113 §8.7)")
+    func refused() async throws {
+      // Sessions share connections where their limits are the same.
+      var number = 0
+      for kind in ["refuse-once", "goaway-refuse"] {
+        for (index, method) in [HTTPMethod.get, .post].enumerated() {
+          // Over a fresh connection, and over one that was used before.
+          for isFresh in [true, false] {
+            number += 1
+            let manager = try Self.makeManager(peer, connections: 10 + number)
+            if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
+            let path = "/\(kind)/\(index)/\(isFresh)"
+            var probe = Probe<Size>(path: path, method: method)
+            if method == .post { probe.body = RequestBody(data: Data(count: 100_000), contentType: "a/b") }
+            if kind == "refuse-once", method == .post, !isFresh {
+              // There libcurl does not tell a refusal from a connection that died.
+              let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
+              #expect(error?.code == .networkConnectionLost)
+              continue
+            }
+            #expect(try await manager.send(probe).size == (method == .post ? 100_000 : 0), "\(path)")
+            let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
+            #expect(counts == Counts(asked: 2, complete: 1))
+          }
+        }
+      }
+    }
+
+    @Test("A server that refuses every stream is not asked for ever")
+    func alwaysRefused() async throws {
+      for method in [HTTPMethod.get, .post] {
+        let outcome = await sent(Probe(path: "/refuse/\(method)", method: method))
+        #expect(outcome.code == .networkConnectionLost, "\(outcome)")
+        #expect(try await manager.send(Probe<Counts>(path: "/counts/refuse/\(method)")).asked <= 10)
+      }
+    }
+
+    @Test("A connection that dies under a stream: once more where that does no harm")
+    func stale() async throws {
+      for (index, method) in [HTTPMethod.get, .put, .post].enumerated() {
+        #expect(await sent(Probe(path: "/stale")).error == nil)
+        let outcome = await sent(Probe(path: "/ok/\(index)", method: method))
+        if method.isIdempotent {
+          #expect(outcome.error == nil, "\(method): \(outcome)")
+        } else {
+          #expect(outcome.code == .networkConnectionLost, "\(method): \(outcome)")
+          #expect(try await manager.send(Probe<Counts>(path: "/counts/ok/\(index)")).asked <= 1)
+        }
+      }
+    }
+
+    @Test("Trailers are no part of the head, and cost nothing of the body")
+    func trailers() async throws {
+      let response = try await manager.send(Probe<StatusCodeResponse>(path: "/trailers"))
+      #expect(response.headers.keys.allSatisfy { !$0.lowercased().hasPrefix("x-") })
+      #expect(await streamed(Probe(path: "/trailers")).count == 1_000)
+    }
+
+    @Test("A GOAWAY lets go on to its end what is under way")
+    func goAway() async throws {
+      let outcome = await streamed(Probe(path: "/goaway-mid"))
+      #expect(outcome.count == 2_000 && outcome.error == nil)
+      try await isWell()
+    }
+
+    @Test("Interim answers are not the answer, however many")
+    func interim() async throws {
+      let response = try await manager.send(Probe<StatusCodeResponse>(path: "/interim"))
+      #expect(response.statusCode == 200 && response.headers["link"] == nil)
+      #expect(await streamed(Probe(path: "/interim")).count == 2)
+    }
+
+    @Test("A head of 300 KB")
+    func largeHead() async throws {
+      for outcome in [await sent(Probe(path: "/large-head")), await streamed(Probe(path: "/large-head"))] {
+        #expect(outcome.error is URLError, "\(outcome)")
+      }
+      try await isWell()
+    }
+
+    @Test("An upload that the server gives no room for times out")
+    func stalledUpload() async throws {
+      var probe = Probe<StatusCodeResponse>(path: "/stall", method: .post, timeout: .milliseconds(500))
+      probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
+      #expect(await sent(probe).code == .timedOut)
+      #expect(await streamed(probe).code == .timedOut)
+      try await isWell()
+    }
+
+    @Test("An answer before the request is complete is an answer, and ends the sending")
+    func earlyAnswer() async throws {
+      var probe = Probe<StatusCodeResponse>(path: "/early/200/held", method: .post)
+      probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
+      #expect(try await manager.send(probe).statusCode == 200)
+      let outcome = await streamed(probe)
+      #expect(outcome.count == 2 && outcome.error == nil)
+      probe.path = "/early/413/held"
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+      #expect(error?.statusCode == 413 && error?.data == Data("ok".utf8))
+      // Where the reset is right behind it, libcurl may lose the answer; it does not wait for more, at least.
+      probe.path = "/early/200"
+      let abrupt = await sent(probe)
+      #expect(abrupt.error == nil || abrupt.code == .networkConnectionLost)
+      try await isWell()
+    }
+
+    @Test("What libcurl takes for the end of a body without a length", arguments: ["no-error-mid", "garbage"])
+    func believedEnds(kind: String) async throws {
+      for path in ["/\(kind)", "/\(kind)/held"] {
+        let outcome = await streamed(Probe(path: path))
+        #expect(outcome.count == 1_000 || outcome.error != nil)
+      }
+      try await isWell()
+    }
+  }
+#endif

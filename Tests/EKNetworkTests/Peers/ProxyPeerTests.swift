@@ -1,0 +1,167 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Requests through proxies that somebody else wrote, or spoiled.
+  @Suite("Proxy peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  struct ProxyPeerTests {
+    private let peer: PeerProcess
+
+    init() throws { peer = try PeerProcess("proxy.py") }
+
+    /// A transport whose session names a proxy for both schemes.
+    private func transport(_ proxy: String?, _ more: [AnyHashable: Any] = [:]) throws -> any Transport {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = proxy == "silent" ? 0.5 : 60
+      var dictionary: [AnyHashable: Any] = [:]
+      if let proxy {
+        let port = try #require(peer.url(proxy).port)
+        for kind in ["HTTP", "HTTPS"] {
+          dictionary["\(kind)Enable"] = 1
+          dictionary["\(kind)Proxy"] = "127.0.0.1"
+          dictionary["\(kind)Port"] = port
+        }
+      }
+      configuration.connectionProxyDictionary = dictionary.merging(more) { $1 }
+      return TransportSelection.transport(
+        for: URLSession(configuration: configuration),
+        choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+    }
+
+    private func fetch(_ transport: any Transport, _ url: String) async throws -> (Int?, String) {
+      var request = URLRequest(url: try #require(URL(string: url)))
+      request.setValue("Bearer token", forHTTPHeaderField: "Authorization")
+      request.setValue("1", forHTTPHeaderField: "X-Secret")
+      let response = try await transport.fetch(TransportRequest(request))
+      return (response.head.statusCode, String(decoding: response.data, as: UTF8.self))
+    }
+
+    private func code(_ proxy: String, _ url: String) async throws -> URLError.Code? {
+      do {
+        let (status, text) = try await fetch(transport(proxy), url)
+        Issue.record("\(proxy) gave \(url) an answer: \(status ?? 0) \(text)")
+        return nil
+      } catch let error as URLError {
+        #expect(!error.localizedDescription.isEmpty)
+        return error.code
+      }
+    }
+
+    @Test("A plain request goes to the proxy whole, and names its host")
+    func plain() async throws {
+      let transport = try transport("good")
+      for _ in 0..<3 {
+        let (status, head) = try await fetch(transport, "http://behind.invalid/a?b=c")
+        #expect(status == 200)
+        #expect(head.hasPrefix("GET http://behind.invalid/a?b=c HTTP/1.1\r\nHost: behind.invalid\r\n"))
+        #expect(head.contains("Authorization: Bearer token\r\n"))
+      }
+    }
+
+    @Test("A secure request is tunnelled: the proxy sees neither its fields nor its path")
+    func tunnel() async throws {
+      let transport = try transport("good")
+      for _ in 0..<3 {
+        let (status, head) = try await fetch(transport, "https://localhost/a?b=c")
+        #expect(status == 200)
+        #expect(head.hasPrefix("GET /a?b=c HTTP/1.1\r\nHost: localhost\r\n"))
+        #expect(head.contains("Authorization: Bearer token\r\n"))
+        #expect(!head.contains("Proxy-"))
+      }
+      // The certificate counts, not the proxy.
+      #expect(try await code("good", "https://behind.invalid/") == .serverCertificateUntrusted)
+    }
+
+    @Test("A proxy's credentials are shown to it, and to nobody else")
+    func credentials() async throws {
+      let transport = try transport(
+        "authenticating", ["kCFProxyUsernameKey": "someone", "kCFProxyPasswordKey": "s%cret"])
+      #expect(try await fetch(transport, "http://behind.invalid/").0 == 200)
+      let (status, head) = try await fetch(transport, "https://localhost/")
+      #expect(status == 200)
+      #expect(!head.contains("Proxy-"))
+    }
+
+    @Test("Exceptions and an empty dictionary reach the host directly")
+    func direct() async throws {
+      let url = try peer.url("origin", scheme: "http").absoluteString
+      #expect(try await fetch(transport("forbidding", ["ExceptionsList": ["127.0.0.1"]]), url).0 == 200)
+      #expect(try await fetch(transport("forbidding", ["ExceptionsList": ["*.elsewhere"]]), url).0 == 403)
+      #expect(try await fetch(transport("forbidding", ["HTTPEnable": 0]), url).0 == 200)
+      #expect(try await fetch(transport(nil), url).0 == 200)
+    }
+
+    @Test("What a proxy answers to a plain request is an answer")
+    func plainRefusals() async throws {
+      for (name, status) in [("authenticating", 407), ("forbidding", 403), ("failing", 502)] {
+        let (code, text) = try await fetch(transport(name), "http://behind.invalid/")
+        #expect(code == status)
+        #expect(text == "sad\n")
+      }
+    }
+
+    @Test(
+      "A proxy that opens no tunnel",
+      arguments: [
+        ("authenticating", URLError.Code.userAuthenticationRequired), ("forbidding", .cannotConnectToHost),
+        ("failing", .cannotConnectToHost), ("dying", .cannotConnectToHost), ("resetting", .cannotConnectToHost),
+        ("garbage", .cannotConnectToHost), ("endless-garbage", .cannotConnectToHost), ("silent", .timedOut),
+        ("dying-later", .secureConnectionFailed),
+      ])
+    func noTunnel(proxy: String, expected: URLError.Code) async throws {
+      #expect(try await code(proxy, "https://localhost/") == expected)
+    }
+
+    @Test(
+      "A proxy that spoils a plain request",
+      arguments: [
+        ("dying", URLError.Code.networkConnectionLost), ("resetting", .networkConnectionLost),
+        ("garbage", .badServerResponse), ("endless-garbage", .badServerResponse), ("silent", .timedOut),
+        ("dying-later", .badServerResponse),
+      ])
+    func spoiled(proxy: String, expected: URLError.Code) async throws {
+      #expect(try await code(proxy, "http://behind.invalid/") == expected)
+    }
+
+    @Test("Nobody listens where the proxy should be")
+    func absent() async throws {
+      let proxies: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
+      let error = await #expect(throws: URLError.self) {
+        try await fetch(transport(nil, proxies), "http://behind.invalid/")
+      }
+      #expect(error?.code == .cannotConnectToHost)
+      let nameless: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "proxy.invalid", "HTTPPort": 1]
+      let unresolved = await #expect(throws: URLError.self) {
+        try await fetch(transport(nil, nameless), "http://127.0.0.1/")
+      }
+      #expect(unresolved?.code == .cannotFindHost)
+    }
+
+    @Test("A session without a dictionary takes the environment's proxy, and heeds its exceptions")
+    func environment() throws {
+      let proxy = try peer.url("good", scheme: "http", path: "").absoluteString
+      #expect(try demo("http://behind.invalid/", ["http_proxy": proxy]).contains("status 200"))
+      let direct = try demo("http://behind.invalid/", ["http_proxy": proxy, "no_proxy": "behind.invalid"])
+      #expect(direct.contains("URLError \(URLError.Code.cannotFindHost.rawValue)"))
+      // What a CGI script would take from a request's `Proxy` field must not become its proxy.
+      #expect(!(try demo("http://behind.invalid/", ["HTTP_PROXY": proxy])).contains("status 200"))
+    }
+
+    /// The tour's program, in a process and an environment of its own.
+    private func demo(_ url: String, _ environment: [String: String]) throws -> String {
+      let process = Process()
+      process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+        .appendingPathComponent("EKNetworkDemo")
+      process.arguments = ["--url", url]
+      process.environment = ProcessInfo.processInfo.environment
+        .filter { !$0.key.lowercased().hasSuffix("_proxy") }.merging(environment) { $1 }
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+  }
+#endif

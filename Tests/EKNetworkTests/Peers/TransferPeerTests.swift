@@ -1,0 +1,239 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Files to and from servers that we did not write.
+  @Suite("Transfer peers", .serialized, .timeLimit(.minutes(20)), .enabled(if: PeerProcess.python != nil))
+  struct TransferPeerTests {
+    private struct Hash: Decodable, Sendable, Equatable {
+      var sha256: String
+      var size: Int64
+    }
+
+    private struct Field: Decodable, Sendable, Equatable {
+      var name: String
+      var filename: String?
+      var sha256: String
+      var type: String?
+    }
+
+    private static let gibibyte: Int64 = 1 << 30
+    private static let sizes: [Int64] = [0, 1, 65_535, 65_536, 1 << 20, gibibyte]
+
+    private let peer: PeerProcess
+    private let folder: ScratchFolder
+
+    init() throws {
+      peer = try PeerProcess("transfers.py")
+      folder = try ScratchFolder()
+    }
+
+    private func manager(_ name: String) throws -> NetworkManager {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = 600
+      return NetworkManager(
+        baseURL: try peer.url(name, scheme: "http"), session: URLSession(configuration: configuration))
+    }
+
+    /// Noise, over and over: every MiB begins with its number, so that none can be lost or swapped unseen.
+    private func source(_ size: Int64) throws -> URL {
+      let url = folder["source"]
+      try Data().write(to: url)
+      let file = try FileHandle(forWritingTo: url)
+      var block = Data.noise(1 << 20)
+      var rest = size
+      while rest > 0 {
+        withUnsafeBytes(of: rest) { block.replaceSubrange(0..<8, with: $0) }
+        try file.write(contentsOf: block.prefix(Int(min(rest, 1 << 20))))
+        rest -= 1 << 20
+      }
+      try file.close()
+      return url
+    }
+
+    private func run(_ command: String, _ arguments: String...) throws -> String {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = [command] + arguments
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return text
+    }
+
+    private func sha256(_ url: URL) throws -> String { String(try run("sha256sum", url.path).prefix(64)) }
+
+    // MARK: - Up
+
+    @Test("What is put is what is there", arguments: sizes)
+    func put(size: Int64) async throws {
+      let source = try source(size)
+      var request = Probe<StatusCodeResponse>(path: "/put/\(size)", method: .put)
+      request.body = RequestBody(file: source, contentType: "application/octet-stream")
+      let response = try await manager("nginx").send(request)
+      #expect([201, 204].contains(response.statusCode))
+      #expect(try sha256(peer.file("put/\(size)")) == sha256(source))
+    }
+
+    @Test("Bodies with and without a length have the same hash on both sides", arguments: sizes)
+    func hashes(size: Int64) async throws {
+      let source = try source(size)
+      let expected = Hash(sha256: try sha256(source), size: size)
+      let manager = try manager("aiohttp")
+      let bodies: [@Sendable () -> RequestBody] = [
+        { RequestBody(file: source, contentType: "a/b") },
+        { RequestBody(stream: InputStream(url: source) ?? InputStream(data: Data()), contentType: "a/b") },
+        {
+          RequestBody(stream: InputStream(url: source) ?? InputStream(data: Data()), contentType: "a/b", length: size)
+        },
+        { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b") },
+        { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b", length: size) },
+      ]
+      // One GiB in each way would only take longer.
+      for body in size < Self.gibibyte ? bodies[...] : bodies[..<1] + bodies[3..<4] {
+        var request = Probe<Hash>(path: "/", method: .post)
+        request.body = body()
+        #expect(try await manager.send(request) == expected)
+      }
+    }
+
+    @Test("Files in a form, under names that are hard to quote")
+    func form() async throws {
+      let names = ["plain", "quote\"inside", "back\\slash", "emoji 😀", "日本語", "semi;colon", "trailing\\"]
+      var form = MultipartFormData()
+      var expected: [Field] = []
+      for (index, name) in names.enumerated() {
+        let file = try folder.file("\(index)", Data.noise(index * 300_000))
+        form.addPart(name: name, fileURL: file, mimeType: "image/x-test", filename: name)
+        expected.append(Field(name: name, filename: name, sha256: try sha256(file), type: "image/x-test"))
+      }
+      form.addPart(name: "large", fileURL: try source(64 << 20), mimeType: "a/b", filename: "a\r\nb")
+      expected.append(
+        Field(name: "large", filename: "a%0D%0Ab", sha256: try sha256(folder["source"]), type: "a/b"))
+      let request = Probe<[Field]>(path: "/", method: .post, multipartData: form)
+      #expect(try await manager("werkzeug").send(request) == expected)
+    }
+
+    @Test("A body that nginx refuses is refused while it is on its way", arguments: [false, true])
+    func refused(expectsContinue: Bool) async throws {
+      let url = folder["sparse"]
+      try Data().write(to: url)
+      #expect(truncate(url.path, 8 << 30) == 0)
+      var request = Probe<StatusCodeResponse>(path: "/small/a", method: .put, expectsContinue: expectsContinue)
+      request.body = RequestBody(file: url, contentType: "a/b")
+      let manager = try manager("nginx")
+      let error = await #expect(throws: HTTPError.self) { _ = try await manager.send(request) }
+      #expect(error?.statusCode == 413)
+    }
+
+    @Test("Bodies of every kind over HTTP/2", arguments: [0, 1, 65_536, 64 << 20] as [Int64])
+    func overHTTP2(size: Int64) async throws {
+      let source = try source(size)
+      let manager = NetworkManager(
+        baseURL: try peer.url("h2"), session: URLSession(configuration: .ephemeral),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      let protocols = Locked<Set<String?>>([])
+      manager.eventHandler = { event in
+        guard case .finished(_, _, let timings) = event.kind else { return }
+        protocols.withLock { _ = $0.insert(timings.protocolName) }
+      }
+      for (name, body) in [
+        ("file", RequestBody(file: source, contentType: "a/b")),
+        ("sequence", RequestBody(sequence: FileBlocks(url: source), contentType: "a/b")),
+        ("sized", RequestBody(sequence: FileBlocks(url: source), contentType: "a/b", length: size)),
+      ] {
+        var request = Probe<StatusCodeResponse>(path: "/put/h2-\(name)-\(size)", method: .put)
+        request.body = body
+        let response = try await manager.send(request)
+        #expect([201, 204].contains(response.statusCode))
+        #expect(try sha256(peer.file("put/h2-\(name)-\(size)")) == sha256(source))
+      }
+      #expect(protocols.withLock { $0 } == ["HTTP/2"])
+      _ = try await manager.download(FileRequest(path: "/put/h2-file-\(size)"), to: folder["target"])
+      #expect(try sha256(folder["target"]) == sha256(source))
+    }
+
+    // MARK: - Down
+
+    @Test("What is loaded is what was there", arguments: sizes)
+    func download(size: Int64) async throws {
+      let source = try source(size)
+      try FileManager.default.copyItem(at: source, to: peer.file("whole"))
+      defer { try? FileManager.default.removeItem(at: peer.file("whole")) }
+      let result = try await manager("nginx").download(FileRequest(path: "/whole"), to: folder["target"])
+      #expect(result.size == size)
+      #expect(try sha256(folder["target"]) == sha256(source))
+    }
+
+    @Test("A full disk is named, and the download goes on where there is room again")
+    func fullDisk() async throws {
+      let disk = peer.file("full")
+      let source = try source(2 << 20)
+      try FileManager.default.copyItem(at: source, to: peer.file("two"))
+      // Who may not mount anything has no such disk.
+      guard FileManager.default.fileExists(atPath: peer.file("full/mounted").path) else { return }
+      let manager = try manager("nginx")
+      let target = disk.appendingPathComponent("target")
+      await #expect(throws: DownloadError.diskFull(target)) {
+        try await manager.download(FileRequest(path: "/two"), to: target)
+      }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      _ = try run("mount", "-o", "remount,size=4m", disk.path)
+      let result = try await manager.download(FileRequest(path: "/two"), to: target)
+      #expect(result.resumedBytes > 500_000)
+      #expect(try sha256(target) == sha256(source))
+    }
+
+    @Test("A server that is killed twenty times sends no byte twice")
+    func killed() async throws {
+      let source = try source(Self.gibibyte)
+      try FileManager.default.copyItem(at: source, to: peer.file("killed"))
+      let progress = NetworkProgress()
+      let points = (0..<20).map { _ in Int64.random(in: 1..<(Self.gibibyte - (64 << 20))) }.sorted()
+      let killer = Task { [peer] in
+        var points = points[...]
+        for await bytes in progress.$completedBytes.values {
+          guard let point = points.first, bytes >= point else { continue }
+          points = points.drop { $0 <= bytes }
+          try peer.tell("kill")
+        }
+      }
+      defer { killer.cancel() }
+      let manager = try manager("nginx")
+      let attempts = Locked(0)
+      manager.eventHandler = { event in
+        if case .attemptStarted = event.kind { attempts.withLock { $0 += 1 } }
+      }
+      let policy = RetryPolicy(maxRetryCount: 100, delay: 0.01)
+      let result = try await manager.download(
+        FileRequest(path: "/slow/killed", progress: progress, retryPolicy: policy), to: folder["target"])
+      #expect(result.statusCode == 206)
+      #expect(try sha256(folder["target"]) == sha256(source))
+      // Two points that were close together may have cost one kill.
+      #expect(attempts.withLock { $0 } > 10)
+      // Only the last answer was there to be logged: it began where the bytes of all others ended.
+      let log = try String(contentsOf: peer.file("access.log"), encoding: .utf8)
+      let last = try #require(log.split(separator: "\n").last { $0.hasPrefix("206") })
+      let numbers = last.split { !$0.isNumber }.compactMap { Int64($0) }
+      #expect(numbers.count == 3 && numbers[1] + numbers[2] == Self.gibibyte, "\(last)")
+    }
+  }
+
+  private struct FileBlocks: AsyncSequence, Sendable {
+    let url: URL
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+      let file: FileHandle
+      mutating func next() async throws -> Data? { try file.read(upToCount: 1 << 18) }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+      AsyncIterator(file: FileHandle(forReadingAtPath: url.path) ?? .nullDevice)
+    }
+  }
+#endif

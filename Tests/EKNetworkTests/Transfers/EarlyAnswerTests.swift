@@ -1,0 +1,113 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Servers that answer while the body is still on its way.
+@Suite struct EarlyAnswerTests {
+  private let server: LoopbackServer
+  private let folder: ScratchFolder
+
+  init() throws {
+    server = try LoopbackServer()
+    folder = try ScratchFolder()
+    server.fallback = { _ in .text("") }
+  }
+
+  private func put(_ size: Int, expectsContinue: Bool = false) throws -> Probe<StatusCodeResponse> {
+    let url = folder["a"]
+    try Data().write(to: url)
+    #expect(truncate(url.path, off_t(size)) == 0)
+    var probe = Probe<StatusCodeResponse>(path: "/files", method: .put, expectsContinue: expectsContinue)
+    probe.body = RequestBody(file: url, contentType: "a/b")
+    return probe
+  }
+
+  @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset, .keepAlive])
+  func aRefusalIsHeardWhileTheBodyIsOnItsWay(_ ending: LoopbackServer.Response.Ending) async throws {
+    server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in
+      .text("")
+    }
+    let manager = Wire.automatic.manager(server)
+    let probe = try put(1 << 30)
+    for _ in 0..<20 {
+      do {
+        _ = try await manager.send(probe)
+        Issue.record("a refusal is not a success")
+      } catch let error as HTTPError {
+        #expect(error.statusCode == 413)
+      } catch let error as URLError where ending == .reset {
+        // A reset may overtake the answer: the system throws away what was not read yet.
+        #expect(error.code == .networkConnectionLost)
+      }
+    }
+    // A GiB did not travel twenty times.
+    #expect(!server.requests.contains { $0.isComplete })
+  }
+
+  @Test func aTokenIsRefreshedWhileTheBodyIsOnItsWay() async throws {
+    server.route(
+      "/files",
+      onHead: { $0.headers["Authorization"] == "Bearer new" ? .readBody : .respond(.status(401).then(.close)) }
+    ) { .json(["count": $0.body.count]) }
+    let manager = Wire.automatic.manager(server)
+    let tokens = TestTokens("old")
+    manager.tokenRefresher = tokens
+    let response = try await manager.send(try put(64 << 20), accessToken: { tokens.current })
+    #expect(response.statusCode == 200)
+    #expect(tokens.count == 1)
+    #expect(server.requests.filter(\.isComplete).map(\.body.count) == [64 << 20])
+  }
+
+  // MARK: - Expect: 100-continue
+
+  @Test func aBodyWaitsForTheServersConsent() async throws {
+    let isWaiting = Gate()
+    let consent = Gate()
+    server.route("/files", onHead: { _ in .steps([.open(isWaiting), .wait(consent), .sendContinue]) }) { _ in .text("")
+    }
+    let manager = Wire.automatic.manager(server)
+    _ = Task {
+      _ = await isWaiting.wait()
+      consent.open()
+    }
+    _ = try await manager.send(try put(100_000, expectsContinue: true))
+    let request = try #require(server.requests.first)
+    #expect(request.headers["Expect"] == "100-continue")
+    #expect(request.body.count == 100_000)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func aRefusedBodyDoesNotTravel() async throws {
+    server.route("/files", onHead: { _ in .respond(.status(413)) }) { _ in .text("") }
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await Wire.automatic.manager(server).send(try put(1 << 20, expectsContinue: true))
+    }
+    #expect(error?.statusCode == 413)
+    #expect(server.requests.allSatisfy { $0.bodyByteCount == 0 })
+  }
+
+  /// RFC 9110 §15.5.18: the expectation was not met, which says nothing about the request without it.
+  @Test(arguments: [HTTPMethod.put, .post])
+  func aServerThatDoesNotKnowExpectationsGetsTheBodyWithout(_ method: HTTPMethod) async throws {
+    server.route("/files", onHead: { $0.headers["Expect"] == nil ? .readBody : .respond(.status(417).then(.close)) }) {
+      _ in .text("")
+    }
+    var probe = try put(100_000, expectsContinue: true)
+    probe.method = method
+    _ = try await Wire.automatic.manager(server).send(probe)
+    #expect(server.requests.filter(\.isComplete).map(\.body.count) == [100_000])
+  }
+
+  @Test func whatHasNoBodyExpectsNothing() async throws {
+    var probe = Probe<StatusCodeResponse>(path: "/files", expectsContinue: true)
+    probe.body = nil
+    _ = try await Wire.automatic.manager(server).send(probe)
+    #expect(server.requests.first?.headers["Expect"] == nil)
+  }
+}

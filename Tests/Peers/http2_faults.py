@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""An HTTP/2 server that misbehaves as the path says. Prints {"ports": {"faulty": port}, "folder": …} and ends with its standard
+input. Needs the package `h2`.
+"""
+
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import ssl
+import sys
+import tempfile
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+
+from certificates import make_all
+
+Codes = h2.errors.ErrorCodes
+PART = b"a" * 1000
+# How often each path was asked for, and how often with its whole body.
+asked, complete = collections.Counter(), collections.Counter()
+# Parts of answers that wait for their end.
+held = []
+SPOILED = [
+    "reset-mid", "cancel-mid", "reset-mid-length", "no-error-mid", "short", "cut", "abort", "garbage", "goaway-cut"]
+
+
+class Faulty(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport = transport
+        self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
+            client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
+        self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
+        self.h2.initiate_connection()
+        self.flush()
+
+    def flush(self):
+        self.transport.write(self.h2.data_to_send())
+
+    def data_received(self, data):
+        try:
+            for event in self.h2.receive_data(data):
+                self.received(event)
+        except h2.exceptions.ProtocolError:
+            pass
+        self.flush()
+
+    def received(self, event):
+        if isinstance(event, h2.events.RequestReceived):
+            path = self.paths[event.stream_id] = dict(event.headers)[":path"]
+            asked[path] += 1
+            if self.is_stale:
+                return self.transport.abort()
+            self.head(path.strip("/").split("/")[0], path, event.stream_id)
+        elif isinstance(event, h2.events.DataReceived):
+            self.sizes[event.stream_id] += len(event.data)
+            if not self.paths[event.stream_id].startswith("/stall"):
+                self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        elif isinstance(event, h2.events.StreamEnded):
+            if event.stream_id in self.refused:
+                return
+            path = self.paths[event.stream_id]
+            complete[path] += 1
+            self.whole(path.strip("/").split("/")[0], path, event.stream_id)
+
+    def respond(self, stream, body=b"ok", *fields, end=True, status="200"):
+        self.h2.send_headers(stream, [(":status", status), *fields])
+        self.h2.send_data(stream, body, end_stream=end)
+
+    def head(self, kind, path, stream):
+        """What is done before the request's body is there."""
+        if kind == "refuse" or kind == "refuse-once" and asked[path] == 1:
+            self.refused.add(stream)
+            self.h2.reset_stream(stream, Codes.REFUSED_STREAM)
+        elif kind == "goaway-refuse" and asked[path] == 1:
+            self.refused.add(stream)
+            # By hand: for h2 it is the end of the connection. RFC 9113 §6.8: streams after the last one were not looked at.
+            self.flush()
+            last = max(0, stream - 2)
+            self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
+        elif kind == "reset-head":
+            self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
+        elif kind == "early":
+            # RFC 9113 §8.1: a complete answer before the request is complete, which is then no longer wanted.
+            self.respond(stream, b"ok", ("content-length", "2"), status=path.split("/")[2])
+            self.flush()
+            if path.endswith("/held"):
+                held.append(lambda: self.spoil("no-error-mid", stream))
+            else:
+                self.spoil("no-error-mid", stream)
+
+    def whole(self, kind, path, stream):
+        if kind in ("ok", "refuse-once", "goaway-refuse"):
+            self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
+        elif kind == "counts":
+            target = path[len("/counts"):]
+            self.respond(stream, json.dumps({"asked": asked[target], "complete": complete[target]}).encode())
+        elif kind == "stale":
+            self.is_stale = True
+            self.respond(stream)
+        elif kind == "release":
+            for ending in held:
+                # The client may have left.
+                with contextlib.suppress(h2.exceptions.ProtocolError):
+                    ending()
+            held.clear()
+            self.respond(stream)
+        elif kind in SPOILED:
+            fields = [("content-length", "5000")] if kind in ("reset-mid-length", "short") else []
+            self.respond(stream, PART, *fields, end=False)
+            self.flush()
+            if path.endswith("/held"):
+                # Until the client has told, by a request for /release, that the part has arrived.
+                held.append(lambda: self.spoil(kind, stream))
+            else:
+                self.spoil(kind, stream)
+        elif kind == "trailers":
+            self.respond(stream, PART, end=False)
+            self.h2.send_headers(stream, [("x-trailer", "1"), ("x-sum", "2")], end_stream=True)
+        elif kind == "goaway-mid":
+            # Without an error: what is under way goes on to its end.
+            self.respond(stream, PART, end=False)
+            self.flush()
+            # GOAWAY by hand: for h2 it is the end of the connection.
+            self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + stream.to_bytes(4, "big") + bytes(4))
+            self.h2.send_data(stream, PART, end_stream=True)
+        elif kind == "large-head":
+            fields = [(f"x-{number}", os.urandom(2000).hex()[:3000]) for number in range(100)]
+            self.respond(stream, b"ok", *fields)
+        elif kind == "interim":
+            for number in range(100):
+                self.h2.send_headers(stream, [(":status", "103"), ("link", f"</{number}>")])
+            self.respond(stream)
+        elif kind == "bad-status":
+            self.respond(stream, status="abc")
+        elif kind == "no-status":
+            self.h2.send_headers(stream, [("a", "b")])
+            self.h2.send_data(stream, b"ok", end_stream=True)
+        elif kind == "pushes":
+            self.h2.clear_outbound_data_buffer()
+            # PUSH_PROMISE, which nobody has allowed.
+            self.transport.write(bytes([0, 0, 5, 5, 4]) + stream.to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\x82")
+
+
+    def spoil(self, kind, stream):
+        if kind == "reset-mid":
+            self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
+        elif kind == "cancel-mid":
+            self.h2.reset_stream(stream, Codes.CANCEL)
+        elif kind in ("reset-mid-length", "no-error-mid"):
+            self.h2.reset_stream(stream, Codes.NO_ERROR)
+        elif kind == "short":
+            self.h2.send_data(stream, b"", end_stream=True)
+        elif kind == "cut":
+            # It sends its close_notify, and would then wait for the client's.
+            self.transport.close()
+            asyncio.get_running_loop().call_later(0.1, self.transport.abort)
+        elif kind == "abort":
+            self.transport.abort()
+        elif kind == "garbage":
+            self.transport.write(b"\xff" * 100)
+        elif kind == "goaway-cut":
+            self.h2.close_connection(Codes.INTERNAL_ERROR, last_stream_id=stream)
+            self.flush()
+            self.transport.close()
+        self.flush()
+
+
+async def main():
+    with tempfile.TemporaryDirectory() as folder:
+        make_all(folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        context.set_alpn_protocols(["h2"])
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Faulty, "127.0.0.1", 0, ssl=context)
+        print(json.dumps({"ports": {"faulty": server.sockets[0].getsockname()[1]}, "folder": folder}), flush=True)
+        await loop.run_in_executor(None, sys.stdin.read)
+    os._exit(0)
+
+
+asyncio.run(main())

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""HTTP proxies, good and bad, one port each, and two servers behind them. Prints {"ports": {"name": port, ...}, "folder": …}
+and ends with its standard input. Whoever uses the good proxy may ask for any host: all are the servers of this script.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import pathlib
+import ssl
+import sys
+import tempfile
+
+from certificates import make_all
+
+CREDENTIALS = b"basic " + base64.b64encode(b"someone:s%cret")
+ports = {}
+
+
+async def origin(reader, writer):
+    """Answers with the head that it got, many times over the same connection."""
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+            await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
+async def pump(reader, writer, limit=None):
+    try:
+        while limit is None or limit > 0:
+            data = await reader.read(65536 if limit is None else limit)
+            if not data:
+                break
+            limit = limit if limit is None else limit - len(data)
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+
+
+def proxy(*, credentials=None, refusal=None, limit=None):
+    """`limit`: how many bytes come back from the server before the connection is closed."""
+
+    async def serve(reader, writer):
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            lines = head.lower().split(b"\r\n")
+            fields = {line.split(b":")[0]: line.split(b":", 1)[1].strip() for line in lines[1:-2]}
+            method, target, _ = head.split(b"\r\n")[0].split(b" ")
+            if credentials and fields.get(b"proxy-authorization", b"").lower() != credentials.lower():
+                return await answer(writer, b"407 Proxy Authentication Required", b"Proxy-Authenticate: Basic realm=x\r\n")
+            if refusal:
+                return await answer(writer, refusal)
+            if method == b"CONNECT":
+                # What is meant for the server is none of the proxy's business.
+                if fields.keys() & {b"authorization", b"cookie", b"x-secret"}:
+                    return await answer(writer, b"400 Credentials in CONNECT")
+                up, down = await asyncio.open_connection("127.0.0.1", ports["tls-origin"])
+                writer.write(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n")
+            else:
+                up, down = await asyncio.open_connection("127.0.0.1", ports["origin"])
+                down.write(head)
+            await asyncio.gather(pump(reader, down), pump(up, writer, limit))
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    return serve
+
+
+async def answer(writer, status, fields=b""):
+    writer.write(b"HTTP/1.1 " + status + b"\r\n" + fields + b"Content-Length: 4\r\nConnection: close\r\n\r\nsad\n")
+    await writer.drain()
+
+
+def after_head(data, *, forever=False, reset=False):
+    async def serve(reader, writer):
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            if reset:
+                return writer.transport.abort()
+            writer.write(data)
+            while forever:
+                writer.write(data)
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    return serve
+
+
+async def silent(reader, writer):
+    await reader.read()
+    while not writer.is_closing():
+        try:
+            await reader.readexactly(1)
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+
+async def main():
+    servers = []
+
+    async def serve(name, handler, context=None):
+        server = await asyncio.start_server(handler, "127.0.0.1", 0, ssl=context)
+        servers.append(server)
+        ports[name] = server.sockets[0].getsockname()[1]
+
+    with tempfile.TemporaryDirectory() as folder:
+        make_all(folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        await serve("origin", origin)
+        await serve("tls-origin", origin, context)
+        await serve("good", proxy())
+        await serve("authenticating", proxy(credentials=CREDENTIALS))
+        await serve("forbidding", proxy(refusal=b"403 Forbidden"))
+        await serve("failing", proxy(refusal=b"502 Bad Gateway"))
+        await serve("dying", after_head(b""))
+        await serve("resetting", after_head(b"", reset=True))
+        # In the middle of the TLS handshake, or of a plain answer.
+        await serve("dying-later", proxy(limit=30))
+        await serve("garbage", after_head(b"\x00\xff\x16 what?\r\n\r\n"))
+        await serve("endless-garbage", after_head(b"x" * 4096, forever=True))
+        await serve("silent", silent)
+        print(json.dumps({"ports": ports, "folder": folder}), flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    # What is still being served is of no interest to anybody.
+    os._exit(0)
+
+
+asyncio.run(main())
