@@ -82,6 +82,7 @@ enum EKNetworkDemo {
   }
 
   private static let steps: [Step] = [
-    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation, .chat,
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .redirect, .serverError, .cancellation, .feed, .subscription,
+    .chat,
   ]
 }

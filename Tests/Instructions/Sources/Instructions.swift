@@ -33,7 +33,7 @@ import EKNetwork
   static func main() {
     let isDone = DispatchSemaphore(value: 0)
     Task.detached {
-      try await run()
+      do { try await run() } catch { fatalError("\(error)") }
       isDone.signal()
     }
     isDone.wait()
