@@ -18,7 +18,7 @@ let package = Package(
       name: "EKNetwork",
       dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux])), "CZlib"]
     ),
-    .target(name: "CCurl"),
+    .target(name: "CCurl", dependencies: ["CZlib"]),
     .target(name: "CZlib"),
     .target(name: "LoopbackServer", swiftSettings: swiftSettings),
     .executableTarget(

@@ -3,27 +3,10 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-// zlib's z_stream: its layout is part of zlib's ABI and checked by inflateInit2_ through its size.
-typedef struct {
-  const uint8_t *next_in;
-  unsigned avail_in;
-  unsigned long total_in;
-  uint8_t *next_out;
-  unsigned avail_out;
-  unsigned long total_out;
-  const char *message;
-  void *state;
-  void *allocate;
-  void *deallocate;
-  void *opaque;
-  int data_type;
-  unsigned long adler;
-  unsigned long reserved;
-} ekn_zstream;
+#include "CZlib.h"
 
 typedef struct {
   const void *data;
@@ -37,17 +20,7 @@ typedef struct {
   size_t position;
 } ekn_zstd_output;
 
-enum { Z_OK_ = 0, Z_STREAM_END_ = 1, Z_BUF_ERROR_ = -5 };
 enum { BROTLI_ERROR_ = 0, BROTLI_SUCCESS_ = 1 };
-
-static struct {
-  int (*init)(ekn_zstream *, int, const char *, int);
-  int (*inflate)(ekn_zstream *, int);
-  int (*reset)(ekn_zstream *);
-  int (*end)(ekn_zstream *);
-  const char *(*version)(void);
-  bool available;
-} zlib;
 
 static struct {
   void *(*create)(void *, void *, void *);
@@ -71,11 +44,7 @@ static bool resolve(void *library, void *slot, const char *name) {
 }
 
 static void load(void) {
-  void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-  zlib.available = library && resolve(library, &zlib.init, "inflateInit2_") &&
-                   resolve(library, &zlib.inflate, "inflate") && resolve(library, &zlib.reset, "inflateReset") &&
-                   resolve(library, &zlib.end, "inflateEnd") && resolve(library, &zlib.version, "zlibVersion");
-  library = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
   brotli.available = library && resolve(library, &brotli.create, "BrotliDecoderCreateInstance") &&
                      resolve(library, &brotli.run, "BrotliDecoderDecompressStream") &&
                      resolve(library, &brotli.destroy, "BrotliDecoderDestroyInstance");
@@ -90,7 +59,7 @@ bool ekn_codec_available(ekn_codec codec) {
   pthread_once(&once, load);
   switch (codec) {
     case EKN_CODEC_GZIP:
-    case EKN_CODEC_DEFLATE: return zlib.available;
+    case EKN_CODEC_DEFLATE: return ekn_zlib_available();
     case EKN_CODEC_BROTLI: return brotli.available;
     case EKN_CODEC_ZSTD: return zstd.available;
   }
@@ -99,9 +68,8 @@ bool ekn_codec_available(ekn_codec codec) {
 
 struct ekn_decoder {
   ekn_codec codec;
-  bool started;  // deflate: whether zlib was set up, which takes the first byte
-  bool ended;    // a complete stream was seen, and nothing after it
-  ekn_zstream stream;
+  bool ended;  // a complete stream was seen, and nothing after it
+  ekn_inflater *inflater;  // for deflate made with the first byte
   void *state;
 };
 
@@ -112,10 +80,7 @@ ekn_decoder *ekn_decoder_create(ekn_codec codec) {
   decoder->codec = codec;
   bool ok = true;
   switch (codec) {
-    case EKN_CODEC_GZIP:
-      ok = zlib.init(&decoder->stream, 15 + 16, zlib.version(), sizeof decoder->stream) == Z_OK_;
-      decoder->started = ok;
-      break;
+    case EKN_CODEC_GZIP: ok = (decoder->inflater = ekn_inflater_create(EKN_FORMAT_GZIP)) != NULL; break;
     case EKN_CODEC_DEFLATE: break;
     case EKN_CODEC_BROTLI: ok = (decoder->state = brotli.create(NULL, NULL, NULL)) != NULL; break;
     case EKN_CODEC_ZSTD: ok = (decoder->state = zstd.create()) != NULL; break;
@@ -127,7 +92,7 @@ ekn_decoder *ekn_decoder_create(ekn_codec codec) {
 
 void ekn_decoder_free(ekn_decoder *decoder) {
   if (!decoder) return;
-  if (decoder->started) zlib.end(&decoder->stream);
+  ekn_inflater_free(decoder->inflater);
   if (decoder->state && decoder->codec == EKN_CODEC_BROTLI) brotli.destroy(decoder->state);
   if (decoder->state && decoder->codec == EKN_CODEC_ZSTD) zstd.destroy(decoder->state);
   free(decoder);
@@ -135,34 +100,25 @@ void ekn_decoder_free(ekn_decoder *decoder) {
 
 static ekn_decoder_status run_zlib(ekn_decoder *decoder, const uint8_t **input, size_t *input_length,
                                    uint8_t **output, size_t *output_length) {
-  ekn_zstream *stream = &decoder->stream;
-  if (!decoder->started) {
+  if (!decoder->inflater) {
     if (*input_length == 0) return EKN_DECODER_MORE;
     // RFC 9110 §8.4.1.2: "deflate" is the zlib format, but some servers send a raw deflate stream. A zlib header's
     // first byte has 8 in its low half, which no encoder's raw stream begins with.
-    int bits = (**input & 0x0f) == 8 ? 15 : -15;
-    if (zlib.init(stream, bits, zlib.version(), sizeof *stream) != Z_OK_) return EKN_DECODER_CORRUPT;
-    decoder->started = true;
+    decoder->inflater = ekn_inflater_create((**input & 0x0f) == 8 ? EKN_FORMAT_ZLIB : EKN_FORMAT_RAW);
+    if (!decoder->inflater) return EKN_DECODER_CORRUPT;
   }
-  unsigned in = *input_length > UINT_MAX ? UINT_MAX : (unsigned)*input_length;
-  unsigned out = *output_length > UINT_MAX ? UINT_MAX : (unsigned)*output_length;
-  stream->next_in = *input;
-  stream->avail_in = in;
-  stream->next_out = *output;
-  stream->avail_out = out;
-  int code = zlib.inflate(stream, 0);
-  *input += in - stream->avail_in;
-  *input_length -= in - stream->avail_in;
-  *output += out - stream->avail_out;
-  *output_length -= out - stream->avail_out;
-  if (code == Z_STREAM_END_) return EKN_DECODER_END;
-  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_DECODER_MORE : EKN_DECODER_CORRUPT;
+  switch (ekn_inflater_run(decoder->inflater, input, input_length, output, output_length)) {
+    case EKN_ZLIB_OK: return EKN_DECODER_MORE;
+    case EKN_ZLIB_END: return EKN_DECODER_END;
+    case EKN_ZLIB_CORRUPT: break;
+  }
+  return EKN_DECODER_CORRUPT;
 }
 
 // Whether more input may follow a complete stream: gzip (RFC 1952 §2.2) and zstd (RFC 8878 §3) are series of members.
 static bool begin_next_member(ekn_decoder *decoder, uint8_t first_byte) {
   switch (decoder->codec) {
-    case EKN_CODEC_GZIP: return first_byte == 0x1f && zlib.reset(&decoder->stream) == Z_OK_;
+    case EKN_CODEC_GZIP: return first_byte == 0x1f && ekn_inflater_reset(decoder->inflater);
     case EKN_CODEC_ZSTD: return true;
     default: return false;
   }

@@ -118,12 +118,22 @@ ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, 
   return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
 }
 
-ekn_inflater *ekn_inflater_create(void) {
+// zlib's windowBits. The largest window decodes what was encoded with any.
+static int window_bits(ekn_zlib_format format) {
+  switch (format) {
+    case EKN_FORMAT_RAW: return -15;
+    case EKN_FORMAT_ZLIB: return 15;
+    case EKN_FORMAT_GZIP: return 15 + 16;
+  }
+  return -15;
+}
+
+ekn_inflater *ekn_inflater_create(ekn_zlib_format format) {
   if (!ekn_zlib_available()) return NULL;
   ekn_inflater *inflater = calloc(1, sizeof *inflater);
   if (!inflater) return NULL;
-  // The largest window decodes what was encoded with any.
-  if (zlib.inflate_init(&inflater->stream, -15, zlib.version(), sizeof inflater->stream) == Z_OK_) return inflater;
+  if (zlib.inflate_init(&inflater->stream, window_bits(format), zlib.version(), sizeof inflater->stream) == Z_OK_)
+    return inflater;
   free(inflater);
   return NULL;
 }
@@ -134,14 +144,15 @@ void ekn_inflater_free(ekn_inflater *inflater) {
   free(inflater);
 }
 
-void ekn_inflater_reset(ekn_inflater *inflater) { zlib.inflate_reset(&inflater->stream); }
+bool ekn_inflater_reset(ekn_inflater *inflater) { return zlib.inflate_reset(&inflater->stream) == Z_OK_; }
+
+bool ekn_inflater_continue(ekn_inflater *inflater) { return zlib.inflate_reset_keep(&inflater->stream) == Z_OK_; }
 
 ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length) {
   lend(&inflater->stream, *input, *input_length, *output, *output_length);
   int code = zlib.inflate(&inflater->stream, Z_SYNC_FLUSH_);
   take_back(&inflater->stream, input, input_length, output, output_length);
-  // RFC 7692 §7.2.3.5: a message may hold a final block; what follows still refers to the window.
-  if (code == Z_STREAM_END_) return zlib.inflate_reset_keep(&inflater->stream) == Z_OK_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+  if (code == Z_STREAM_END_) return EKN_ZLIB_END;
   return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
 }

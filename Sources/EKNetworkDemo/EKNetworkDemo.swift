@@ -85,6 +85,7 @@ enum EKNetworkDemo {
   }
 
   private static let steps: [Step] = [
-    .typedGet, .post, .tokenRefresh, .retry, .upload, .download, .redirect, .serverError, .cancellation, .chat,
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .download, .redirect, .serverError, .cancellation, .feed,
+    .subscription, .chat,
   ]
 }

@@ -3,6 +3,9 @@ import Foundation
 extension LoopbackServer {
   /// How a server behaves as a whole.
   public struct Options: Sendable {
+    /// The port to listen on, such as that of a server that has just been stopped; 0, the default, leaves the choice to the
+    /// system.
+    public var port = 0
     /// How many connections the system holds ready before they are accepted. The system may hold fewer.
     public var backlog = 4096
     /// A pause before every acceptance; none by default.

@@ -13,7 +13,8 @@ final class ServerCore: Sendable {
   init(options: LoopbackServer.Options) throws {
     self.options = options
     listener = try ListeningSocket(
-      backlog: options.backlog, sendBufferSize: options.sendBufferSize, receiveBufferSize: options.receiveBufferSize)
+      port: options.port, backlog: options.backlog, sendBufferSize: options.sendBufferSize,
+      receiveBufferSize: options.receiveBufferSize)
     connections = ConnectionTable(limit: options.maximumConnections)
     records = Monitor(RecordBook(limit: options.recordLimit, bodyLimit: options.recordedBodyLimit))
     guard let thread = WorkerThread.start({ [self] in acceptConnections() }) else {

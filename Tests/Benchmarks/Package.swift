@@ -17,7 +17,8 @@ let package = Package(
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
     // The library's own C prototypes, without the library.
-    .target(name: "BareCurl"),
+    .target(name: "BareZlib"),
+    .target(name: "BareCurl", dependencies: ["BareZlib"]),
     .executableTarget(name: "BareLoad", dependencies: ["BareCurl"]),
   ],
   swiftLanguageModes: [.v6]

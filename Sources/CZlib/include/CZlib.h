@@ -1,5 +1,5 @@
-// Raw deflate streams for permessage-deflate (RFC 7692) by the system's zlib, opened at run time: neither its headers
-// nor a libz.so to link against are on a stock machine.
+// The system's zlib, opened at run time: neither its headers nor a libz.so to link against are on a stock machine. It
+// inflates bodies (RFC 9110 §8.4.1), and both ways for permessage-deflate (RFC 7692).
 #ifndef EKN_CZLIB_H
 #define EKN_CZLIB_H
 
@@ -9,6 +9,7 @@
 
 typedef enum {
   EKN_ZLIB_OK,       // the input is used up, or the output is full
+  EKN_ZLIB_END,      // the stream is complete; what input is left follows it
   EKN_ZLIB_CORRUPT,
 } ekn_zlib_status;
 
@@ -26,9 +27,15 @@ void ekn_deflater_reset(ekn_deflater *deflater);
 ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length);
 
-ekn_inflater *ekn_inflater_create(void);
+typedef enum { EKN_FORMAT_RAW, EKN_FORMAT_ZLIB, EKN_FORMAT_GZIP } ekn_zlib_format;
+
+// NULL when zlib is not available or memory is short.
+ekn_inflater *ekn_inflater_create(ekn_zlib_format format);
 void ekn_inflater_free(ekn_inflater *inflater);
-void ekn_inflater_reset(ekn_inflater *inflater);
+// Forgets everything: what follows is another stream. False when the state was damaged.
+bool ekn_inflater_reset(ekn_inflater *inflater);
+// Begins another stream that may refer to what the last one held.
+bool ekn_inflater_continue(ekn_inflater *inflater);
 ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length);
 

@@ -4,7 +4,8 @@ import Foundation
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
-  case decided(by: any PrismRetryPolicy)
+  /// By whoever is asked, for each retry by its number, whether there is to be one and how long to wait.
+  case decided(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
 
   /// The wait before a retry, the first of which is number 0.
   ///
@@ -20,8 +21,8 @@ enum RetryBackoff: Sendable {
       let share = jitter.clampedToUnit
       guard share > 0 else { return .clamped(seconds: full) }
       return .clamped(seconds: full * (1 - share * random().clampedToUnit))
-    case .decided(let policy):
-      return min(max(policy.delay(for: number), .zero), .clamped(seconds: .infinity))
+    case .decided(_, let delay):
+      return min(max(delay(number), .zero), .clamped(seconds: .infinity))
     }
   }
 }

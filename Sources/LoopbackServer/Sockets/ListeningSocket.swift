@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that listens on 127.0.0.1, on a port that the system chose.
+/// A socket that listens on 127.0.0.1.
 final class ListeningSocket: Sendable {
   enum Acceptance {
     case connection(Int32)
@@ -14,10 +14,11 @@ final class ListeningSocket: Sendable {
   private let isWoken = Monitor(false)
   private let isClosed = Monitor(false)
 
-  init(backlog: Int, sendBufferSize: Int?, receiveBufferSize: Int?) throws {
-    let (descriptor, port) = try Self.bind()
+  init(port: Int, backlog: Int, sendBufferSize: Int?, receiveBufferSize: Int?) throws {
+    let (descriptor, port) = try Self.bind(port: port)
     self.descriptor = descriptor
     self.port = port
+    Self.allowReuse(of: descriptor)
     // Accepted sockets inherit the sizes; set before listening, the receive size bounds the window from the start.
     for (option, size) in [(SO_SNDBUF, sendBufferSize), (SO_RCVBUF, receiveBufferSize)] {
       guard let size else { continue }
@@ -39,12 +40,13 @@ final class ListeningSocket: Sendable {
     _ = closeDescriptor(wake.reading)
   }
 
-  /// Binds a socket to a free port of 127.0.0.1, without listening.
-  static func bind() throws -> (descriptor: Int32, port: Int) {
+  /// Binds a socket to a port of 127.0.0.1, 0 for a free one, without listening.
+  static func bind(port: Int = 0) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, streamSocket, 0)
     guard descriptor >= 0 else { throw LoopbackServer.SocketError(call: "socket", code: errno) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    let port = withLoopbackAddress(port: 0) { address, length -> Int? in
+    if port != 0 { allowReuse(of: descriptor) }
+    let port = withLoopbackAddress(port: port) { address, length -> Int? in
       var length = length
       guard bindAddress(descriptor, address, length) == 0, getsockname(descriptor, address, &length) == 0 else {
         return nil
@@ -59,6 +61,13 @@ final class ListeningSocket: Sendable {
       throw error
     }
     return (descriptor, port)
+  }
+
+  /// Connections of a server that was there before may linger (TIME_WAIT). Both servers have to allow it; but not while
+  /// the system looks for a free port, or two might get the same.
+  private static func allowReuse(of descriptor: Int32) {
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Waits for a connection and accepts it.

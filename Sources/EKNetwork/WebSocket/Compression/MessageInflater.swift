@@ -16,7 +16,7 @@ final class MessageInflater {
 
   /// `nil` when zlib is not on this machine.
   init?(keepsContext: Bool) {
-    guard let inflater = ekn_inflater_create() else { return nil }
+    guard let inflater = ekn_inflater_create(EKN_FORMAT_RAW) else { return nil }
     self.inflater = inflater
     self.keepsContext = keepsContext
   }
@@ -40,7 +40,9 @@ final class MessageInflater {
     var sourceLength = input.count
     var target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var targetLength = output.count
-    let status = ekn_inflater_run(inflater, &source, &sourceLength, &target, &targetLength)
+    var status = ekn_inflater_run(inflater, &source, &sourceLength, &target, &targetLength)
+    // RFC 7692 §7.2.3.5: a message may hold a final block; what follows still refers to the window.
+    if status == EKN_ZLIB_END { status = ekn_inflater_continue(inflater) ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT }
     let consumed = input.count - sourceLength
     input = UnsafeRawBufferPointer(start: source, count: sourceLength)
     let produced = output.count - targetLength
@@ -53,6 +55,6 @@ final class MessageInflater {
 
   /// The message has ended.
   func endMessage() {
-    if !keepsContext { ekn_inflater_reset(inflater) }
+    if !keepsContext { _ = ekn_inflater_reset(inflater) }
   }
 }

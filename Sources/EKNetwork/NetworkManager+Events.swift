@@ -1,0 +1,19 @@
+import Foundation
+
+extension NetworkManager {
+  /// Subscribes to server-sent events, and stays subscribed: the connection is made anew whenever it is lost.
+  ///
+  /// Any method and body will do; a body that cannot be sent a second time ends the subscription with the connection.
+  /// The token is refreshed on 401 as in `stream`. 204 ends the subscription; a wrong content type is
+  /// ``EventStreamError``; an answer outside 2xx that another attempt would not change is thrown.
+  ///
+  /// - Parameters:
+  ///   - request: What to send. Its `Response` is not used.
+  ///   - accessToken: Gives the token; called for each connection. Defaults to `nil`.
+  ///   - reconnect: How long to wait before a new connection, and when to give up.
+  public nonisolated func events<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)? = nil, reconnect: EventReconnectPolicy = EventReconnectPolicy()
+  ) -> EventSource<T> {
+    EventSource(manager: self, request: request, accessToken: accessToken, policy: reconnect)
+  }
+}
