@@ -6,6 +6,8 @@ import Foundation
 struct BodyBlock: ~Copyable {
   /// A block is delivered when it holds this many bytes, and at the end of the event loop's turn in any case.
   static let size = 256 * 1024
+  /// From this size on a block comes from the pool.
+  private static let pooledSize = 128 * 1024
 
   private var base: UnsafeMutableRawPointer?
   private var capacity = 0
@@ -13,7 +15,7 @@ struct BodyBlock: ~Copyable {
 
   init() {}
 
-  deinit { free(base) }
+  deinit { if let base { Self.release(base, capacity) } }
 
   var isFull: Bool { count >= Self.size }
 
@@ -37,13 +39,31 @@ struct BodyBlock: ~Copyable {
       capacity = 0
       count = 0
     }
-    return Data(bytesNoCopy: full, count: count, deallocator: .free)
+    guard capacity == BlockPool.capacity else {
+      return Data(bytesNoCopy: full, count: count, deallocator: .free)
+    }
+    return Data(bytesNoCopy: full, count: count, deallocator: .custom { block, _ in BlockPool.give(block) })
   }
 
-  private mutating func grow(to newCapacity: Int) {
-    // Like every allocation of Swift's own, this ends the process when there is no memory left.
-    guard let grown = realloc(base, newCapacity) else { fatalError("out of memory") }
+  private mutating func grow(to needed: Int) {
+    let newCapacity = needed < Self.pooledSize ? needed : max(needed, BlockPool.capacity)
+    let grown: UnsafeMutableRawPointer
+    if newCapacity == BlockPool.capacity {
+      grown = BlockPool.take()
+    } else {
+      // Like every allocation of Swift's own, this ends the process when there is no memory left.
+      guard let memory = malloc(newCapacity) else { fatalError("out of memory") }
+      grown = memory
+    }
+    if let base {
+      grown.copyMemory(from: base, byteCount: count)
+      Self.release(base, capacity)
+    }
     base = grown
     capacity = newCapacity
+  }
+
+  private static func release(_ base: UnsafeMutableRawPointer, _ capacity: Int) {
+    if capacity == BlockPool.capacity { BlockPool.give(base) } else { free(base) }
   }
 }

@@ -41,7 +41,7 @@ struct Transfers: Sendable {
   func run(_ kind: String, count: Int) async throws -> Measurement? {
     let base = URL(string: "/", relativeTo: url)?.absoluteURL ?? url
     let manager = NetworkManager(baseURL: base, session: URLSession(configuration: .ephemeral))
-    let size = (try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
+    let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     let once: @Sendable () async throws -> Int
     switch kind {
     case "upload":
