@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from certificates import make_all
+from ports import free_port
 
 
 def main():
@@ -22,9 +23,7 @@ def main():
         (path / "item.json").write_text('{"id":1,"name":"teapot"}')
         with open(path / "large", "wb") as file:
             file.truncate(64 << 20)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         temporary = " ".join(
             f"{kind}_temp_path {path / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (path / "nginx.conf").write_text(f"""

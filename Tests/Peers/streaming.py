@@ -8,22 +8,16 @@ import asyncio
 import json
 import os
 import pathlib
-import socket
 import sys
 import tempfile
 
 from aiohttp import web
 
 from certificates import make_all
+from ports import free_port
 
 RECORDS = [{"id": number, "name": name} for number, name in enumerate(["teapot", "чайник", "急須", "🫖", "a\u2028b\x85c"])]
 LINES = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in RECORDS).encode()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 async def started(response, request):

@@ -24,12 +24,7 @@ from werkzeug.formparser import parse_form_data
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from certificates import make_all
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from ports import free_port
 
 
 def start_nginx(path, port, secure_port):
