@@ -76,9 +76,11 @@ import Testing
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
   func aPortWhereNobodyListensRefuses(_ wire: Wire) async throws {
+    // The server has the port at another address, so that nobody else can begin to listen at this one.
     let server = try LoopbackServer()
-    server.stop()
-    try await expect(.cannotConnectToHost, "refused", from: wire.manager(server), url: server.url("/item"))
+    defer { server.stop() }
+    let url = try #require(URL(string: "http://127.0.0.2:\(server.port)"))
+    try await expect(.cannotConnectToHost, "refused", from: wire.manager(url), url: url.appendingPathComponent("item"))
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)

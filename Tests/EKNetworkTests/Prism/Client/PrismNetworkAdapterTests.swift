@@ -101,9 +101,10 @@ import Testing
   }
 
   @Test func nobodyThereIsNoConnectivity() async throws {
-    let port = server.port
-    server.stop()
-    let request = LocalRequest<Teapot>(LocalEndpoint(port: port))
+    // The server has the port at another address, so that nobody else can begin to listen at this one.
+    var endpoint = LocalEndpoint(port: server.port)
+    endpoint.host = "127.0.0.2"
+    let request = LocalRequest<Teapot>(endpoint)
     await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await client.request(on: request) }
   }
 

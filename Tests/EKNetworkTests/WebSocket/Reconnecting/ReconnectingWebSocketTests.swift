@@ -10,7 +10,8 @@ struct ReconnectingWebSocketTests {
   init() throws { server = try LoopbackServer() }
 
   private func socket(
-    clock: any Clock<Duration> = PatientClock(), _ change: (inout WebSocketReconnectPolicy) -> Void = { _ in },
+    to other: URL? = nil, clock: any Clock<Duration> = PatientClock(),
+    _ change: (inout WebSocketReconnectPolicy) -> Void = { _ in },
     options changeOptions: (inout WebSocketOptions) -> Void = { _ in }
   ) throws -> ReconnectingWebSocket {
     var options = WebSocketOptions()
@@ -21,7 +22,7 @@ struct ReconnectingWebSocketTests {
     var policy = WebSocketReconnectPolicy()
     policy.random = { 0 }
     change(&policy)
-    return ReconnectingWebSocket(to: try url, options: options, reconnect: policy)
+    return ReconnectingWebSocket(to: try other ?? url, options: options, reconnect: policy)
   }
 
   private var url: URL { get throws { try #require(URL(string: "ws://127.0.0.1:\(server.port)/")) } }
@@ -226,9 +227,10 @@ struct ReconnectingWebSocketTests {
 
   @Test("After too many failures the last error is thrown")
   func giveUp() async throws {
-    server.stop()
     let clock = PatientClock()
-    let socket = try socket(clock: clock) { $0.maximumFailures = 3 }
+    // The server has the port at another address, so that nobody else can begin to listen at this one.
+    let nowhere = try #require(URL(string: "ws://127.0.0.2:\(server.port)/"))
+    let socket = try socket(to: nowhere, clock: clock) { $0.maximumFailures = 3 }
     await #expect(throws: URLError.self) { try await socket.receive() }
     #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(4)])
   }
