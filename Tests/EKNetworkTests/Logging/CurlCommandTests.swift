@@ -58,12 +58,8 @@ import Testing
       request.httpMethod = "POST"
       request.httpBody = Data(body.utf8)
       request.setValue("it's \"so\" $HOME", forHTTPHeaderField: "X-A")
-      let shell = Process()
-      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-      shell.arguments = ["-c", request.curlCommand(revealingSecrets: true)]
-      shell.standardOutput = FileHandle.nullDevice
-      shell.standardError = FileHandle.nullDevice
-      try shell.run()
+      let command = request.curlCommand(revealingSecrets: true)
+      let shell = try ChildProcess("/bin/sh", ["-c", command], hidesErrors: true)
       _ = await server.waitForRequests(count: 1)
       shell.waitUntilExit()
       let sent = try #require(server.requests.first)

@@ -8,7 +8,8 @@
 
     struct Failure: Error { var text: String }
 
-    private let input: Pipe
+    private let input: FileHandle
+    private let output: FileHandle
     private let peer: Peer
 
     private struct Peer: Decodable {
@@ -20,17 +21,12 @@
       guard let python = Self.python else { throw Failure(text: "EKNETWORK_PEERS_PYTHON is not set") }
       let tests = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: python)
-      process.arguments = ["-B", tests.appendingPathComponent("Peers/\(script)").path]
-      let output = Pipe()
-      input = Pipe()
-      process.standardInput = input
-      process.standardOutput = output
-      try process.run()
+      let process = try ChildProcess(python, ["-B", tests.appendingPathComponent("Peers/\(script)").path])
+      input = process.input
+      output = process.output
       var line = Data()
       while line.last != UInt8(ascii: "\n") {
-        let piece = output.fileHandleForReading.availableData
+        let piece = output.availableData
         guard !piece.isEmpty else { throw Failure(text: "\(script) ended before it told its ports") }
         line += piece
       }
@@ -38,9 +34,9 @@
     }
 
     /// Gives the script a line on its standard input.
-    func tell(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+    func tell(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    deinit { try? input.fileHandleForWriting.close() }
+    deinit { try? input.close() }
 
     /// A file that the script has made.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }

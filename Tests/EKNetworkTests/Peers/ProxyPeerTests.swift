@@ -152,16 +152,12 @@
 
     /// The tour's program, in a process and an environment of its own.
     private func demo(_ url: String, _ environment: [String: String]) throws -> String {
-      let process = Process()
-      process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-        .appendingPathComponent("EKNetworkDemo")
-      process.arguments = ["--url", url]
-      process.environment = ProcessInfo.processInfo.environment
-        .filter { !$0.key.lowercased().hasSuffix("_proxy") }.merging(environment) { $1 }
-      let output = Pipe()
-      process.standardOutput = output
-      try process.run()
-      return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      let folder = try #require(Bundle.main.executableURL?.deletingLastPathComponent())
+      let program = folder.appendingPathComponent("EKNetworkDemo").path
+      let others = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+      let process = try ChildProcess(program, ["--url", url], environment: others.merging(environment) { $1 })
+      defer { process.waitUntilExit() }
+      return String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
     }
   }
 #endif

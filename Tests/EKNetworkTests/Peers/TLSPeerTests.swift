@@ -84,17 +84,10 @@
 
     @Test("A pinned key is the only one that is taken")
     func pins() async throws {
-      let openssl = Process()
-      openssl.executableURL = URL(fileURLWithPath: "/bin/sh")
-      openssl.arguments = [
-        "-c",
+      let command =
         "openssl x509 -pubkey -noout -in '\(peer.file("good.pem").path)' | openssl pkey -pubin -outform der"
-          + " | openssl dgst -sha256 -binary | base64",
-      ]
-      let output = Pipe()
-      openssl.standardOutput = output
-      try openssl.run()
-      let pin = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        + " | openssl dgst -sha256 -binary | base64"
+      let pin = String(decoding: try ChildProcess("/bin/sh", ["-c", command]).run(), as: UTF8.self)
         .trimmingCharacters(in: .whitespacesAndNewlines)
       let other = Data(repeating: 1, count: 32).base64EncodedString()
       #expect(try await text(secured { $0.pinnedPublicKeys = [other, pin] }, peer.url("good")) == "ok")

@@ -55,15 +55,7 @@
     }
 
     private func run(_ command: String, _ arguments: String...) throws -> String {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [command] + arguments
-      let output = Pipe()
-      process.standardOutput = output
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return text
+      String(decoding: try ChildProcess(command, arguments).run(), as: UTF8.self)
     }
 
     private func sha256(_ url: URL) throws -> String { String(try run("sha256sum", url.path).prefix(64)) }

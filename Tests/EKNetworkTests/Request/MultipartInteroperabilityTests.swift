@@ -70,22 +70,8 @@
       return try JSONDecoder().decode([Field].self, from: run(script, form.boundary, input: body))
     }
 
-    /// The input must fit the pipe's buffer, which 64 KB do on every platform.
     private static func run(_ script: String, _ arguments: String..., input: Data) throws -> Data {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = ["python3", "-c", script] + arguments
-      let (stdin, stdout) = (Pipe(), Pipe())
-      process.standardInput = stdin
-      process.standardOutput = stdout
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      try stdin.fileHandleForWriting.write(contentsOf: input)
-      try stdin.fileHandleForWriting.close()
-      let output = try stdout.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
-      return output
+      try ChildProcess("python3", ["-c", script] + arguments, hidesErrors: true).run(input: input)
     }
   }
 #endif

@@ -1,0 +1,82 @@
+#if os(Linux) || os(macOS)
+  import Foundation
+
+  /// A program beside the tests, with pipes to it and from it.
+  ///
+  /// Not Foundation's `Process`: its `run()` copies 256 bytes of every directory entry of `/proc/self/fd`, and so reads
+  /// past the end of its buffer, into nothing if it is unlucky, where more than some 1,300 descriptors are open.
+  struct ChildProcess {
+    struct Failure: Error { var code: Int32 }
+
+    let input: FileHandle
+    let output: FileHandle
+    private let identifier: pid_t
+
+    /// - Parameters:
+    ///   - program: A path, or a name that is looked up in `PATH`.
+    ///   - environment: Defaults to `nil`: the environment of the tests.
+    ///   - hidesErrors: Whether its standard error goes nowhere.
+    init(
+      _ program: String, _ arguments: [String], environment: [String: String]? = nil, hidesErrors: Bool = false
+    ) throws {
+      let (stdin, stdout) = (Pipe(), Pipe())
+      #if os(macOS)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+      #else
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+      #endif
+      posix_spawn_file_actions_init(&actions)
+      posix_spawnattr_init(&attributes)
+      defer {
+        posix_spawn_file_actions_destroy(&actions)
+        posix_spawnattr_destroy(&attributes)
+      }
+      posix_spawn_file_actions_adddup2(&actions, stdin.fileHandleForReading.fileDescriptor, 0)
+      posix_spawn_file_actions_adddup2(&actions, stdout.fileHandleForWriting.fileDescriptor, 1)
+      if hidesErrors { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
+      // A connection that the child held open would never end for its peer.
+      #if os(macOS)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
+        if !hidesErrors { posix_spawn_file_actions_addinherit_np(&actions, 2) }
+      #else
+        // glibc 2.34; its header shows it to nobody who has not asked for GNU's extensions.
+        typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw Failure(code: ENOSYS) }
+        _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
+      #endif
+
+      let environment = environment ?? ProcessInfo.processInfo.environment
+      var argv = ([program] + arguments).map { strdup($0) } + [nil]
+      var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+      defer { for string in argv + envp { free(string) } }
+      var identifier = pid_t()
+      let code = posix_spawnp(&identifier, program, &actions, &attributes, &argv, &envp)
+      guard code == 0 else { throw Failure(code: code) }
+      self.identifier = identifier
+      try stdin.fileHandleForReading.close()
+      try stdout.fileHandleForWriting.close()
+      input = stdin.fileHandleForWriting
+      output = stdout.fileHandleForReading
+    }
+
+    /// All that it says, once it has been told `input`, which must fit a pipe's buffer: 64 KB on every platform.
+    func run(input data: Data = Data()) throws -> Data {
+      try input.write(contentsOf: data)
+      try input.close()
+      let said = try output.readToEnd() ?? Data()
+      let code = waitUntilExit()
+      guard code == 0 else { throw Failure(code: code) }
+      return said
+    }
+
+    /// What `waitpid` tells of its end.
+    @discardableResult
+    func waitUntilExit() -> Int32 {
+      var status: Int32 = 0
+      while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+      return status
+    }
+  }
+#endif
