@@ -14,6 +14,8 @@ extension NetworkManager {
   public nonisolated func events<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil, reconnect: EventReconnectPolicy = EventReconnectPolicy()
   ) -> EventSource<T> {
-    EventSource(manager: self, request: request, accessToken: accessToken, policy: reconnect)
+    EventSource(
+      request: request, clock: clock, stream: { try await self.stream($0, accessToken: accessToken) }, policy: reconnect
+    )
   }
 }

@@ -35,8 +35,7 @@ extension PrismCacheEntry {
   }
 
   private func lists(_ member: String, in field: String) -> Bool {
-    let value = headers[field] ?? headers.first { $0.key.caseInsensitiveCompare(field) == .orderedSame }?.value ?? ""
-    return value.split(separator: ",").contains {
+    (headers.field(field) ?? "").split(separator: ",").contains {
       $0.trimmingCharacters(in: .whitespaces).lowercased() == member
     }
   }

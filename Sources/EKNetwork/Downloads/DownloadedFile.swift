@@ -15,7 +15,7 @@ public struct DownloadedFile: Equatable, Sendable {
 
   /// The value of a field, whatever the case of its name.
   public func value(forHTTPHeaderField name: String) -> String? {
-    headers.first { $0.key.lowercased() == name.lowercased() }?.value
+    headers.field(name)
   }
 
   /// A result as the library would return it, for tests.

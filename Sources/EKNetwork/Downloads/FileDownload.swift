@@ -8,14 +8,7 @@ import Foundation
 ///
 /// An actor, so that it is not the caller's that waits for the disk.
 actor FileDownload {
-  /// The error answer of a download is read up to this many bytes.
-  static let errorLimit = RequestRunner.streamedErrorLimit
-
-  enum Answer: Sendable {
-    case file(DownloadedFile)
-    /// A status outside 2xx, with its body.
-    case refusal(FetchedResponse)
-  }
+  typealias Answer = RequestRunner.Answer<DownloadedFile>
 
   private let destination: URL
   private let options: DownloadOptions
@@ -70,8 +63,7 @@ actor FileDownload {
         try await response.drain()
         try discard()
       case .refuse:
-        let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: Self.errorLimit)
-        return .refusal(try await response.collect(limit: Self.errorLimit, orThrow: tooLong))
+        return .refusal(try await RequestRunner.refusal(response))
       }
     }
   }
@@ -147,12 +139,12 @@ actor FileDownload {
       // Somebody has put a file there meanwhile.
       if let kept = try Self.existing(at: destination, options: options) {
         partial.discard()
-        return .file(kept)
+        return .success(kept)
       }
       throw DownloadError.fileExists(destination)
     }
     let response = head.urlResponse as? HTTPURLResponse
-    return .file(
+    return .success(
       DownloadedFile(
         url: destination, size: size, statusCode: response?.statusCode, headers: response?.headerDictionary ?? [:],
         resumedBytes: resumedBytes))

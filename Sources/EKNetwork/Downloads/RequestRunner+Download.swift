@@ -21,17 +21,14 @@ extension RequestRunner {
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
     // The bytes that count are those in the file, which the download reports itself.
     let exchange = exchange(for: request, progress: nil, log: log)
-    let acceptsAnything = !(request.headers?.keys.contains { $0.lowercased() == "accept" } ?? false)
+    let acceptsAnything = request.headers?.field("Accept") == nil
     do {
       let file = try await attempts(
         of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
       ) { urlRequest in
         var urlRequest = urlRequest
         if acceptsAnything { urlRequest.setValue("*/*", forHTTPHeaderField: "Accept") }
-        switch try await download.attempt(urlRequest, over: exchange) {
-        case .file(let file): return .success(file)
-        case .refusal(let response): return .refusal(response)
-        }
+        return try await download.attempt(urlRequest, over: exchange)
       }
       progress?.succeeded()
       log.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)

@@ -16,7 +16,7 @@ struct Exchange: Sendable {
 
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ urlRequest: URLRequest) async throws -> FetchedResponse {
-    try await open(urlRequest, collectsBody: true).collect(followsRedirects: false)
+    try await open(urlRequest, collectsBody: true).collect()
   }
 
   /// The final response as soon as its head is there.

@@ -17,8 +17,14 @@ struct RequestRunner {
   let logger: NetworkLogger
   let eventHandler: NetworkEventHandler?
 
-  /// The error answer of a streamed request is read up to this many bytes.
-  static let streamedErrorLimit = 1_048_576
+  /// The error answer of a stream or a download is read up to this many bytes.
+  private static let errorLimit = 1_048_576
+
+  /// An error answer, with its body as far as that is read.
+  static func refusal(_ response: TransportResponse) async throws -> FetchedResponse {
+    let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
+    return try await response.collect(limit: errorLimit, orThrow: tooLong)
+  }
 
   /// What an attempt came to.
   enum Answer<Success: Sendable>: Sendable {
@@ -66,10 +72,7 @@ struct RequestRunner {
         let response = try await exchange.open(urlRequest, collectsBody: false)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
-        return .refusal(
-          try await response.collect(
-            limit: Self.streamedErrorLimit,
-            orThrow: StreamingError.errorPayloadTooLarge(limitBytes: Self.streamedErrorLimit)))
+        return .refusal(try await Self.refusal(response))
       }
       if log.hasListeners {
         response.body = ObservedBody(response.body, status: response.head.statusCode ?? 0, log: log)
@@ -136,7 +139,8 @@ struct RequestRunner {
     _ state: inout AttemptState
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
-    let isReplayable = bodyIsReplayable(urlRequest, of: request)
+    // A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
+    let isReplayable = urlRequest.bodyIsReplayable || request.body?.isReplayable ?? true
     switch result {
     case .success(.success): return .deliver
     case .success(.refusal(let response)):
@@ -147,14 +151,6 @@ struct RequestRunner {
       return state.failed(
         with: error, bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
     }
-  }
-
-  /// A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
-  private func bodyIsReplayable<T: NetworkRequest>(_ urlRequest: URLRequest, of request: T) -> Bool {
-    if urlRequest.bodyIsReplayable { return true }
-    guard let body = request.body, case .stream(let stream) = body.content else { return true }
-    if let source = try? body.measured() { return source.isReplayable }
-    return stream.streamStatus == .notOpen
   }
 
   private static func error<T: NetworkRequest, Success>(

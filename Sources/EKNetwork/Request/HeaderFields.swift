@@ -61,7 +61,7 @@ struct HeaderFields {
 
   /// `Expect: 100-continue`, where the request has no such field of its own.
   mutating func expectContinue() {
-    if !fields.keys.contains(where: { HeaderSyntax.isSame($0, "expect") }) { fields["Expect"] = "100-continue" }
+    if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }
 
   /// A multipart type without a boundary cannot be parsed by anybody (RFC 2046 §5.1.1).

@@ -97,7 +97,7 @@ extension NetworkRequest {
   public var redirectPolicy: RedirectPolicy { .follow }
   public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {
-    method.isIdempotent || headers?.keys.contains { $0.lowercased() == "idempotency-key" } == true
+    method.isIdempotent || headers?.field("Idempotency-Key") != nil
   }
   public var maximumResponseSize: Int64? { nil }
   public var maximumInflation: Int? { nil }

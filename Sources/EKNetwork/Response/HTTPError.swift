@@ -23,6 +23,6 @@ public struct HTTPError: LocalizedError, Sendable, Equatable {
 
   /// The value of a header field, whatever the case of its name.
   public func value(forHTTPHeaderField name: String) -> String? {
-    headers[name] ?? headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
+    headers.field(name)
   }
 }

@@ -22,11 +22,6 @@ struct SessionTransport: Transport {
   var resourceTimeout: Duration? { nil }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    let fetched = try await fetch(request)
-    return TransportResponse(head: fetched.head, body: BufferedBody(fetched.data))
-  }
-
-  func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
     try Task.checkCancellation()
     let data: Data
     let response: URLResponse
@@ -41,6 +36,6 @@ struct SessionTransport: Transport {
     try Task.checkCancellation()
     if let sent = request.urlRequest.httpBody?.count, sent > 0 { request.onSend?(Int64(sent), Int64(sent)) }
     if !data.isEmpty { request.onReceive?(Int64(data.count), Int64(data.count)) }
-    return FetchedResponse(head: ResponseHead(response), data: data)
+    return TransportResponse(head: ResponseHead(response), body: BufferedBody(data))
   }
 }

@@ -17,9 +17,6 @@ protocol Transport: Sendable {
 
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse
-
-  /// Sends the request and returns with the whole body.
-  func fetch(_ request: TransportRequest) async throws -> FetchedResponse
 }
 
 /// What a transport is asked to do.
@@ -33,8 +30,6 @@ struct TransportRequest: Sendable {
   /// Whether the request may be sent again when its connection died before an answer began; `nil` leaves it to the
   /// method. Only libcurl asks: Foundation has its own rules.
   var isIdempotent: Bool?
-  /// Whether `fetch` may drop the body of a redirect, because it is going to be followed.
-  var followsRedirects = false
   /// How many times larger than what was received a body may become when its content codings are undone.
   var maximumInflation: Int?
   /// Whether somebody wants to know how long the parts of the exchange take.

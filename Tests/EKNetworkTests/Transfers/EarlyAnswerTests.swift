@@ -104,6 +104,13 @@ import Testing
     #expect(server.requests.filter(\.isComplete).map(\.body.count) == [100_000])
   }
 
+  @Test func aFieldWhoseNameOnlyBeginsLikeItIsAnother() async throws {
+    var probe = try put(100_000, expectsContinue: true)
+    probe.headers = ["Expect-CT": "max-age=1"]
+    _ = try await Wire.automatic.manager(server).send(probe)
+    #expect(server.requests.first?.headers["Expect"] == "100-continue")
+  }
+
   @Test func whatHasNoBodyExpectsNothing() async throws {
     var probe = Probe<StatusCodeResponse>(path: "/files", expectsContinue: true)
     probe.body = nil

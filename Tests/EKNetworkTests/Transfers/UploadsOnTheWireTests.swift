@@ -281,8 +281,9 @@ private struct StuckSequence: AsyncSequence, Sendable {
       }
       defer { source.hasEnded.open() }
       source.isStuck.open()
-      try await Task.sleep(for: .seconds(86_400))
-      return nil
+      // Nobody opens it: this ends when the task is cancelled.
+      await Gate().wait(timeout: .seconds(600))
+      throw CancellationError()
     }
   }
 

@@ -37,9 +37,7 @@ extension PrismNetworkEndpoint {
       var fields = try HeaderFields(headers).fields
       if let body {
         let payload = try EndpointBody(body)
-        if !fields.keys.contains(where: { $0.lowercased() == "content-type" }) {
-          fields["Content-Type"] = payload.contentType
-        }
+        if fields.field("Content-Type") == nil { fields["Content-Type"] = payload.contentType }
         request.httpBody = payload.data
       }
       // All at once: the setter for one field drops what it does not like without a word on some platforms.

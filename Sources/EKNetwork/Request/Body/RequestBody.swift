@@ -100,6 +100,16 @@ public struct RequestBody {
     contentType = "application/x-www-form-urlencoded"
   }
 
+  /// Whether it can be sent from its start: nobody has begun with it, or it begins anew each time.
+  var isReplayable: Bool {
+    switch (source, content) {
+    case (.file?, _): true
+    case (.sequence(let body)?, _): !body.isStarted
+    case (_, .stream(let stream)): stream.streamStatus == .notOpen
+    default: true
+    }
+  }
+
   /// What is sent in the place of a stream; a file has the size of this moment.
   func measured() throws -> BodySource? {
     switch source {

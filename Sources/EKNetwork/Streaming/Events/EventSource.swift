@@ -13,9 +13,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// What it is made of.
   public typealias Element = ServerSentEvent
 
-  let manager: NetworkManager
   let request: Request
-  let accessToken: (() -> String?)?
+  let clock: any Clock<Duration>
+  /// Opens a stream of its own.
+  let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
 
   /// Starts a subscription of its own.
@@ -78,13 +79,13 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       let request = EventStreamRequest(base: source.request, lastEventID: state.lastEventID)
       let response: StreamingResponse
       do {
-        response = try await source.manager.stream(request, accessToken: source.accessToken)
+        response = try await source.stream(request)
       } catch {
         return try await recover(from: error, parser: nil, isolation: actor)
       }
       guard response.statusCode != 204 else { return false }
       guard response.statusCode == 200 else { throw EventStreamError.unexpectedStatus(response.statusCode) }
-      let contentType = response.headers.first { $0.key.lowercased() == "content-type" }?.value
+      let contentType = response.headers.field("Content-Type")
       let mediaType = contentType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
       guard mediaType == "text/event-stream" else { throw EventStreamError.unexpectedContentType(contentType) }
       let parser = EventStreamParser(
@@ -100,19 +101,14 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       try Task.checkCancellation()
       let action = state.lost(
         because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
-        bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
+        bodyIsReplayable: source.request.body?.isReplayable ?? true, random: .random(in: 0...1))
       switch action {
       case .fail(let error): throw error
       case .finish: return false
       case .reconnect(let delay):
-        try await source.manager.clock.sleep(for: delay)
+        try await source.clock.sleep(for: delay)
         return true
       }
-    }
-
-    private var bodyIsReplayable: Bool {
-      guard case .stream(let stream) = source.request.body?.content else { return true }
-      return stream.streamStatus == .notOpen
     }
   }
 }

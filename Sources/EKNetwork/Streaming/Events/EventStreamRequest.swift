@@ -23,13 +23,16 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var pathIsPercentEncoded: Bool { base.pathIsPercentEncoded }
   var timeout: Duration? { base.timeout }
   var redirectPolicy: RedirectPolicy { base.redirectPolicy }
+  var expectsContinue: Bool { base.expectsContinue }
+  var isIdempotent: Bool { base.isIdempotent }
+  var maximumResponseSize: Int64? { base.maximumResponseSize }
+  var maximumInflation: Int? { base.maximumInflation }
 
   /// WHATWG HTML §9.2.3. The request's own fields win, but for the ID, which changes with each event.
   var headers: [String: String]? {
     var headers = base.headers ?? [:]
-    func has(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
-    if !has("accept") { headers["Accept"] = "text/event-stream" }
-    if !has("cache-control") { headers["Cache-Control"] = "no-store" }
+    if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
+    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-store" }
     guard !lastEventID.isEmpty else { return headers }
     for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
     headers["Last-Event-ID"] = lastEventID

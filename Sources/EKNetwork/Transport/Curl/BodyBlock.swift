@@ -39,22 +39,14 @@ struct BodyBlock: ~Copyable {
       capacity = 0
       count = 0
     }
-    guard capacity == BlockPool.capacity else {
-      return Data(bytesNoCopy: full, count: count, deallocator: .free)
-    }
-    return Data(bytesNoCopy: full, count: count, deallocator: .custom { block, _ in BlockPool.give(block) })
+    let capacity = capacity
+    return Data(bytesNoCopy: full, count: count, deallocator: .custom { block, _ in Self.release(block, capacity) })
   }
 
   private mutating func grow(to needed: Int) {
     let newCapacity = needed < Self.pooledSize ? needed : max(needed, BlockPool.capacity)
-    let grown: UnsafeMutableRawPointer
-    if newCapacity == BlockPool.capacity {
-      grown = BlockPool.take()
-    } else {
-      // Like every allocation of Swift's own, this ends the process when there is no memory left.
-      guard let memory = malloc(newCapacity) else { fatalError("out of memory") }
-      grown = memory
-    }
+    let isPooled = newCapacity == BlockPool.capacity
+    let grown = isPooled ? BlockPool.take() : .allocate(byteCount: newCapacity, alignment: 16)
     if let base {
       grown.copyMemory(from: base, byteCount: count)
       Self.release(base, capacity)
@@ -64,6 +56,6 @@ struct BodyBlock: ~Copyable {
   }
 
   private static func release(_ base: UnsafeMutableRawPointer, _ capacity: Int) {
-    if capacity == BlockPool.capacity { BlockPool.give(base) } else { free(base) }
+    if capacity == BlockPool.capacity { BlockPool.give(base) } else { base.deallocate() }
   }
 }

@@ -61,17 +61,6 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
-    // Everything is collected anyway: a limit on what the collecting task has not taken yet would only fail it when
-    // the machine is busy. On Apple it keeps the task suspended while that is so.
-    #if canImport(Darwin)
-      let response = try await start(request, limit: limit)
-    #else
-      let response = try await start(request, limit: .max)
-    #endif
-    return try await response.collect(followsRedirects: request.followsRedirects)
-  }
-
   private func start(_ request: TransportRequest, limit: Int) async throws -> TransportResponse {
     try Task.checkCancellation()
     try request.urlRequest.checkIsSendable()

@@ -40,6 +40,35 @@ import Testing
     #expect(try await iterator.next() == ServerSentEvent(data: "after", id: "8"))
   }
 
+  @Test(arguments: Wire.allCases)
+  func aSequenceThatIsUsedUpEndsItWithTheReason(_ wire: Wire) async throws {
+    server.route("/item") { _ in Self.events("data: a\n\n") }
+    let chunks = AsyncStream<Data> { continuation in
+      continuation.yield(Data("hello".utf8))
+      continuation.finish()
+    }
+    var probe = Probe<EmptyResponse>(method: .post)
+    probe.body = RequestBody(sequence: chunks, contentType: "text/plain")
+    var events: [String] = []
+    let error = await #expect(throws: URLError.self) {
+      for try await event in wire.manager(server, clock: clock).events(probe) { events.append(event.data) }
+    }
+    #expect(error?.code == .networkConnectionLost)
+    #expect(events == ["a"])
+    #expect(server.requests.map(\.body) == [Data("hello".utf8)])
+  }
+
+  @Test func limitsAndOptionsOfTheRequestHold() async throws {
+    server.route("/item") { _ in Self.events(String(repeating: "data: a\n\n", count: 100)) }
+    var probe = Probe<EmptyResponse>(method: .post, maximumResponseSize: 100)
+    probe.body = RequestBody(data: Data(count: 10), contentType: "a/b")
+    probe.expectsContinue = true
+    await #expect(throws: ResponseLimitError.self) {
+      for try await _ in Wire.automatic.manager(server, clock: clock).events(probe) {}
+    }
+    #expect(server.requests.first?.headers["Expect"] == "100-continue")
+  }
+
   @Test func leavingTheLoopClosesTheConnection() async throws {
     server.route("/item") { _ in Self.events("data: a\n\n", then: .stall) }
     for try await _ in Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>()) { break }

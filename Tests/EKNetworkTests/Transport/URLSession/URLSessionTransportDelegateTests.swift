@@ -56,9 +56,7 @@ struct URLSessionTransportDelegateTests {
   func redirectDeclined() async throws {
     server.route("/from", .text("moved", status: 302, headers: ["Location": "/to"]))
     let session = session(RedirectDelegate { _ in nil })
-    var request = request("/from")
-    request.followsRedirects = true
-    let fetched = try await URLSessionTransport(session).fetch(request)
+    let fetched = try await URLSessionTransport(session).fetch(request("/from"))
     guard case .declined = fetched.redirect else { return #expect(Bool(false), "\(fetched.redirect)") }
     #expect(fetched.data == Data("moved".utf8))
   }
@@ -72,12 +70,9 @@ struct URLSessionTransportDelegateTests {
         request.setValue("yes", forHTTPHeaderField: "X-Delegate")
         return request
       })
-    var request = request("/from")
-    request.followsRedirects = true
-    let fetched = try await URLSessionTransport(session).fetch(request)
+    let fetched = try await URLSessionTransport(session).fetch(request("/from"))
     guard case .request(let next) = fetched.redirect else { return #expect(Bool(false), "\(fetched.redirect)") }
     #expect(next.value(forHTTPHeaderField: "X-Delegate") == "yes")
-    #expect(fetched.data.isEmpty)
   }
 
   @Test("A delegate that never answers can be cancelled, and one that answers twice or too late does no harm")

@@ -1,12 +1,5 @@
 import Foundation
 
-extension Transport {
-  /// Starts the request and collects the body, off the caller's actor.
-  @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
-    try await start(request).collect(followsRedirects: request.followsRedirects)
-  }
-}
-
 extension TransportResponse {
   /// How much of a redirect's body is read to keep its connection; past that, a new connection is cheaper.
   static let redirectDrainLimit = 64 * 1024
@@ -15,12 +8,8 @@ extension TransportResponse {
   /// How far an announced length is believed before the bytes are there.
   static let reservationLimit = 16 * 1024 * 1024
 
-  /// Pulls the body to its end. The body of a redirect that is going to be followed is dropped.
-  @concurrent func collect(followsRedirects: Bool) async throws -> FetchedResponse {
-    if followsRedirects, willBeFollowed {
-      try await drain()
-      return FetchedResponse(head: head, data: Data(), redirect: redirect)
-    }
+  /// Pulls the body to its end.
+  @concurrent func collect() async throws -> FetchedResponse {
     // A body that comes in one piece, as most do, is handed on without copying it.
     guard let first = try await body.next() else {
       return FetchedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
@@ -35,14 +24,6 @@ extension TransportResponse {
     data.append(second)
     while let chunk = try await body.next() { data.append(chunk) }
     return FetchedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
-  }
-
-  /// RFC 9110 §15.4: the redirects that name their target in `Location`. 300 and 304 are answers of their own.
-  private var willBeFollowed: Bool {
-    if case .declined = redirect { return false }
-    guard let status = head.statusCode, [301, 302, 303, 307, 308].contains(status) else { return false }
-    if case .request = redirect { return true }
-    return head.value("Location") != nil
   }
 
   /// Pulls the body to its end, or to the first byte beyond `limit`, where `tooLong` is thrown.
