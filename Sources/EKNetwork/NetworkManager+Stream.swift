@@ -23,6 +23,6 @@ extension NetworkManager: NetworkStreaming {
     let response = try await runner(over: streamingTransport).stream(
       request, baseURL: baseURL, accessToken: accessToken)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
-    return StreamingResponse(statusCode: http.statusCode, headers: http.headerDictionary, body: response.body)
+    return StreamingResponse(statusCode: http.statusCode, headers: http.headerDictionary, source: response.body)
   }
 }

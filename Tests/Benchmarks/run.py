@@ -13,6 +13,7 @@ from transfers import transfers
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECTIONS = ["http", "https", "stream", "parsing", "cache", "burst", "soak", "transfers", "websocket"]
 FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
+          "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
           "ws echo at 16 vs websockets": 1}
@@ -164,12 +165,16 @@ def burst(load, quick):
 
 def parsing(load, quick):
     print("\nParsers, from memory in blocks of 256 KiB")
-    kinds = ["lines-1k", "lines-64", "ndjson", "ndjson-split", "events", "bytes"]
+    forms = ["lines-1k", "lines-64", "ndjson", "events", "bytes"]
+    kinds = forms + ["body-" + form for form in forms] + ["ndjson-split"]
     commands = {kind: [load, "eknetwork", kind, "http://localhost/", "1", "0.5" if quick else "2"] for kind in kinds}
     found = rounds(commands, 3)
     for kind, result in found.items():
         print(f"{kind:20}{result['perSecond'] / 1e6:10.0f} MB/s")
-    ratios["ndjson vs decoding split lines"] = found["ndjson"]["perSecond"] / found["ndjson-split"]["perSecond"]
+    for kind in ["ndjson", "body-ndjson"]:
+        ratios[f"{kind} vs decoding split lines"] = found[kind]["perSecond"] / found["ndjson-split"]["perSecond"]
+    for kind in ["lines-64", "events", "bytes"]:
+        ratios[f"body-{kind} vs {kind}"] = found["body-" + kind]["perSecond"] / found[kind]["perSecond"]
 
 
 def websocket(quick):

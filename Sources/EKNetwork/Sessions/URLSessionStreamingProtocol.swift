@@ -24,7 +24,7 @@ extension URLSessionStreamingProtocol {
   public func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
     guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
     let (chunks, response) = try await DerivedStream.$isRunning.withValue(true) { try await dataStream(for: request) }
-    return (StreamReader(StreamBody(chunks), parser: ByteParser()).stream, response)
+    return (StreamingBody(StreamBody(chunks)).byteStream, response)
   }
 
   /// The bytes of ``byteStream(for:)``, a chunk for each: they cannot be gathered without making some of them wait.
@@ -32,7 +32,7 @@ extension URLSessionStreamingProtocol {
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
     let (bytes, response) = try await DerivedStream.$isRunning.withValue(true) { try await byteStream(for: request) }
-    return (StreamReader(StreamBody(bytes) { Data(CollectionOfOne($0)) }, parser: ChunkParser()).stream, response)
+    return (StreamingBody(StreamBody(bytes) { Data(CollectionOfOne($0)) }).chunks.stream, response)
   }
 }
 
@@ -43,6 +43,6 @@ extension URLSession: URLSessionStreamingProtocol {
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let exchange = Exchange(transport: TransportSelection.transport(for: self))
     let response = try await exchange.open(request, collectsBody: false)
-    return (StreamReader(response.body, parser: ChunkParser()).stream, response.head.urlResponse)
+    return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
   }
 }

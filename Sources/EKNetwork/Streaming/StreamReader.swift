@@ -7,100 +7,93 @@ import Foundation
 /// One loop over a response body: pulls a chunk when the parser has used up the last one, and nothing before.
 ///
 /// There is no task and no buffer between the consumer and the transport. When the loop is left, by whatever way, the
-/// stream that holds the reader goes, and the reader takes the exchange with it.
-final class StreamReader<Parser: StreamParser>: Sendable {
+/// sequence that holds the reader goes, and the reader takes the exchange with it.
+///
+/// Sendable, unchecked: `state` belongs to whoever has made `isBusy` true, and to `deinit`. It is no lock that waits:
+/// parsers call decoders and closures of the user, and two loops over one stream could make no sense of their halves.
+final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   private struct State {
     var parser: Parser
-    var isPulling = false
     var hasStarted = false
     var isAtEnd = false
     var isOver = false
-  }
-
-  private enum Step {
-    case element(Parser.Element)
-    case pull
-    case end
-    case failure(any Error)
+    /// What the parser threw when it was asked for what is ready.
+    var failure: (any Error)?
   }
 
   private let body: any TransportBody
-  private let state: Locked<State>
+  private let isBusy = Locked(false)
+  // A pointer, because the runtime would check every access to a property of a class.
+  private let state: UnsafeMutablePointer<State>
 
   init(_ body: any TransportBody, parser: Parser) {
     self.body = body
-    state = Locked(State(parser: parser))
+    state = .allocate(capacity: 1)
+    state.initialize(to: State(parser: parser))
   }
 
   deinit {
     // A stream that nobody has read from does not speak for the others that may be read.
-    if state.withLock({ $0.hasStarted }) { body.cancel() }
+    if state.pointee.hasStarted { body.cancel() }
+    state.deinitialize(count: 1)
+    state.deallocate()
   }
 
-  /// The elements, pulled by whoever iterates.
-  var stream: AsyncThrowingStream<Parser.Element, Error> {
-    AsyncThrowingStream {
-      // Most elements are there already: those take no detour through another asynchronous function.
-      let step = self.step()
-      if case .element(let element) = step { return element }
-      return try await self.next(after: step)
-    }
+  /// Where the parser stands; `nil` while somebody is reading.
+  var parser: Parser? {
+    guard take() else { return nil }
+    defer { release() }
+    return state.pointee.parser
   }
 
-  /// Where the parser stands.
-  var parser: Parser { state.withLock { $0.parser } }
-
-  nonisolated(nonsending) func next() async throws -> Parser.Element? { try await next(after: step()) }
-
-  private nonisolated(nonsending) func next(after first: Step) async throws -> Parser.Element? {
-    var step = first
-    while true {
-      switch step {
-      case .element(let element): return element
-      case .end: return nil
-      case .failure(let error):
-        body.cancel()
-        throw error
-      case .pull: try await pull()
-      }
-      step = self.step()
-    }
-  }
-
-  private nonisolated(nonsending) func pull() async throws {
+  /// The next element if it has arrived; `nil` leaves everything else to ``next()``.
+  func ready() -> Parser.Element? {
+    guard take() else { return nil }
+    defer { release() }
+    guard !state.pointee.isOver, !state.pointee.isAtEnd, state.pointee.failure == nil else { return nil }
     do {
-      let chunk = try await body.next()
-      state.withLock { state in
-        state.isPulling = false
-        if let chunk { state.parser.append(chunk) } else { state.isAtEnd = true }
-      }
+      return try state.pointee.parser.next()
     } catch {
-      state.withLock { state in
-        state.isPulling = false
-        state.isOver = true
+      state.pointee.failure = error
+      return nil
+    }
+  }
+
+  /// The next element; waits for it. `nil` at the end, and for ever after an error.
+  nonisolated(nonsending) func next() async throws -> Parser.Element? {
+    guard take() else {
+      body.cancel()
+      throw URLError(.cannotLoadFromNetwork)
+    }
+    defer { release() }
+    guard !state.pointee.isOver else { return nil }
+    state.pointee.hasStarted = true
+    do {
+      if let failure = state.pointee.failure { throw failure }
+      while !state.pointee.isAtEnd {
+        if let element = try state.pointee.parser.next() { return element }
+        if let chunk = try await body.next() {
+          state.pointee.parser.append(chunk)
+        } else {
+          state.pointee.isAtEnd = true
+        }
       }
+      if let element = try state.pointee.parser.finish() { return element }
+      state.pointee.isOver = true
+      return nil
+    } catch {
+      state.pointee.isOver = true
+      body.cancel()
       throw error
     }
   }
 
-  private func step() -> Step { state.withLock { Self.step(&$0) } }
-
-  private static func step(_ state: inout State) -> Step {
-    guard !state.isOver else { return .end }
-    // Two loops over one stream: neither could make sense of its half.
-    guard !state.isPulling else { return .failure(URLError(.cannotLoadFromNetwork)) }
-    state.hasStarted = true
-    do {
-      if let element = try state.isAtEnd ? state.parser.finish() : state.parser.next() { return .element(element) }
-    } catch {
-      state.isOver = true
-      return .failure(error)
+  private func take() -> Bool {
+    isBusy.withLock { isBusy in
+      defer { isBusy = true }
+      return !isBusy
     }
-    if state.isAtEnd {
-      state.isOver = true
-      return .end
-    }
-    state.isPulling = true
-    return .pull
   }
+
+  private func release() { isBusy.withLock { $0 = false } }
 }

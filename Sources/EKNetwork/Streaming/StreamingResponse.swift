@@ -15,33 +15,32 @@ public struct StreamingResponse: Sendable {
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
 
-  let body: any TransportBody
+  let source: any TransportBody
 
   /// A response with a body of your own, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode: statusCode, headers: headers, body: StreamBody(chunks))
+    self.init(statusCode: statusCode, headers: headers, source: StreamBody(chunks))
   }
 
   /// A response with a body of your own, for tests.
   public init(statusCode: Int, headers: [String: String], bytes: AsyncThrowingStream<UInt8, Error>) {
-    self.init(statusCode: statusCode, headers: headers, body: StreamBody(bytes) { Data(CollectionOfOne($0)) })
+    self.init(statusCode: statusCode, headers: headers, source: StreamBody(bytes) { Data(CollectionOfOne($0)) })
   }
 
-  init(statusCode: Int, headers: [String: String], body: any TransportBody) {
+  init(statusCode: Int, headers: [String: String], source: any TransportBody) {
     self.statusCode = statusCode
     self.headers = headers
-    self.body = body
+    self.source = source
   }
+
+  /// The body at its full speed, for what iterates over more elements than a stream is made for.
+  public var body: StreamingBody { StreamingBody(source) }
 
   /// The body in pieces, each handed on as soon as it arrives.
-  public var chunks: AsyncThrowingStream<Data, Error> { read(ChunkParser()) }
+  public var chunks: AsyncThrowingStream<Data, Error> { body.chunks.stream }
 
   /// The body byte by byte, in the order of arrival.
-  public var bytes: AsyncThrowingStream<UInt8, Error> { read(ByteParser()) }
-
-  func read<Parser: StreamParser>(_ parser: Parser) -> AsyncThrowingStream<Parser.Element, Error> {
-    StreamReader(body, parser: parser).stream
-  }
+  public var bytes: AsyncThrowingStream<UInt8, Error> { body.byteStream }
 }
 
 extension StreamingResponse {
@@ -49,9 +48,7 @@ extension StreamingResponse {
   public static let defaultMaximumLength = 16 * 1024 * 1024
 
   /// UTF-8 lines: split at `\n`, a trailing `\r` trimmed, blank lines skipped. Characters may be cut anywhere.
-  public func lines() -> AsyncThrowingStream<String, Error> {
-    lines(maximumLength: Self.defaultMaximumLength)
-  }
+  public func lines() -> AsyncThrowingStream<String, Error> { body.lines().stream }
 
   /// The same with a limit of your own.
   ///
@@ -62,7 +59,7 @@ extension StreamingResponse {
   public func lines(
     maximumLength: Int, onOverlongLine: (@Sendable (StreamLineTooLongError) -> Void)? = nil
   ) -> AsyncThrowingStream<String, Error> {
-    read(LineParser(LineSplitter(maximumLength: maximumLength, reportOverlong: onOverlongLine)))
+    body.lines(maximumLength: maximumLength, onOverlongLine: onOverlongLine).stream
   }
 
   /// One record for each line that is not blank. A bad line throws the decoder's error, which names the line, and ends
@@ -70,8 +67,7 @@ extension StreamingResponse {
   public func ndjson<Item: Decodable & Sendable>(
     as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder()
   ) -> AsyncThrowingStream<Item, Error> {
-    read(
-      NDJSONParser(LineSplitter(maximumLength: Self.defaultMaximumLength), decoder: decoder, reportInvalid: nil))
+    body.ndjson(as: itemType, decoder: decoder).stream
   }
 
   /// The same, but bad lines are skipped and reported, and so are those longer than `maximumLength`.
@@ -80,10 +76,7 @@ extension StreamingResponse {
     maximumLength: Int = StreamingResponse.defaultMaximumLength,
     onInvalidRecord: @escaping @Sendable (InvalidStreamRecord) -> Void
   ) -> AsyncThrowingStream<Item, Error> {
-    let splitter = LineSplitter(maximumLength: maximumLength) { error in
-      onInvalidRecord(InvalidStreamRecord(line: error.line, data: Data(), error: error))
-    }
-    return read(NDJSONParser(splitter, decoder: decoder, reportInvalid: onInvalidRecord))
+    body.ndjson(as: itemType, decoder: decoder, maximumLength: maximumLength, onInvalidRecord: onInvalidRecord).stream
   }
 
   /// Server-sent events, by the WHATWG standard. An event that the end of the stream cuts off is discarded.
@@ -93,6 +86,6 @@ extension StreamingResponse {
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> AsyncThrowingStream<ServerSentEvent, Error> {
-    read(EventStreamParser(maximumSize: maximumLength))
+    body.events(maximumLength: maximumLength).stream
   }
 }

@@ -90,7 +90,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       guard mediaType == "text/event-stream" else { throw EventStreamError.unexpectedContentType(contentType) }
       let parser = EventStreamParser(
         maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID)
-      reader = StreamReader(response.body, parser: parser)
+      reader = StreamReader(response.source, parser: parser)
       return true
     }
 

@@ -8,6 +8,10 @@ struct EventStreamParser: StreamParser {
 
   private let maximumSize: Int
   private var chunk = Data()
+  /// How much of the chunk has been read.
+  private var offset = 0
+  /// Where the next line feed of the chunk is: before `offset` when that is not known, `max` when there is none.
+  private var nextLineFeed = -1
   private var carry: [UInt8] = []
   private var lineNumber = 0
   /// A line feed right after a carriage return belongs to the same line end, in whatever chunk it comes.
@@ -32,51 +36,55 @@ struct EventStreamParser: StreamParser {
     id = lastEventID
   }
 
-  mutating func append(_ chunk: Data) { self.chunk = chunk }
+  mutating func append(_ chunk: Data) {
+    self.chunk = chunk
+    offset = 0
+    nextLineFeed = -1
+  }
 
   mutating func next() throws -> ServerSentEvent? {
-    while !chunk.isEmpty {
-      if swallowsLineFeed {
-        swallowsLineFeed = false
-        if chunk.first == Self.lineFeed {
-          chunk = chunk.dropFirst()
-          continue
+    // A reference of its own, so that the rest of the parser can change meanwhile.
+    let chunk = chunk
+    // What is used up is not kept while the next chunk is waited for.
+    defer { if offset == chunk.count { append(Data()) } }
+    return try chunk.withUnsafeBytes { bytes in
+      while offset < bytes.count {
+        if swallowsLineFeed {
+          swallowsLineFeed = false
+          if bytes[offset] == Self.lineFeed {
+            offset += 1
+            continue
+          }
         }
+        let rest = bytes.from(offset)
+        guard let end = endOfLine(rest) else {
+          try checkSize(carry.count + rest.count)
+          carry.append(contentsOf: rest)
+          offset = bytes.count
+          return nil
+        }
+        swallowsLineFeed = rest[end] == Self.carriageReturn
+        offset += end + 1
+        if let event = try line(rest.upTo(end)) { return event }
       }
-      guard let end = endOfLine() else {
-        try checkSize(carry.count + chunk.count)
-        carry.append(contentsOf: chunk)
-        chunk = Data()
-        return nil
-      }
-      swallowsLineFeed = chunk[end] == Self.carriageReturn
-      let piece = chunk[chunk.startIndex..<end]
-      chunk = chunk[(end + 1)...]
-      if let event = try line(piece) { return event }
+      return nil
     }
-    return nil
   }
 
   /// §9.2.6: an event that the end of the stream cuts off is discarded.
   mutating func finish() -> ServerSentEvent? { nil }
 
-  private func endOfLine() -> Int? {
-    chunk.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress else { return nil }
-      let feed = memchr(base, Int32(Self.lineFeed), bytes.count).map { UnsafeRawPointer($0) - base }
-      let searched = feed ?? bytes.count
-      let carriage = memchr(base, Int32(Self.carriageReturn), searched).map { UnsafeRawPointer($0) - base }
-      return (carriage ?? feed).map { chunk.startIndex + $0 }
-    }
+  private mutating func endOfLine(_ rest: UnsafeRawBufferPointer) -> Int? {
+    // Looked for once, not for every line that ends in a carriage return before it.
+    if nextLineFeed < offset { nextLineFeed = rest.firstOffset(of: Self.lineFeed).map { offset + $0 } ?? .max }
+    let feed = nextLineFeed == .max ? nil : nextLineFeed - offset
+    return rest.upTo(feed ?? rest.count).firstOffset(of: Self.carriageReturn) ?? feed
   }
 
-  private mutating func line(_ piece: Data) throws -> ServerSentEvent? {
+  private mutating func line(_ piece: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
     lineNumber += 1
-    if carry.isEmpty {
-      try checkSize(piece.count)
-      return try piece.withUnsafeBytes { try process($0) }
-    }
     try checkSize(carry.count + piece.count)
+    guard !carry.isEmpty else { return try process(piece) }
     carry.append(contentsOf: piece)
     let whole = carry
     carry = []
@@ -87,27 +95,26 @@ struct EventStreamParser: StreamParser {
     var line = bytes
     // §9.2.5: one byte order mark may lead the stream.
     if lineNumber == 1, line.starts(with: Self.byteOrderMark) {
-      line = UnsafeRawBufferPointer(rebasing: line.dropFirst(Self.byteOrderMark.count))
+      line = line.from(Self.byteOrderMark.count)
     }
     guard let first = line.first else { return dispatch() }
     guard first != UInt8(ascii: ":") else { return nil }
-    let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
-    var value = line[min(colon + 1, line.endIndex)...]
-    if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-    try field(UnsafeRawBufferPointer(rebasing: line[..<colon]), UnsafeRawBufferPointer(rebasing: value))
+    let colon = line.firstOffset(of: UInt8(ascii: ":")) ?? line.count
+    let value = line.from(min(colon + 1, line.count))
+    try field(line.upTo(colon), value.first == UInt8(ascii: " ") ? value.from(1) : value)
     return nil
   }
 
   private mutating func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
-    if name.elementsEqual("data".utf8) {
+    if name.equals("data") {
       try checkSize(data.count + value.count)
       data.append(contentsOf: value)
       data.append(Self.lineFeed)
-    } else if name.elementsEqual("event".utf8) {
+    } else if name.equals("event") {
       type = String(decoding: value, as: UTF8.self)
-    } else if name.elementsEqual("id".utf8) {
+    } else if name.equals("id") {
       if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
-    } else if name.elementsEqual("retry".utf8) {
+    } else if name.equals("retry") {
       guard let milliseconds = Self.digits(value) else { return }
       retry = .milliseconds(milliseconds)
       reconnectionTime = retry

@@ -9,10 +9,10 @@ struct LineParser: StreamParser {
   mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
   mutating func next() throws -> String? {
-    try splitter.next().map { String(decoding: $0, as: UTF8.self) }
+    try splitter.next { line, _ in String(decoding: line, as: UTF8.self) }
   }
 
   mutating func finish() throws -> String? {
-    try splitter.finish().map { String(decoding: $0, as: UTF8.self) }
+    try splitter.finish { line, _ in String(decoding: line, as: UTF8.self) }
   }
 }

@@ -3,42 +3,30 @@ import Foundation
 /// One record for each line that is not blank.
 struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
   private var splitter: LineSplitter
-  private let decoder: JSONDecoder
-  private let reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?
+  private let decode: @Sendable (UnsafeRawBufferPointer, Int) throws -> Item?
 
   init(
     _ splitter: LineSplitter, decoder: JSONDecoder, reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?
   ) {
     self.splitter = splitter
-    self.decoder = decoder
-    self.reportInvalid = reportInvalid
+    decode = { bytes, line in
+      // Copied, for a decoder may keep what it is given.
+      let data = Data(bytes)
+      do {
+        return try decoder.decode(Item.self, from: data)
+      } catch {
+        guard let reportInvalid else { throw Self.naming(line, in: error) }
+        reportInvalid(InvalidStreamRecord(line: line, data: data, error: error))
+        return nil
+      }
+    }
   }
 
   mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
-  mutating func next() throws -> Item? {
-    while let line = try splitter.next() {
-      if let item = try decode(line) { return item }
-    }
-    return nil
-  }
+  mutating func next() throws -> Item? { try splitter.next(decode) }
 
-  mutating func finish() throws -> Item? {
-    while let line = try splitter.finish() {
-      if let item = try decode(line) { return item }
-    }
-    return nil
-  }
-
-  private func decode(_ line: Data) throws -> Item? {
-    do {
-      return try decoder.decode(Item.self, from: line)
-    } catch {
-      guard let reportInvalid else { throw Self.naming(splitter.lineNumber, in: error) }
-      reportInvalid(InvalidStreamRecord(line: splitter.lineNumber, data: Data(line), error: error))
-      return nil
-    }
-  }
+  mutating func finish() throws -> Item? { try splitter.finish(decode) }
 
   /// The same error, whose description begins with the line.
   private static func naming(_ line: Int, in error: any Error) -> any Error {

@@ -1,0 +1,118 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct StreamingBodyTests {
+  private let server: LoopbackServer
+
+  init() throws { server = try LoopbackServer() }
+
+  private func response(_ chunks: [Data]) -> StreamingResponse {
+    let stream = AsyncThrowingStream<Data, Error> { continuation in
+      for chunk in chunks { continuation.yield(chunk) }
+      continuation.finish()
+    }
+    return StreamingResponse(statusCode: 200, headers: [:], chunks: stream)
+  }
+
+  private func all<S: AsyncSequence>(_ sequence: S) async throws -> [S.Element] {
+    var elements: [S.Element] = []
+    for try await element in sequence { elements.append(element) }
+    return elements
+  }
+
+  /// What a sequence gave before the error that ended it.
+  private func some<S: AsyncSequence>(_ sequence: S) async -> (elements: [S.Element], error: (any Error)?) {
+    var elements: [S.Element] = []
+    do {
+      for try await element in sequence { elements.append(element) }
+      return (elements, nil)
+    } catch {
+      return (elements, error)
+    }
+  }
+
+  @Test func everyFormIsWhatItsStreamIs() async throws {
+    let input = Data("data: a\n\n{\"id\":1,\"name\":\"ü\"}\r\n\ndata: b\n\n".utf8)
+    for chunks in cuts(of: input) where chunks.count < 20 {
+      let chunks = chunks.filter { !$0.isEmpty }
+      #expect(try await all(response(chunks).body) == chunks)
+      #expect(try await all(response(chunks).body.bytes) == Array(input))
+      #expect(try await all(response(chunks).body.lines()) == all(response(chunks).lines()))
+      #expect(try await all(response(chunks).body.events()).map(\.data) == ["a", "b"])
+      let items = response(chunks).body.ndjson(as: Item.self) { #expect([1, 5].contains($0.line)) }
+      #expect(try await all(items) == [Item(id: 1, name: "ü")])
+    }
+  }
+
+  @Test func aBadRecordEndsIt() async throws {
+    let records = response([Data("{\"id\":1,\"name\":\"a\"}\n[]\n{\"id\":2,\"name\":\"b\"}\n".utf8)])
+      .body.ndjson(as: Item.self)
+    let (items, error) = await some(records)
+    #expect(items.map(\.id) == [1])
+    #expect(error is DecodingError)
+    #expect(try await all(records).isEmpty)
+  }
+
+  @Test func aSecondLoopGoesOnWhereTheFirstStopped() async throws {
+    let lines = response([Data("a\nb\nc\n".utf8)]).body.lines()
+    for try await line in lines {
+      #expect(line == "a")
+      break
+    }
+    #expect(try await all(lines) == ["b", "c"])
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aLoopThatIsLeftClosesTheConnection(_ wire: Wire) async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\n"), .stall]) }
+    for try await line in try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines() {
+      #expect(line == "a")
+      break
+    }
+    await server.waitForOpenConnections(0)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func cancellingTheTaskClosesTheConnection(_ wire: Wire) async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("abc"), .stall]) }
+    let hasBegun = Gate()
+    let manager = wire.manager(server)
+    let task = Task {
+      for try await byte in try await manager.stream(Probe<EmptyResponse>()).body.bytes where byte == UInt8(ascii: "c")
+      {
+        hasBegun.open()
+      }
+    }
+    #expect(await hasBegun.wait())
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await server.waitForOpenConnections(0)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func whatArrivedComesBeforeTheErrorThatEndsIt(_ wire: Wire) async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\ncut"), .close]) }
+    let lines = try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines()
+    let (elements, error) = await some(lines)
+    #expect(elements == ["a", "b"])
+    #expect((error as? URLError)?.code == .networkConnectionLost)
+    #expect(try await all(lines).isEmpty)
+  }
+
+  /// Neither could make sense of its half.
+  @Test func aSecondLoopAtTheSameTimeIsAnError() async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\n"), .stall]) }
+    let lines = try await Wire.automatic.manager(server).stream(Probe<EmptyResponse>()).body.lines()
+    let hasBegun = Gate()
+    let first = Task {
+      for try await _ in lines { hasBegun.open() }
+    }
+    #expect(await hasBegun.wait())
+    // The first loop may be on its way to its next line still.
+    await #expect(throws: (any Error).self) { for try await _ in lines {} }
+    await #expect(throws: (any Error).self) { try await first.value }
+    await server.waitForOpenConnections(0)
+  }
+}
