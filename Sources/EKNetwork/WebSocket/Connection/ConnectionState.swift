@@ -17,10 +17,10 @@ struct ConnectionState {
   private(set) var isClosing = false
   private(set) var isOver = false
   private var queue: [WebSocketMessage] = []
-  private var receivers: [(id: UInt64, receiver: Receiver)] = []
+  private var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   private var turnTaken = false
-  private var turns: [(id: UInt64, turn: CheckedContinuation<Void, any Error>)] = []
+  private var turns = WaiterQueue<Void>()
   var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
   private var endings: [CheckedContinuation<Void, Never>] = []
   var pendingControls = 0
@@ -48,7 +48,7 @@ struct ConnectionState {
   }
 
   mutating func deliver(_ message: WebSocketMessage) -> Delivery {
-    if !receivers.isEmpty { return .handOver(receivers.removeFirst().receiver) }
+    if let receiver = receivers.popFirst() { return .handOver(receiver) }
     // Who closes has stopped listening: what no longer fits is let go, so that the peer's close frame can be read.
     if isClosing, queue.count >= capacity { return .dropped }
     queue.append(message)
@@ -71,7 +71,7 @@ struct ConnectionState {
   mutating func receive(id: UInt64, _ receiver: Receiver) -> Reception {
     if let (message, reader) = takeMessage() { return .message(message, reader: reader) }
     if let outcome { return .end(outcome.error) }
-    receivers.append((id, receiver))
+    receivers.append(receiver, id: id)
     return .wait
   }
 
@@ -83,9 +83,7 @@ struct ConnectionState {
     return (message, queue.count <= capacity / 2 ? takeReader() : nil)
   }
 
-  mutating func removeReceiver(_ id: UInt64) -> Receiver? {
-    receivers.firstIndex { $0.id == id }.map { receivers.remove(at: $0).receiver }
-  }
+  mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
 
   private mutating func takeReader() -> CheckedContinuation<Void, Never>? {
     defer { reader = nil }
@@ -98,7 +96,7 @@ struct ConnectionState {
   mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
     guard !isClosing, outcome == nil else { return nil }
     if takeFreeTurn() { return true }
-    turns.append((id, turn))
+    turns.append(turn, id: id)
     return false
   }
 
@@ -109,16 +107,12 @@ struct ConnectionState {
   }
 
   mutating func endTurn() -> CheckedContinuation<Void, any Error>? {
-    guard !turns.isEmpty else {
-      turnTaken = false
-      return nil
-    }
-    return turns.removeFirst().turn
+    let next = turns.popFirst()
+    turnTaken = next != nil
+    return next
   }
 
-  mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? {
-    turns.firstIndex { $0.id == id }.map { turns.remove(at: $0).turn }
-  }
+  mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
 
   // MARK: - Ending
 
@@ -152,13 +146,9 @@ struct ConnectionState {
   mutating func end(_ outcome: Outcome) -> Ending {
     guard self.outcome == nil else { return Ending() }
     self.outcome = outcome
-    defer {
-      receivers = []
-      turns = []
-      pings = [:]
-    }
+    defer { pings = [:] }
     return Ending(
-      receivers: receivers.map(\.receiver), turns: turns.map(\.turn), pings: Array(pings.values), outcome: outcome)
+      receivers: receivers.removeAll(), turns: turns.removeAll(), pings: Array(pings.values), outcome: outcome)
   }
 
   /// The connection itself is gone.

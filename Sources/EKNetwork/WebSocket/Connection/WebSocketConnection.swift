@@ -107,21 +107,20 @@ final class WebSocketConnection: Sendable {
     }
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: ConnectionState.Receiver) in
-        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        switch state.withLock({ $0.receive(id: id, continuation) }) {
+      try await withCancellableContinuation { receiver in
+        switch state.withLock({ $0.receive(id: id, receiver) }) {
         case .message(let message, let reader):
           reader?.resume()
-          continuation.resume(returning: message)
-        case .end(let error?): continuation.resume(throwing: error)
-        case .end(nil): continuation.resume(returning: nil)
-        case .wait:
-          // The handler may have run before the receiver was there to be found.
-          if Task.isCancelled { state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError()) }
+          receiver.resume(returning: message)
+        case .end(let error?): receiver.resume(throwing: error)
+        case .end(nil): receiver.resume(returning: nil)
+        case .wait: return true
         }
+        return false
+      } leave: { [state] in
+        state.withLock { $0.removeReceiver(id) }
       }
     } onCancel: {
-      state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError())
       abandon()
     }
   }
@@ -150,18 +149,15 @@ final class WebSocketConnection: Sendable {
   private func takeTurn() async throws {
     if !Task.isCancelled, state.withLock({ $0.takeFreeTurn() }) { return }
     let id = state.withLock { $0.makeID() }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        switch state.withLock({ $0.takeTurn(id: id, continuation) }) {
-        case true?: continuation.resume()
-        case nil: continuation.resume(throwing: failure())
-        case false?:
-          if Task.isCancelled { state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError()) }
-        }
+    try await withCancellableContinuation { turn in
+      switch state.withLock({ $0.takeTurn(id: id, turn) }) {
+      case true?: turn.resume()
+      case nil: turn.resume(throwing: failure())
+      case false?: return true
       }
-    } onCancel: {
-      state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError())
+      return false
+    } leave: { [state] in
+      state.withLock { $0.removeTurn(id) }
     }
   }
 
@@ -186,24 +182,21 @@ final class WebSocketConnection: Sendable {
   /// Pings and waits for the pong.
   func ping() async throws {
     let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        let isOpen = state.withLock { state in
-          guard state.outcome == nil, !state.isClosing else { return false }
-          state.pings[payload] = continuation
-          return true
-        }
-        guard isOpen else { return continuation.resume(throwing: failure()) }
-        sendControl(.ping, payload)
-        if Task.isCancelled { removePing(payload) }
+    try await withCancellableContinuation { waiter in
+      let isOpen = state.withLock { state in
+        guard state.outcome == nil, !state.isClosing else { return false }
+        state.pings[payload] = waiter
+        return true
       }
-    } onCancel: {
-      removePing(payload)
+      guard isOpen else {
+        waiter.resume(throwing: failure())
+        return false
+      }
+      sendControl(.ping, payload)
+      return true
+    } leave: { [state] in
+      state.withLock { $0.pings.removeValue(forKey: payload) }
     }
-  }
-
-  private func removePing(_ payload: Data) {
-    state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: CancellationError())
   }
 
   private func keepAlive(every interval: Duration) async {

@@ -19,9 +19,9 @@ struct LinkState {
   private var pendingCount = 0
   private var pendingBytes = 0
   private var isTurnTaken = false
-  private var turns: [(id: UInt64, turn: Turn)] = []
+  private var turns = WaiterQueue<Void>()
   private var parked: (message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)?
-  private var receivers: [(id: UInt64, receiver: Receiver)] = []
+  private var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
   /// What reads the connections.
   var driver: Task<Void, Never>?
@@ -78,20 +78,19 @@ struct LinkState {
   mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Answer<Void> {
     guard isRunning else { return .fail(sendError) }
     if isTurnTaken {
-      turns.append((id, turn))
+      turns.append(turn, id: id)
       return .wait
     }
     isTurnTaken = true
     return .now(())
   }
 
-  mutating func removeTurn(_ id: UInt64) -> Turn? {
-    turns.firstIndex { $0.id == id }.map { turns.remove(at: $0).turn }
-  }
+  mutating func removeTurn(_ id: UInt64) -> Turn? { turns.remove(id) }
 
   mutating func endTurn() -> Turn? {
-    isTurnTaken = !turns.isEmpty
-    return turns.isEmpty ? nil : turns.removeFirst().turn
+    let next = turns.popFirst()
+    isTurnTaken = next != nil
+    return next
   }
 
   /// The connection to send on, for whoever has the turn.
@@ -121,7 +120,7 @@ struct LinkState {
   }
 
   mutating func deliver(_ message: WebSocketMessage, _ deliverer: CheckedContinuation<Void, Never>) -> Delivery {
-    if !receivers.isEmpty { return .handOver(receivers.removeFirst().receiver) }
+    if let receiver = receivers.popFirst() { return .handOver(receiver) }
     guard isRunning else {
       if parked == nil { parked = (message, nil) }
       return .done
@@ -142,13 +141,11 @@ struct LinkState {
       return .message(message, deliverer)
     }
     if case .over(let error) = phase { return .end(error) }
-    receivers.append((id, receiver))
+    receivers.append(receiver, id: id)
     return .wait
   }
 
-  mutating func removeReceiver(_ id: UInt64) -> Receiver? {
-    receivers.firstIndex { $0.id == id }.map { receivers.remove(at: $0).receiver }
-  }
+  mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
 
   // MARK: - Ending
 
@@ -193,17 +190,13 @@ struct LinkState {
     ending.error = error
     ending.sendError = sendError
     (ending.turns, ending.linkWaiter) = takeSenders()
-    ending.receivers = receivers.map(\.receiver)
-    receivers = []
+    ending.receivers = receivers.removeAll()
     link = nil
     return ending
   }
 
   private mutating func takeSenders() -> ([Turn], LinkWaiter?) {
-    defer {
-      turns = []
-      linkWaiter = nil
-    }
-    return (turns.map(\.turn), linkWaiter)
+    defer { linkWaiter = nil }
+    return (turns.removeAll(), linkWaiter)
   }
 }

@@ -104,21 +104,20 @@ final class ReconnectingConnection: Sendable {
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: LinkState.Receiver) in
-        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        switch state.withLock({ $0.receive(id, continuation) }) {
+      try await withCancellableContinuation { receiver in
+        switch state.withLock({ $0.receive(id, receiver) }) {
         case .message(let message, let deliverer):
           deliverer?.resume()
-          continuation.resume(returning: message)
-        case .end(let error?): continuation.resume(throwing: error)
-        case .end(nil): continuation.resume(returning: nil)
-        case .wait:
-          // The handler may have run before the receiver was there to be found.
-          if Task.isCancelled { state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError()) }
+          receiver.resume(returning: message)
+        case .end(let error?): receiver.resume(throwing: error)
+        case .end(nil): receiver.resume(returning: nil)
+        case .wait: return true
         }
+        return false
+      } leave: { [state] in
+        state.withLock { $0.removeReceiver(id) }
       }
     } onCancel: {
-      state.withLock { $0.removeReceiver(id) }?.resume(throwing: CancellationError())
       abandon()
     }
   }
@@ -147,34 +146,28 @@ final class ReconnectingConnection: Sendable {
 
   private func takeTurn() async throws {
     let id = state.withLock { $0.makeID() }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (turn: LinkState.Turn) in
-        if Task.isCancelled { return turn.resume(throwing: CancellationError()) }
-        switch state.withLock({ $0.takeTurn(id, turn) }) {
-        case .now: turn.resume()
-        case .fail(let error): turn.resume(throwing: error)
-        case .wait:
-          if Task.isCancelled { state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError()) }
-        }
+    try await withCancellableContinuation { turn in
+      switch state.withLock({ $0.takeTurn(id, turn) }) {
+      case .now: turn.resume()
+      case .fail(let error): turn.resume(throwing: error)
+      case .wait: return true
       }
-    } onCancel: {
-      state.withLock { $0.removeTurn(id) }?.resume(throwing: CancellationError())
+      return false
+    } leave: { [state] in
+      state.withLock { $0.removeTurn(id) }
     }
   }
 
   private func link() async throws -> WebSocket {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (waiter: LinkState.LinkWaiter) in
-        if Task.isCancelled { return waiter.resume(throwing: CancellationError()) }
-        switch state.withLock({ $0.awaitLink(waiter) }) {
-        case .now(let socket): waiter.resume(returning: socket)
-        case .fail(let error): waiter.resume(throwing: error)
-        case .wait:
-          if Task.isCancelled { state.withLock { $0.takeLinkWaiter() }?.resume(throwing: CancellationError()) }
-        }
+    try await withCancellableContinuation { waiter in
+      switch state.withLock({ $0.awaitLink(waiter) }) {
+      case .now(let socket): waiter.resume(returning: socket)
+      case .fail(let error): waiter.resume(throwing: error)
+      case .wait: return true
       }
-    } onCancel: {
-      state.withLock { $0.takeLinkWaiter() }?.resume(throwing: CancellationError())
+      return false
+    } leave: { [state] in
+      state.withLock { $0.takeLinkWaiter() }
     }
   }
 

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct WaiterQueueTests {
+  /// Tasks that wait for a number each, in their order.
+  private func wait(_ count: Int, in queue: Locked<WaiterQueue<Int>>) async -> [Task<Int, any Error>] {
+    var tasks: [Task<Int, any Error>] = []
+    for id in 0..<count {
+      tasks.append(
+        Task {
+          try await withCancellableContinuation { waiter in
+            queue.withLock { $0.append(waiter, id: UInt64(id)) }
+            return true
+          } leave: {
+            queue.withLock { $0.remove(UInt64(id)) }
+          }
+        })
+      while queue.withLock({ $0.count }) <= id { await Task.yield() }
+    }
+    return tasks
+  }
+
+  @Test func theyAreServedInTheirOrder() async throws {
+    let queue = Locked(WaiterQueue<Int>())
+    let tasks = await wait(200, in: queue)
+    for number in 0..<200 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
+    for (number, task) in tasks.enumerated() { #expect(try await task.value == number) }
+    #expect(queue.withLock { $0.popFirst() } == nil)
+    #expect(queue.withLock { $0.count } == 0)
+  }
+
+  @Test func whoIsCancelledLeavesAndTheOthersStay() async throws {
+    let queue = Locked(WaiterQueue<Int>())
+    let tasks = await wait(100, in: queue)
+    for number in 0..<50 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
+    for task in tasks { task.cancel() }
+    for task in tasks[50...] { await #expect(throws: CancellationError.self) { try await task.value } }
+    for (number, task) in tasks[..<50].enumerated() { #expect(try await task.value == number) }
+    #expect(queue.withLock { $0.count } == 0)
+  }
+
+  @Test func allCanBeTakenAtOnce() async throws {
+    let queue = Locked(WaiterQueue<Int>())
+    let tasks = await wait(3, in: queue)
+    queue.withLock { $0.popFirst() }?.resume(returning: 0)
+    for waiter in queue.withLock({ $0.removeAll() }) { waiter.resume(returning: 7) }
+    var values: [Int] = []
+    for task in tasks { values.append(try await task.value) }
+    #expect(values == [0, 7, 7])
+    #expect(queue.withLock { $0.removeAll() }.isEmpty)
+  }
+
+  @Test func whoIsCancelledAlreadyDoesNotEnter() async {
+    let entered = Locked(false)
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      try await withCancellableContinuation { (waiter: CheckedContinuation<Void, any Error>) in
+        entered.withLock { $0 = true }
+        waiter.resume()
+        return false
+      } leave: {
+        nil
+      }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(!entered.withLock { $0 })
+  }
+}
