@@ -3,7 +3,7 @@
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
 prints the medians. Sections: http, https, stream, parsing, cache, burst, soak, transfers,
-websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
+waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
 is for regressions, not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
@@ -11,7 +11,7 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.req
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "burst", "soak", "transfers", "websocket"]
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "burst", "soak", "transfers", "waiting", "websocket"]
 FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
@@ -139,6 +139,32 @@ def stream(server, load, quick):
             ratios[f"chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
 
 
+def latency(load):
+    """Small events, one every 5 ms, each with the time at which it was sent."""
+    import socket, threading
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+                for _ in range(400):
+                    connection.sendall(b"data: %d\n\n" % time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+                    time.sleep(0.005)
+
+        server = threading.Thread(target=serve)
+        server.start()
+        found = measured(load, "eknetwork", "latency", f"http://127.0.0.1:{listener.getsockname()[1]}/", "1", "0")
+        server.join()
+    print(f"Age of an event when it arrives: {found['median']:.2f} ms in the median, "
+          f"{found['percentile99']:.2f} ms for 99 of 100 ({found['count']} events)")
+    return ["age of events"] if found["median"] > 5 or found["count"] != 400 else []
+
+
 def pause(server, load):
     """A consumer that stops reading: libcurl and the system's buffers hold what is under way, and no more."""
     found = measured(load, "eknetwork", "pause", server.http + "/huge", "1", "2")
@@ -235,6 +261,20 @@ def soak(server, load, seconds):
         ("wrong", 0), ("growthMegabytes", 10), ("descriptorsLeft", 64), ("threadsLeft", 4)) if found[name] > bound]
 
 
+def waiting(load, quick):
+    """2 000 requests that nobody answers, for nobody accepts their connections; the process ends with them in flight."""
+    import socket
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(4096)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        found = measured(load, "eknetwork", "waiting", url, "2000", "3" if quick else "10")
+    print(f"\n2000 requests wait for their answer: {found['cpuPercent']:.2f} % of a core, "
+          f"{found['descriptors']} descriptors, {found['peakMegabytes']:.0f} MiB at the peak")
+    return [name for name, isWrong in (
+        ("CPU of those who wait", found["cpuPercent"] > 2), ("requests that wait", found["descriptors"] < 2000)) if isWrong]
+
+
 def over_http(wanted, quick):
     """Says what a soak has left behind."""
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
@@ -249,10 +289,13 @@ def over_http(wanted, quick):
         if "stream" in wanted:
             stream(server, load, quick)
             left += pause(server, load)
+            left += latency(load)
         left += transfers(server, load, quick, measured, ratios) if "transfers" in wanted else []
         left += soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
     if "burst" in wanted:
         left += burst(load, quick)
+    if "waiting" in wanted:
+        left += waiting(load, quick)
     if "parsing" in wanted:
         parsing(load, quick)
     if "cache" in wanted:

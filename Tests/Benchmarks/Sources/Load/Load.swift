@@ -39,6 +39,11 @@ import Foundation
       try await transfers.run(arguments[2], count: width)?.report()
     case "burst":
       print(String(decoding: try JSONEncoder().encode(await Burst(url: url).run(width: width)), as: UTF8.self))
+    case "waiting":
+      let report = try await Waiting(url: url).run(width: width, seconds: seconds)
+      print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    case "latency":
+      print(String(decoding: try JSONEncoder().encode(try await Latency(url: url).run()), as: UTF8.self))
     case "pause":
       print(String(decoding: try JSONEncoder().encode(try await Pause(url: url).run(seconds: seconds)), as: UTF8.self))
     case "cache":

@@ -26,7 +26,7 @@ struct Measurement: Encodable {
     print(String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
   }
 
-  private static var cpuSeconds: Double {
+  static var cpuSeconds: Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }

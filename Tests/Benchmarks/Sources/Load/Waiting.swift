@@ -1,0 +1,33 @@
+import EKNetwork
+
+/// Requests that nobody answers: what does it cost to wait for them? The process ends with them in flight.
+struct Waiting {
+  private struct Get: NetworkRequest {
+    typealias Response = Item
+    let path: String
+    let method = HTTPMethod.get
+  }
+
+  struct Report: Encodable {
+    /// Of one core.
+    var cpuPercent: Double
+    var descriptors: Int
+    var peakMegabytes: Double
+  }
+
+  let url: URL
+
+  func run(width: Int, seconds: Double) async throws -> Report {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = width
+    let manager = NetworkManager(baseURL: url, session: URLSession(configuration: configuration))
+    for _ in 0..<width { Task { try await manager.send(Get(path: "/")) } }
+    try await Task.sleep(for: .seconds(3))
+    let before = Measurement.cpuSeconds
+    try await Task.sleep(for: .seconds(seconds))
+    return Report(
+      cpuPercent: (Measurement.cpuSeconds - before) / seconds * 100,
+      descriptors: try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
+      peakMegabytes: Measurement.peakMegabytes)
+  }
+}

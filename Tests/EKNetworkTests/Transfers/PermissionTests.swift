@@ -1,0 +1,36 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// Nothing is forbidden to the superuser, so these are left out for it.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: geteuid() != 0)) struct PermissionTests {
+  private let server: LoopbackServer
+  private let folder: ScratchFolder
+
+  init() throws {
+    server = try LoopbackServer()
+    folder = try ScratchFolder()
+  }
+
+  @Test func aFileThatMayNotBeReadIsNamedAndNothingIsSent() async throws {
+    let file = try folder.file("secret", Data("a".utf8))
+    #expect(chmod(file.path, 0) == 0)
+    var probe = Probe<StatusCodeResponse>(path: "/files", method: .post)
+    probe.body = RequestBody(file: file, contentType: "a/b")
+    await #expect(throws: RequestBodyError.fileNotReadable(file, code: EACCES)) {
+      try await Wire.automatic.manager(server).send(probe)
+    }
+    #expect(server.acceptedConnections == 0)
+  }
+
+  @Test func aFolderThatMayNotBeWrittenIsNamedAndNothingIsAskedFor() async throws {
+    #expect(chmod(folder.url.path, 0o500) == 0)
+    defer { chmod(folder.url.path, 0o700) }
+    let target = folder["a"]
+    await #expect(throws: DownloadError.notWritable(target, code: EACCES)) {
+      try await Wire.automatic.manager(server).download(Probe<EmptyResponse>(), to: target)
+    }
+    #expect(server.acceptedConnections == 0)
+  }
+}
