@@ -54,11 +54,28 @@ void ekn_waker_drain(int waker) {
   eventfd_read(waker, &value);
 }
 
-void ekn_block_broken_pipe_signal(void) {
+static void broken_pipe(sigset_t *signals) {
+  sigemptyset(signals);
+  sigaddset(signals, SIGPIPE);
+}
+
+void ekn_block_broken_pipe_signal(void) { ekn_hold_broken_pipe_signal(); }
+
+bool ekn_hold_broken_pipe_signal(void) {
+  sigset_t signals, before;
+  broken_pipe(&signals);
+  return pthread_sigmask(SIG_BLOCK, &signals, &before) == 0 && !sigismember(&before, SIGPIPE);
+}
+
+void ekn_release_broken_pipe_signal(bool was_held) {
+  if (!was_held) return;
   sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  broken_pipe(&signals);
+  // What came meanwhile is for this thread alone, and would be delivered now.
+  struct timespec none = {0, 0};
+  while (sigtimedwait(&signals, NULL, &none) < 0 && errno == EINTR) {
+  }
+  pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 #endif

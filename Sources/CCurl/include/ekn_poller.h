@@ -23,6 +23,9 @@ void ekn_waker_wake(int waker);
 void ekn_waker_drain(int waker);
 // A peer that closed a connection is an error of one transfer, not a signal for the process.
 void ekn_block_broken_pipe_signal(void);
+// The same for a thread that is not ours, and only until the release. Whether the signal was not blocked already.
+bool ekn_hold_broken_pipe_signal(void);
+void ekn_release_broken_pipe_signal(bool was_held);
 
 #endif
 #endif

@@ -34,6 +34,13 @@ struct Locked<State>: @unchecked Sendable {
     // Through a pointer: the lock is what makes the access exclusive, and the runtime's own check costs as much.
     return try storage.withUnsafeMutablePointerToHeader { state throws(Failure) in try body(&state.pointee) }
   }
+
+  /// The same if nobody else is in there; `nil` at once if somebody is.
+  func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+    guard storage.tryLock() else { return nil }
+    defer { storage.unlock() }
+    return storage.withUnsafeMutablePointerToHeader { body(&$0.pointee) }
+  }
 }
 
 #if canImport(Darwin)
@@ -62,6 +69,16 @@ private final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
         os_unfair_lock_lock(lock)
       #else
         _ = pthread_mutex_lock(lock)
+      #endif
+    }
+  }
+
+  func tryLock() -> Bool {
+    withUnsafeMutablePointerToElements { lock in
+      #if canImport(Darwin)
+        os_unfair_lock_trylock(lock)
+      #else
+        pthread_mutex_trylock(lock) == 0
       #endif
     }
   }

@@ -35,6 +35,13 @@ import Testing
     #expect(released.withLock { $0 } == 1)
   }
 
+  @Test func whoDoesNotWantToWaitIsTurnedAway() {
+    let locked = Locked(1)
+    #expect(locked.withLock { _ in locked.withLockIfFree { $0 } } == nil)
+    #expect(locked.withLockIfFree { $0 += 1 } != nil)
+    #expect(locked.withLockIfFree { $0 } == 2)
+  }
+
   @Test func anErrorUnlocks() {
     let locked = Locked(1)
     #expect(throws: Oops()) {

@@ -3,7 +3,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// A reusable libcurl easy handle. Belongs to the event-loop thread.
+  /// A reusable libcurl easy handle. Belongs to whoever holds the event loop's turn.
   final class CurlHandle {
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
@@ -139,7 +139,7 @@
       _ = ekn_easy_set_long(easy, Int32(option), value)
     }
 
-    // MARK: - Callbacks, on the event-loop thread, inside a call of libcurl's
+    // MARK: - Callbacks, in a turn of the event loop, inside a call of libcurl's
 
     fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard let transfer else { return 0 }

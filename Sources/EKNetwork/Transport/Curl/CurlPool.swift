@@ -2,7 +2,7 @@
   import CCurl
   import Foundation
 
-  /// The connections of all sessions that may share them. Belongs to the event-loop thread.
+  /// The connections of all sessions that may share them. Belongs to whoever holds the event loop's turn.
   final class CurlPool {
     /// Idle connections kept for reuse, and idle easy handles likewise.
     private static let maximumIdle = 64

@@ -22,6 +22,11 @@
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
+
+    /// Whether it is begun in a moment: no key has to be agreed on, nothing has to be read, and nobody has to be told.
+    var isQuickToStart: Bool {
+      !isSecure && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
+    }
   }
 
   /// libcurl's list of header lines, freed with its last reference.

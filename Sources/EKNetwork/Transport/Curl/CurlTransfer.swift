@@ -5,8 +5,8 @@
 
   /// One exchange on the wire, shared by the event loop, which pushes, and a consumer, which pulls.
   ///
-  /// Unchecked: `request` is immutable, `loop…` members belong to the event-loop thread, and the rest is in `queue`,
-  /// which has its lock.
+  /// Unchecked: `request` is immutable, `loop…` members belong to whoever holds the event loop's turn, and the rest is in
+  /// `queue`, which has its lock.
   final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
       UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
@@ -17,7 +17,7 @@
     private let queue = Locked(Queue())
     private let measured = Locked<NetworkTimings?>(nil)
 
-    // The event loop's own, touched on its thread alone.
+    // The event loop's own, touched in its turns alone.
     var loopHandle: CurlHandle?
     var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0

@@ -221,6 +221,35 @@
       }
     }
 
+    /// Where nothing is under way, a request is sent from the thread that brings it.
+    @Test func oneAfterTheOtherInAndOutOfTurn() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { request in .text(request.body.isEmpty ? "ok" : request.text) }
+      let transport = try transport()
+      for round in 0..<600 {
+        var urlRequest = URLRequest(url: server.url("/"))
+        if round % 2 == 0 {
+          urlRequest.httpMethod = "POST"
+          urlRequest.httpBody = Data("round \(round)".utf8)
+        }
+        let request = TransportRequest(urlRequest)
+        let task = Task { try await transport.fetch(request) }
+        if round % 5 == 0 {
+          for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+          task.cancel()
+        }
+        do {
+          let text = String(decoding: try await task.value.data, as: UTF8.self)
+          #expect(text == (round % 2 == 0 ? "round \(round)" : "ok"))
+        } catch is CancellationError {
+          #expect(round % 5 == 0)
+        }
+      }
+      // One connection would do, but for those that were cancelled.
+      #expect(server.acceptedConnections <= 130)
+    }
+
     @Test func randomCancellationsLeaveNothingBehind() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
