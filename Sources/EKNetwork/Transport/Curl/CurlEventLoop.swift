@@ -28,6 +28,19 @@
       var alarm = UInt64.max
       /// Whether somebody else has had a turn while the thread slept.
       var hadGuest = false
+      /// How many transfers have been under way at once since there were none.
+      var crowd = 0
+      var isIdle = true
+
+      /// Whether requests come one after the other. Of those that come together the loop makes one turn, which is worth
+      /// more than to begin with the first of them at once.
+      var isForGuests: Bool { isIdle && crowd <= 1 }
+
+      mutating func began(_ active: Int) {
+        guard active > 0 else { return }
+        crowd = isIdle ? active : max(crowd, active)
+        isIdle = false
+      }
     }
 
     private static let eventCapacity = 256
@@ -56,19 +69,20 @@
       poller.submit(operation)
     }
 
-    /// Starts a transfer on the calling thread, if the loop's sleeps over nothing.
+    /// Starts a transfer on the calling thread, if the turn is free and nothing is under way.
     private func startAsGuest(_ transfer: CurlTransfer) -> Bool {
-      guard poller.isAsleep else { return false }
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        guard pools.allSatisfy({ $0.activeCount == 0 }) else { return nil }
+        guard turn.isForGuests else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
         turn.hadGuest = true
         start(transfer)
+        turn.began(activeCount)
         fireTimers()
         collectFinished()
         gatherDeliveries(into: &finished)
+        turn.isIdle = activeCount == 0
         ekn_release_broken_pipe_signal(wasHeld)
         return nextAlarm < turn.alarm
       }.flatMap { $0 }
@@ -94,10 +108,12 @@
           poller.take(&operations)
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
+          turn.began(activeCount)
           fireTimers()
           collectFinished()
           expireDeadlines()
           gatherDeliveries(into: &finished)
+          turn.isIdle = activeCount == 0
         }
         for delivery in finished { delivery.resume() }
         finished.removeAll(keepingCapacity: true)
@@ -106,6 +122,8 @@
     }
 
     // MARK: - A turn
+
+    private var activeCount: Int { pools.reduce(0) { $0 + $1.activeCount } }
 
     private func perform(_ operation: Operation) {
       switch operation {

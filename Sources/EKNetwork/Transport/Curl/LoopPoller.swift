@@ -34,9 +34,6 @@
       if mustWake { ekn_waker_wake(waker) }
     }
 
-    /// Whether the loop sleeps, or is about to.
-    var isAsleep: Bool { inbox.withLock { $0.isAsleep } }
-
     /// Ends the loop's sleep, this one or the next.
     func wake() { ekn_waker_wake(waker) }
 
