@@ -23,8 +23,8 @@ import Testing
 
   @Test func theyAreServedInTheirOrder() async throws {
     let queue = Locked(WaiterQueue<Int>())
-    let tasks = await wait(200, in: queue)
-    for number in 0..<200 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
+    let tasks = await wait(70, in: queue)
+    for number in 0..<70 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
     for (number, task) in tasks.enumerated() { #expect(try await task.value == number) }
     #expect(queue.withLock { $0.popFirst() } == nil)
     #expect(queue.withLock { $0.count } == 0)
@@ -32,11 +32,11 @@ import Testing
 
   @Test func whoIsCancelledLeavesAndTheOthersStay() async throws {
     let queue = Locked(WaiterQueue<Int>())
-    let tasks = await wait(100, in: queue)
-    for number in 0..<50 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
+    let tasks = await wait(40, in: queue)
+    for number in 0..<20 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
     for task in tasks { task.cancel() }
-    for task in tasks[50...] { await #expect(throws: CancellationError.self) { try await task.value } }
-    for (number, task) in tasks[..<50].enumerated() { #expect(try await task.value == number) }
+    for task in tasks[20...] { await #expect(throws: CancellationError.self) { try await task.value } }
+    for (number, task) in tasks[..<20].enumerated() { #expect(try await task.value == number) }
     #expect(queue.withLock { $0.count } == 0)
   }
 
