@@ -46,9 +46,9 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     return state.pointee.parser
   }
 
-  /// The next element if it has arrived; `nil` leaves everything else to ``next()``.
+  /// The next element if it has arrived, and is still wanted; `nil` leaves everything else to ``next()``.
   func ready() -> Parser.Element? {
-    guard take() else { return nil }
+    guard !Task.isCancelled, take() else { return nil }
     defer { release() }
     guard !state.pointee.isOver, !state.pointee.isAtEnd, state.pointee.failure == nil else { return nil }
     do {
@@ -69,6 +69,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     guard !state.pointee.isOver else { return nil }
     state.pointee.hasStarted = true
     do {
+      try Task.checkCancellation()
       if let failure = state.pointee.failure { throw failure }
       while !state.pointee.isAtEnd {
         if let element = try state.pointee.parser.next() { return element }

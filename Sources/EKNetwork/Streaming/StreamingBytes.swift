@@ -26,8 +26,8 @@ public struct StreamingBytes: AsyncSequence, Sendable {
     /// The next byte; waits until it has arrived.
     ///
     /// - Returns: `nil` at the end of the body.
-    /// - Throws: `URLError` when the exchange failed; `CancellationError` when the task is cancelled, which closes the
-    ///   connection.
+    /// - Throws: `URLError` when the exchange failed; `CancellationError` when the task is cancelled, at the end of the
+    ///   chunk, which closes the connection.
     @inlinable public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> UInt8? {
       if index == chunk.count, try await !refill(isolation: actor) { return nil }
       defer { index += 1 }

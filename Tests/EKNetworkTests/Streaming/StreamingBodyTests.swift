@@ -92,6 +92,26 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
+  func cancellingTheTaskEndsItAmidAChunk(_ wire: Wire) async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\nc\n"), .stall]) }
+    let lines = try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines()
+    let task = Task {
+      var count = 0
+      do {
+        for try await _ in lines {
+          count += 1
+          withUnsafeCurrentTask { $0?.cancel() }
+        }
+      } catch is CancellationError {
+        return count
+      }
+      return -1
+    }
+    #expect(try await task.value == 1)
+    await server.waitForOpenConnections(0)
+  }
+
+  @Test(arguments: Wire.allCases)
   func whatArrivedComesBeforeTheErrorThatEndsIt(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\ncut"), .close]) }
     let lines = try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines()

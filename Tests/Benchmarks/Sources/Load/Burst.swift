@@ -3,12 +3,6 @@ import EKNetwork
 /// As many requests at once as asked, each with a connection of its own if the server lets it have one: what becomes of
 /// them?
 struct Burst {
-  private struct Get: NetworkRequest {
-    typealias Response = Item
-    let path: String
-    let method = HTTPMethod.get
-  }
-
   struct Report: Encodable {
     var served = 0
     /// By the code of their `URLError`.

@@ -1,12 +1,6 @@
 import EKNetwork
 
 struct EKNetworkContender: Contender {
-  private struct Get: NetworkRequest {
-    typealias Response = Item
-    let path: String
-    let method = HTTPMethod.get
-  }
-
   private let manager: NetworkManager
   private let request: Get
 

@@ -2,12 +2,6 @@ import EKNetwork
 
 /// Events that say when they were sent, by the system's monotonic clock: how old are they when they arrive?
 struct Latency {
-  private struct Get: NetworkRequest {
-    typealias Response = EmptyResponse
-    let path = "/"
-    let method = HTTPMethod.get
-  }
-
   struct Report: Encodable {
     var median: Double
     var percentile99: Double
@@ -20,7 +14,7 @@ struct Latency {
   func run() async throws -> Report {
     let manager = NetworkManager(baseURL: url, session: URLSession(configuration: .ephemeral))
     var ages: [Double] = []
-    for try await event in try await manager.stream(Get()).events() {
+    for try await event in try await manager.stream(Get(path: "/")).events() {
       guard let sent = UInt64(event.data) else { throw URLError(.cannotParseResponse) }
       var now = timespec()
       clock_gettime(CLOCK_MONOTONIC, &now)

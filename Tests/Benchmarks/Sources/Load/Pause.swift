@@ -2,12 +2,6 @@ import EKNetwork
 
 /// A consumer that takes one chunk of a body and then no more: how much of the rest does the process take in?
 struct Pause {
-  private struct Get: NetworkRequest {
-    typealias Response = EmptyResponse
-    let path: String
-    let method = HTTPMethod.get
-  }
-
   struct Report: Encodable {
     var growthMegabytes: Double
   }

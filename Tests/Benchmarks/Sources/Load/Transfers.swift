@@ -12,12 +12,6 @@ struct Transfers: Sendable {
     var multipartData: MultipartFormData?
   }
 
-  private struct Get: NetworkRequest {
-    typealias Response = EmptyResponse
-    let path: String
-    let method = HTTPMethod.get
-  }
-
   private struct Blocks: AsyncSequence, Sendable {
     let count: Int
 

@@ -2,12 +2,6 @@ import EKNetwork
 
 /// Requests that nobody answers: what does it cost to wait for them? The process ends with them in flight.
 struct Waiting {
-  private struct Get: NetworkRequest {
-    typealias Response = Item
-    let path: String
-    let method = HTTPMethod.get
-  }
-
   struct Report: Encodable {
     /// Of one core.
     var cpuPercent: Double
