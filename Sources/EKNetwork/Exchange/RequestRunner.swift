@@ -38,7 +38,8 @@ struct RequestRunner {
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let log = RequestLog(
+      logger, method: request.method.rawValue, handler: eventHandler, machinery: transport.machinery)
     let progress = request.progress.map { ProgressReporter($0) }
     let exchange = exchange(for: request, progress: progress, log: log)
     do {
@@ -63,7 +64,8 @@ struct RequestRunner {
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let log = RequestLog(
+      logger, method: request.method.rawValue, handler: eventHandler, machinery: transport.machinery)
     let exchange = exchange(for: request, progress: nil, log: log)
     do {
       var response = try await attempts(

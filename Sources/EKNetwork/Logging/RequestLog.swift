@@ -8,11 +8,18 @@ struct RequestLog: Sendable {
   private let method: String
   private let start = ContinuousClock.now
 
-  init(_ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil) {
+  /// - Parameter machinery: What carries the requests. The first one says so in the log.
+  init(
+    _ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil,
+    machinery: @autoclosure () -> TransportDescription? = nil
+  ) {
     self.logger = logger
     self.handler = handler
     self.method = method
     request = logger.nextRequest()
+    if request == 1, logger.hasListeners, let machinery = machinery() {
+      logger.log(machinery.reason == nil ? .debug : .info, "Requests are carried by", machinery.metadata)
+    }
   }
 
   /// Whether somebody wants to know how long the parts of an exchange take.

@@ -11,7 +11,7 @@
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       throw URLError(
         .secureConnectionFailed,
-        userInfo: [NSLocalizedDescriptionKey: "TLS options need libcurl, and libcurl.so.4 cannot be opened"])
+        userInfo: [NSLocalizedDescriptionKey: "TLS options need libcurl. \(TransportDescription.current.reason ?? "")"])
     }
   }
 #endif

@@ -19,7 +19,8 @@ struct EndpointRunner: Sendable {
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> FetchedResponse {
     let log = RequestLog(
-      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
+      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
+      machinery: transport.machinery)
     let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
     do {
       let response = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)

@@ -4,22 +4,26 @@
 
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
-    private let eventLoop: CurlEventLoop
+    /// `nil` when it could not be started yet.
+    private let eventLoop: CurlEventLoop?
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
 
-    /// `nil` when libcurl cannot be opened.
+    /// `nil` when libcurl cannot be used.
     init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
-      guard let eventLoop = CurlEventLoop.shared else { return nil }
-      self.eventLoop = eventLoop
+      guard CurlLibrary.capabilities != nil else { return nil }
+      eventLoop = CurlEventLoop.shared
       self.configuration = SessionDescription(configuration)
-      pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
+      pool = CurlPool.Key(
+        connectionsPerHost: self.configuration.connectionsPerHost, tls: tls, proxies: self.configuration.proxies)
     }
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
+    var machinery: TransportDescription? { .current }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
+      guard let eventLoop = eventLoop ?? CurlEventLoop.shared else { throw CurlEventLoop.startError }
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
@@ -52,9 +56,10 @@
         headerLines: headers,
         upload: upload,
         isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
+        hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        pool: pool,
+        pool: pool.current,
         proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
@@ -120,7 +125,10 @@
         // RFC 9110 §8.6: a method that anticipates content says so when there is none.
         fields.append(("Content-Length", "0"))
       }
-      return CurlHeaderLines(fields, suppressing: suppressed)
+      guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {
+        throw TransportOptionError(option: CurlOption.httpheader.name, library: "libcurl \(CurlLibrary.versionText)")
+      }
+      return lines
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {

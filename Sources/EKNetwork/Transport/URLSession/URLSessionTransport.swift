@@ -43,6 +43,10 @@ struct URLSessionTransport: Transport {
   private let host: SessionHost
   private let limit: Int
 
+  var machinery: TransportDescription? {
+    TransportDescription(machinery: .urlSession, reason: TransportDescription.current.reason)
+  }
+
   init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
     self.session = session
     host = SessionHost.shared(for: session)
