@@ -40,15 +40,18 @@ extension NetworkManager {
     ttl: Duration
   ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
     let runner = runner(over: transport)
-    let urlRequest = try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: runner.userAgent)
+    // Built once, for the key and for the first attempt: asked a second time, token and base URL may be others.
+    let built = try runner.build(request, baseURL: baseURL, accessToken: accessToken)
+    let urlRequest = built.urlRequest
     let isCached = request.method == .get && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let session = transport.sessionDescription
     return CachedLoad(
-      policy: policy, key: isCached ? CacheKey(urlRequest) : nil, store: cache, revalidations: cache.revalidations,
+      policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
+      revalidations: cache.revalidations,
       fetch: {
-        let response = try await self.runner(over: self.transport).fetch(
-          request, baseURL: self.baseURL, accessToken: accessToken)
-        return PrismCacheEntry(response, ttl: ttl)
+        let (response, sent) = try await self.runner(over: self.transport).fetch(
+          request, firstBuilt: built, baseURL: self.baseURL, accessToken: accessToken)
+        return (PrismCacheEntry(response, ttl: ttl), isCached ? CacheKey(sent) : nil)
       },
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }
