@@ -7,7 +7,9 @@ import Foundation
 extension NetworkManager {
   /// Sends a request by way of a cache, as a policy says. Requests other than a GET without a body know no cache.
   ///
-  /// A stored answer belongs to its URL, its header fields and its access token: another user's request never gets it.
+  /// A stored answer belongs to its URL, its header fields, its access token, and what its session adds to it: another
+  /// user's request never gets it. Sessions with a delegate, or of your own making, share with no other. Token and base
+  /// URL are asked for once for each attempt.
   /// It is decoded anew each time. With `.cacheThenNetwork` the stored answer is returned, and renewed in the
   /// background: ``responses(_:accessToken:policy:cache:ttl:)`` has both.
   ///

@@ -35,9 +35,10 @@ struct URLCacheStore: ResponseStore {
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key), let entry = entry(found) {
-          // One from the future was stored before the clock was set back: nobody can say how old it is.
+          // One from the future was stored before the clock was set back: nobody can say how old it is. A second is for
+          // what conversions between epochs round away.
           let now = now()
-          return (entry, entry.expiresAt > now && entry.cachedAt <= now)
+          return (entry, entry.expiresAt > now && entry.cachedAt.timeIntervalSince(now) < 1)
         }
       }
       return nil
