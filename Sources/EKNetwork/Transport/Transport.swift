@@ -19,6 +19,9 @@ protocol Transport: Sendable {
   /// What carries the requests, for the log; `nil` for a user's own code.
   var machinery: TransportDescription? { get }
 
+  /// What is known of the session. What it adds to a request is added above this seam, by ``HopRequest``.
+  var sessionDescription: SessionDescription { get }
+
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse
 }
@@ -29,8 +32,10 @@ extension Transport {
 
 /// What a transport is asked to do.
 struct TransportRequest: Sendable {
-  /// Method, URL, headers and body. Fields of the session's configuration are added by the transport.
-  var urlRequest: URLRequest
+  /// Method, URL, headers and body as they are sent.
+  var urlRequest: URLRequest { hop.urlRequest }
+  /// The same, with what its caller made it of.
+  var hop: HopRequest
   /// When the attempt has to be over, redirects included.
   var deadline: ContinuousClock.Instant?
   /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
@@ -48,7 +53,7 @@ struct TransportRequest: Sendable {
   /// Called with the body bytes received so far and the announced length.
   var onReceive: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
 
-  init(_ urlRequest: URLRequest) { self.urlRequest = urlRequest }
+  init(_ hop: HopRequest) { self.hop = hop }
 }
 
 /// A response whose body has yet to be pulled.
