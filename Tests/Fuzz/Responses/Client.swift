@@ -9,7 +9,8 @@ enum Client {
   static func main() async {
     let arguments = CommandLine.arguments
     let numbers = arguments.dropFirst().prefix(6).compactMap { UInt64($0) }
-    guard arguments.count == 8, numbers.count == 6, let ask = Asker(seed: numbers[0], ports: numbers[3...], authority: arguments[7])
+    guard arguments.count == 8, numbers.count == 6,
+      let ask = Asker(seed: numbers[0], ports: numbers[3...], authority: arguments[7])
     else {
       say("usage: Client SEED FIRST COUNT PLAIN TLS H2 CA")
       exit(64)
