@@ -99,6 +99,7 @@
       96: (.cannotConnectToHost, "the QUIC connection failed"),
       97: (.cannotConnectToHost, "the proxy handshake failed"),
       98: (.clientCertificateRequired, "the server asks for a client certificate"),
+      100: (.dataLengthExceedsMaximum, "newer versions' answer to a line of the head past their limit"),
     ]
   }
 #endif
