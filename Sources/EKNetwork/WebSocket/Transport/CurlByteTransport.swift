@@ -55,6 +55,12 @@
       loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
     }
 
+    func unsentBytes() async -> Int? {
+      await withCheckedContinuation { continuation in
+        loop.submit { continuation.resume(returning: self.loopUnsentBytes()) }
+      }
+    }
+
     func cancel() {
       loop.submit { self.loopEnd(ByteTransportError.cancelled) }
     }
@@ -71,7 +77,7 @@
       }
       self.easy = easy
       self.multi = multi
-      configure(easy)
+      if let refusal = configure(easy) { return loopEnd(refusal) }
       let context = Unmanaged.passUnretained(self).toOpaque()
       _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
       _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
@@ -79,7 +85,8 @@
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
-    private func configure(_ easy: OpaquePointer) {
+    /// An option that this libcurl refuses and without which the connection would not be what was asked for is an error.
+    private func configure(_ easy: OpaquePointer) -> (any Error)? {
       let scheme = address.isSecure ? "https" : "http"
       let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(EKN_ERROR_SIZE))
       text.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
@@ -96,8 +103,8 @@
       // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
       set(EKN_OPT_CONNECTTIMEOUT_MS, 24 * 3600 * 1000)
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
-      if let file = address.authorityFile { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CAINFO), file) }
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), text)
+      return address.refusedOption { ekn_easy_set_string(easy, Int32($0), $1) == 0 }
     }
 
     /// A socket is ready, or libcurl's timer has fired.
@@ -225,6 +232,13 @@
       guard wanted != watched else { return }
       watched = wanted
       loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
+    }
+
+    private func loopUnsentBytes() -> Int? {
+      var count: Int32 = 0
+      // tcp(7): SIOCOUTQ, which has this number too.
+      guard phase == .open, ioctl(socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
+      return Int(count)
     }
 
     private func loopEnd(_ error: any Error) {

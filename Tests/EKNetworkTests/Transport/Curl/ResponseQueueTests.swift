@@ -86,6 +86,42 @@ import Testing
     #expect(second)
   }
 
+  @Test func memoryCountsAndNotBytes() {
+    var queue = Queue()
+    #expect(!queue.deliver(head: head, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
+    #expect(queue.deliver(head: nil, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
+    guard case .chunk(_, let first) = queue.next("a"), case .chunk(_, let second) = queue.next("a") else {
+      Issue.record("chunks are missing")
+      return
+    }
+    #expect(!first)
+    #expect(second)
+  }
+
+  @Test func tinyChunksThatWaitAreJoined() {
+    var queue = Queue()
+    for index in 0..<100_000 { _ = queue.deliver(head: nil, chunk: Data([UInt8(index & 0xFF)]), outcome: nil) }
+    _ = queue.deliver(head: nil, chunk: nil, outcome: .success(()))
+    var chunks: [Data] = []
+    while case .chunk(let chunk?, _) = queue.next("a") { chunks.append(chunk) }
+    #expect(chunks.count == 2)
+    #expect(Data(chunks.joined()) == Data((0..<100_000).map { UInt8($0 & 0xFF) }))
+  }
+
+  @Test func aSecondCallerIsRefusedAndTheFirstGoesOn() throws {
+    var queue = Queue()
+    guard case .wait = queue.next("first") else {
+      Issue.record("nothing to wait for")
+      return
+    }
+    guard case .failure(let error) = queue.next("second") else {
+      Issue.record("both wait")
+      return
+    }
+    #expect(error is ConcurrentReadError)
+    #expect(queue.deliver(head: nil, chunk: Data([1]), outcome: nil).chunk?.waiter == "first")
+  }
+
   @Test func cancellingTellsEverybodyAndDropsTheRest() {
     var queue = Queue()
     _ = queue.waitForHead("a")
