@@ -216,7 +216,7 @@ struct WebSocketLoadTests {
         }
       }
       #expect(received == count / 256 * 256)
-      print("peak memory, WebSocket, messages of \(size): \(peak >> 10) KiB of \(received * size >> 10)")
+      print("peak memory, WebSocket, messages of \(size): \(peak >> 10) KiB of \((received * size) >> 10)")
       #expect(peak < 96 << 20)
     }
   #endif

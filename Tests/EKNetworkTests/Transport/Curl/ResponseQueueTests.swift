@@ -27,13 +27,14 @@ import Testing
 
   @Test func chunksComeInOrderAndThenTheEnd() {
     var queue = Queue()
-    _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
-    _ = queue.deliver(head: nil, chunk: Data([2]), outcome: .success(()))
+    let (one, two) = (Data(repeating: 1, count: 40_000), Data(repeating: 2, count: 40_000))
+    _ = queue.deliver(head: head, chunk: one, outcome: nil)
+    _ = queue.deliver(head: nil, chunk: two, outcome: .success(()))
     var seen: [Data?] = []
     for _ in 0..<4 {
       if case .chunk(let chunk, _) = queue.next("a") { seen.append(chunk) }
     }
-    #expect(seen == [Data([1]), Data([2]), nil, nil])
+    #expect(seen == [one, two, nil, nil])
   }
 
   @Test func anErrorComesAfterTheBytesThatArrived() {
