@@ -41,12 +41,15 @@ public struct WebSocketOptions: Sendable {
   /// The defaults.
   public init() {}
 
-  /// Goes through the proxies that a session's configuration names in its `connectionProxyDictionary`, as the session's
-  /// requests do on Linux: a `ws` URL through the proxy for `http`, a `wss` URL through the one for `https`, both by
-  /// `CONNECT` (RFC 6455 §4.1), or through SOCKS. A configuration without a dictionary leaves the choice to the platform.
-  public mutating func useProxies(of configuration: URLSessionConfiguration) {
-    proxies = configuration.connectionProxyDictionary.map { SessionProxies($0) }
-  }
+  #if os(Linux)
+    /// Goes through the proxies that a session's configuration names in its `connectionProxyDictionary`, as the
+    /// session's requests do on Linux: a `ws` URL through the proxy for `http`, a `wss` URL through the one for `https`,
+    /// both by `CONNECT` (RFC 6455 §4.1), or through SOCKS. A configuration without a dictionary leaves the choice to the
+    /// platform.
+    public mutating func useProxies(of configuration: URLSessionConfiguration) {
+      proxies = configuration.connectionProxyDictionary.map { SessionProxies($0) }
+    }
+  #endif
 
   /// The defaults, with a ``keepAliveInterval`` of 30 seconds.
   public static var keptAlive: WebSocketOptions {
