@@ -11,6 +11,13 @@
       return max(0, try value("VmHWM:") - before)
     }
 
+    /// Prints what a test that ran in a process of its own has printed of it.
+    static func report(_ name: String, _ output: [UInt8]?) {
+      for line in String(decoding: output ?? [], as: UTF8.self).split(separator: "\n") where line.contains("KiB of") {
+        print("peak memory, \(name): \(line)")
+      }
+    }
+
     private static func value(_ name: String) throws -> Int {
       for line in try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
       where line.hasPrefix(name) {
