@@ -29,8 +29,8 @@ struct SocketTarget: Sendable {
   }
 
   func address(_ options: WebSocketOptions) throws -> TransportAddress {
-    guard !host.isEmpty, port > 0 else { throw PrismNetworkError.invalidURL }
-    return TransportAddress(host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+    guard HostSyntax.isValid(host), port > 0 else { throw PrismNetworkError.invalidURL }
+    return TransportAddress(host: host, port: port, isSecure: isSecure, options: options)
   }
 
   func request() throws -> URLRequest {

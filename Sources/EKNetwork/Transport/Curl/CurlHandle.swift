@@ -107,9 +107,9 @@
       settings.set(.url, request.url.absoluteString)
       if request.isSecure {
         settings.set(.pipewait, 1)
-        if let tls = request.pool.tls { apply(tls, &settings) }
+        if let tls = request.pool.tls { settings.apply(tls) }
       }
-      if let proxies = request.proxies { apply(proxies, &settings, isSecure: request.isSecure) }
+      if let proxies = request.proxies { settings.apply(proxies, isSecure: request.isSecure) }
       if request.method == "HEAD" {
         settings.set(.nobody, 1)
       } else if let upload = request.upload {
@@ -126,25 +126,6 @@
         if request.method != "GET" { settings.set(.customrequest, request.method) }
       }
       settings.set(.httpheader, pointer: UnsafeRawPointer(request.headerLines.list))
-    }
-
-    private func apply(_ tls: TLSOptions, _ settings: inout CurlSettings) {
-      settings.set(.cainfo, tls.certificateAuthorityFile?.path)
-      if !tls.pinnedPublicKeys.isEmpty {
-        settings.set(.pinnedpublickey, tls.pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";"))
-      }
-      settings.set(.sslcert, tls.clientCertificate?.certificateFile.path)
-      settings.set(.sslkey, tls.clientCertificate?.keyFile.path)
-      settings.set(.keypasswd, tls.clientCertificate?.keyPassword)
-    }
-
-    private func apply(_ proxies: SessionProxies, _ settings: inout CurlSettings, isSecure: Bool) {
-      // An empty string keeps libcurl from looking at the environment.
-      settings.set(.proxy, (isSecure ? proxies.secure : proxies.plain) ?? "")
-      settings.set(.noproxy, proxies.exceptions)
-      guard let user = proxies.user else { return }
-      settings.set(.proxyusername, user)
-      settings.set(.proxypassword, proxies.password ?? "")
     }
 
     /// Whether the server has said that it has not looked at the request, so that it can be sent again.

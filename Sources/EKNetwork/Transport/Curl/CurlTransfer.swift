@@ -212,11 +212,12 @@
     /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is
     /// done with libcurl.
     func loopDeliver() -> Queue.Delivery {
+      let memory = loopBlock.memory
       let chunk = loopBlock.takeData()
       let head = loopHead
       let outcome = loopOutcome
       loopHead = nil
-      return queue.withLock { $0.deliver(head: head, chunk: chunk, outcome: outcome) }
+      return queue.withLock { $0.deliver(head: head, chunk: chunk, memory: memory, outcome: outcome) }
     }
   }
 

@@ -4,6 +4,8 @@
 
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
+    private static let files = BlockingQueue(label: "EKNetwork.Cookies")
+
     /// `nil` when it could not be started yet.
     private let eventLoop: CurlEventLoop?
     private let configuration: SessionDescription
@@ -32,9 +34,13 @@
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      let cookies = head.setCookieLines
-      if !cookies.isEmpty {
-        configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
+      let lines = head.setCookieLines
+      if !lines.isEmpty {
+        let url = transfer.request.url
+        // The storage of the process writes a file for each of them.
+        await Self.files.run { [cookies = configuration.cookies] in
+          cookies.store(setCookieLines: lines, for: url, request: request.urlRequest)
+        }
       }
       return TransportResponse(
         head: head,
@@ -78,6 +84,9 @@
       default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
       }
       guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+      guard HostSyntax.isValid(HostSyntax.unbracketed(host)) else {
+        throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
+      }
       return url
     }
 

@@ -171,7 +171,7 @@ struct ExchangeState {
     case nil: break
     }
     // One caller at a time is the contract; a second one must not make the first wait for ever.
-    guard !bodyIsAwaited else { return (.failure(URLError(.resourceUnavailable)), Effects()) }
+    guard !bodyIsAwaited else { return (.failure(ConcurrentReadError()), Effects()) }
     bodyIsAwaited = true
     return (nil, Effects())
   }

@@ -56,6 +56,12 @@
       loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
     }
 
+    func unsentBytes() async -> Int? {
+      await withCheckedContinuation { continuation in
+        loop.submit { continuation.resume(returning: self.loopUnsentBytes()) }
+      }
+    }
+
     func cancel() {
       loop.submit { self.loopEnd(ByteTransportError.cancelled) }
     }
@@ -100,8 +106,12 @@
       // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.capath, pointer: nil)
-      settings.set(.cainfo, address.authorityFile)
       settings.set(.errorbuffer, pointer: handles.errorText)
+      if address.isSecure {
+        settings.set(.cainfo, address.authorityFile)
+        if let tls = address.tls { settings.apply(tls) }
+      }
+      if let proxies = address.proxies { settings.apply(proxies, isSecure: address.isSecure) }
       return settings.error
     }
 
@@ -231,6 +241,13 @@
       guard wanted != watched else { return }
       watched = wanted
       loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
+    }
+
+    private func loopUnsentBytes() -> Int? {
+      var count: Int32 = 0
+      // tcp(7): SIOCOUTQ, which has this number too.
+      guard phase == .open, ioctl(socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
+      return Int(count)
     }
 
     private func loopEnd(_ error: any Error) {
