@@ -65,7 +65,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     cookies.apply(to: &request)
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
-    let transport = try ByteTransports.make(handshake.address)
+    let transport = try ByteTransports.make(handshake.address, options)
     let agreement = try await Handshake.run(handshake, on: transport, options: options)
     cookies.store(agreement.cookieLines, of: request)
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)

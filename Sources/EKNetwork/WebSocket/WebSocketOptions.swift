@@ -24,6 +24,10 @@ public struct WebSocketOptions: Sendable {
   public var cookieStorage: HTTPCookieStorage?
   /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
   var authorityFile: String?
+  #if canImport(Darwin)
+    /// What the connection is made with; `nil` for the system's defaults.
+    var parameters: SocketParameters?
+  #endif
   /// What measures the times.
   var clock: any Clock<Duration> = ContinuousClock()
 

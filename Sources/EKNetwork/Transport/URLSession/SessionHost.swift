@@ -4,31 +4,41 @@ import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
+#if canImport(Darwin)
+  import CSession
+#endif
 
 #if canImport(Darwin)
-  /// Runs exchanges on the user's session.
-  final class SessionHost: Sendable {
-    private let session: URLSession
-    private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
+  typealias SessionHost = SystemSessionHost
 
-    static func shared(for session: URLSession) -> SessionHost { SessionHost(session) }
+  extension SystemSessionHost {
+    private static let secured = SessionRegistry<TLSOptions, SystemSessionHost>()
 
-    private init(_ session: URLSession) { self.session = session }
+    /// A host for the user's session; with ``TLSOptions`` one with a session of its own, which shares the
+    /// configuration, and no connection.
+    static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
+      guard let tls else { return SystemSessionHost(session, session.configuration, isOwn: false) }
+      return secured.host(for: session, tls) {
+        let own = URLSession(
+          configuration: session.configuration, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
+        return SystemSessionHost(own, own.configuration, isOwn: true)
+      }
+    }
+  }
 
-    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
-      // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
-      let exchange = URLSessionExchange(
-        request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
-      let delegate = SessionDelegate(source: session)
-      var urlRequest = request.urlRequest
-      if let body = urlRequest.httpBodyStream as? BodyStream { urlRequest.httpBodyStream = SystemStream.make(body) }
-      let task = session.dataTask(with: urlRequest)
+  extension URLSession: SystemSession {
+    var isBackground: Bool { configuration.identifier != nil }
+
+    func makeTask(_ request: URLRequest, for sessionTask: SessionTask, caching: SessionCaching) -> (any GatedTask)? {
+      guard let task = ekn_data_task(self, request) else { return nil }
+      let delegate = SessionDelegate(source: self, caching: caching)
+      delegate.add(sessionTask, identifier: task.taskIdentifier)
       task.delegate = delegate
-      delegate.add(
-        SessionTask(exchange: exchange, original: request.urlRequest, cookies: nil, addedFields: []),
-        identifier: task.taskIdentifier)
-      exchange.gate.start(task)
-      return exchange
+      return task
+    }
+
+    func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
+      SystemStream.make(body, for: exchange)
     }
   }
 #else
@@ -54,6 +64,7 @@ import Foundation
       configuration = source.configuration.detached()
       cookies = SessionCookies(configuration: configuration)
       additionalFields = configuration.validAdditionalFields
+      let caching = SessionCaching(configuration)
       let own = configuration.detached()
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
@@ -63,8 +74,8 @@ import Foundation
       own.urlCache = nil
       own.timeoutIntervalForRequest = Self.never
       own.httpAdditionalHeaders = nil
-      pooledDelegate = SessionDelegate(source: source)
-      closingDelegate = SessionDelegate(source: source)
+      pooledDelegate = SessionDelegate(source: source, caching: caching)
+      closingDelegate = SessionDelegate(source: source, caching: caching)
       pooled = URLSession(configuration: own, delegate: pooledDelegate, delegateQueue: nil)
       closing = URLSession(configuration: own, delegate: closingDelegate, delegateQueue: nil)
     }
@@ -75,7 +86,7 @@ import Foundation
       closing.finishTasksAndInvalidate()
     }
 
-    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
+    func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
       let exchange = URLSessionExchange(
         request, idleTimeout: request.urlRequest.idleTimeout(in: configuration), limit: limit, overflow: .fail,
         queue: queue)
@@ -116,33 +127,11 @@ import Foundation
   // MARK: - One host for each session
 
   extension SessionHost {
-    private struct Entry {
-      weak var source: URLSession?
-      let host: SessionHost
-    }
-
-    // Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession`
-    // has no room for one. The entry of a session that is gone leaves with the next new session.
-    private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
+    private static let hosts = SessionRegistry<Bool, SessionHost>()
 
     /// The host of a session, made when it is first needed.
     static func shared(for source: URLSession) -> SessionHost {
-      let key = ObjectIdentifier(source)
-      let known = entries.withLock { entries in
-        entries[key].flatMap { $0.source === source ? $0.host : nil }
-      }
-      if let known { return known }
-      let made = SessionHost(source)
-      let (host, dropped) = entries.withLock { entries in
-        if let entry = entries[key], entry.source === source { return (entry.host, [Entry]()) }
-        let dropped = entries.filter { $0.value.source == nil }
-        for key in dropped.keys { entries[key] = nil }
-        let replaced = entries.updateValue(Entry(source: source, host: made), forKey: key)
-        return (made, Array(dropped.values) + (replaced.map { [$0] } ?? []))
-      }
-      // Out here: the end of a host calls Foundation.
-      withExtendedLifetime(dropped) {}
-      return host
+      hosts.host(for: source, true) { SessionHost(source) }
     }
   }
 

@@ -4,52 +4,47 @@
 
   /// Streams that CFNetwork can schedule: it wants more of an `InputStream` than a subclass can give.
   enum SystemStream {
-    /// The same body, unread, as a stream of the system's own.
-    static func make(_ body: BodyStream) -> InputStream? {
-      switch body.source {
-      case .stream(let sized): return sized.stream
-      case .segments(let segments):
-        if case .file(let file)? = segments.first, segments.count == 1 { return InputStream(url: file.url) }
-        return bound(to: body.unread)
-      case .sequence: return bound(to: body.unread)
-      }
-    }
-
-    /// One end of a pair; a queue of its own fills the other one, and waits where the network is slower.
-    private static func bound(to source: BodyStream) -> InputStream? {
+    /// The same body, unread, as a stream of the system's own, which the exchange fills.
+    static func make(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
       var input: InputStream?
       var output: OutputStream?
       Stream.getBoundStreams(withBufferSize: 64 * 1024, inputStream: &input, outputStream: &output)
       guard let input, let output else { return nil }
-      // Unchecked: from here on the pump alone has them.
-      nonisolated(unsafe) let pump = (source: source, output: output)
-      DispatchQueue(label: "EKNetwork.SystemStream").async {
-        copy(from: pump.source, to: pump.output)
-      }
+      exchange.pump(body, into: StreamSink(output))
       return input
     }
+  }
 
-    /// What goes wrong here ends the stream early, and the task with it: the announced length is not reached.
-    private static func copy(from source: BodyStream, to output: OutputStream) {
-      source.open()
+  /// The writing end. It calls back on a queue, and so needs neither a run loop nor a thread that waits.
+  ///
+  /// Sendable, unchecked: it is handed to its pump, and belongs to the pump's queue.
+  final class StreamSink: NSObject, BodySink, StreamDelegate, @unchecked Sendable {
+    private let output: OutputStream
+    private var onChange: (@Sendable () -> Void)?
+
+    init(_ output: OutputStream) { self.output = output }
+
+    func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {
+      self.onChange = onChange
+      output.delegate = self
+      CFWriteStreamSetDispatchQueue(output as CFWriteStream, queue)
       output.open()
-      defer {
-        source.close()
-        output.close()
-      }
-      var block = [UInt8](repeating: 0, count: 64 * 1024)
-      while true {
-        let count = source.read(&block, maxLength: block.count)
-        guard count > 0 else { return }
-        var written = 0
-        while written < count {
-          let more = block.withUnsafeBufferPointer { buffer in
-            buffer.baseAddress.map { output.write($0 + written, maxLength: count - written) } ?? 0
-          }
-          guard more > 0 else { return }
-          written += more
-        }
+    }
+
+    // A stream that has failed has no space; writing to it says so.
+    var hasSpace: Bool { output.hasSpaceAvailable || output.streamStatus == .error || output.streamStatus == .closed }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+      bytes.withMemoryRebound(to: UInt8.self) { bytes in
+        bytes.baseAddress.map { output.write($0, maxLength: bytes.count) } ?? 0
       }
     }
+
+    func close() {
+      output.delegate = nil
+      output.close()
+    }
+
+    func stream(_ stream: Stream, handle event: Stream.Event) { onChange?() }
   }
 #endif

@@ -39,19 +39,18 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  private let session: URLSession
   private let host: SessionHost
   private let limit: Int
+  let resourceTimeout: Duration?
 
-  init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
-    self.session = session
-    host = SessionHost.shared(for: session)
+  /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
+  init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
+    self.host = host ?? SessionHost.shared(for: session)
     limit = streamLimit
+    resourceTimeout = session.configuration.resourceTimeout
   }
 
   var resolvesRedirects: Bool { false }
-
-  var resourceTimeout: Duration? { session.configuration.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)
@@ -73,7 +72,7 @@ struct URLSessionTransport: Transport {
         request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
       }
     #endif
-    let exchange = host.start(request, limit: limit)
+    let exchange = try host.start(request, limit: limit)
     let body = URLSessionBody(exchange)
     let head = try await exchange.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
@@ -86,17 +85,20 @@ extension URLRequest {
     guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }
-    #if !canImport(Darwin)
-      // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
-      guard HTTPToken.isValid(httpMethod ?? "GET") else {
-        throw URLError(.badURL, url: url, description: "The method is not a token.")
-      }
-      for (name, value) in allHTTPHeaderFields ?? [:]
-      where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
-        throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
-      }
-      if let stream = httpBodyStream, stream.streamStatus != .notOpen {
-        throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
+    guard HTTPToken.isValid(httpMethod ?? "GET") else {
+      throw URLError(.badURL, url: url, description: "The method is not a token.")
+    }
+    for (name, value) in allHTTPHeaderFields ?? [:]
+    where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
+      throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
+    }
+    if let stream = httpBodyStream, stream.streamStatus != .notOpen {
+      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    }
+    #if canImport(Darwin)
+      guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
+        throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession sends no GET with a body.")
       }
     #endif
   }
