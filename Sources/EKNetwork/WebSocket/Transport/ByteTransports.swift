@@ -1,6 +1,8 @@
 /// The byte transport of the platform.
 enum ByteTransports {
-  static func make(_ address: TransportAddress, _ options: WebSocketOptions) throws -> any ByteTransport {
+  static func make(
+    _ address: TransportAddress, _ options: WebSocketOptions = WebSocketOptions()
+  ) throws -> any ByteTransport {
     #if os(Linux)
       guard let loop = CurlSocketLoop.shared else { throw ByteTransportError.unavailable }
       return CurlByteTransport(address, loop: loop)
