@@ -5,7 +5,9 @@ import Foundation
 
 /// The writing end of a body, over a real socket that takes what it takes. Like a stream of Apple's it calls back on the
 /// queue when there is room again, once.
-final class ClientSink: BodySink {
+///
+/// Sendable, unchecked: it is handed to its pump, and belongs to the pump's queue; the client is read by nobody else.
+final class ClientSink: BodySink, @unchecked Sendable {
   private let client: RawClient
   private let onClose: @Sendable () -> Void
   private let onFull: @Sendable () -> Void
@@ -26,10 +28,8 @@ final class ClientSink: BodySink {
 
   func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {
     let source = client.writeSource(queue)
-    // Unchecked: on the queue that everything here belongs to.
-    nonisolated(unsafe) weak let sink = self
-    source.setEventHandler {
-      sink?.disarm()
+    source.setEventHandler { [weak self] in
+      self?.disarm()
       onChange()
     }
     self.source = source

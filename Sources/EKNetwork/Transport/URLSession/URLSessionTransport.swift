@@ -39,12 +39,15 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
+  /// Kept alive: on Linux the host does not, and whoever made the transport need not.
+  private let session: URLSession
   private let host: SessionHost
   private let limit: Int
   let resourceTimeout: Duration?
 
   /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
+    self.session = session
     self.host = host ?? SessionHost.shared(for: session)
     limit = streamLimit
     resourceTimeout = session.configuration.resourceTimeout

@@ -25,7 +25,7 @@ private final class SessionDouble: SystemSession {
     if isInvalidated.withLock({ $0 }) { return nil }
     #expect(!isBackground)
     requests.withLock { $0.append(request) }
-    return SystemTask(task.exchange, port: port, target: request.url?.path ?? "/")
+    return SystemTask(task.exchange, port: port, target: "/")
   }
 
   func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? { InputStream(data: Data()) }

@@ -47,9 +47,9 @@ struct NetworkByteTransportTests {
   private func opened() async throws -> (NetworkByteTransport, ScriptedConnection) {
     let connection = ScriptedConnection()
     let transport = NetworkByteTransport(address, over: connection)
-    async let open: Void = transport.open()
+    let open = Task { try await transport.open() }
     await connection.say(.ready)
-    try await open
+    try await open.value
     return (transport, connection)
   }
 
@@ -70,9 +70,9 @@ struct NetworkByteTransportTests {
     for update in [NetworkConnectionUpdate.waiting(failure, "why"), .failed(failure, "why")] {
       let connection = ScriptedConnection()
       let transport = NetworkByteTransport(address, over: connection)
-      async let opening: Void = transport.open()
+      let opening = Task { try await transport.open() }
       await connection.say(update)
-      let error = await #expect(throws: URLError.self) { try await opening }
+      let error = await #expect(throws: URLError.self) { try await opening.value }
       #expect(error?.code == code)
       #expect(error?.failingURL?.absoluteString == "http://127.0.0.1:9/")
       var state = ReconnectState(policy: WebSocketReconnectPolicy())
@@ -93,12 +93,12 @@ struct NetworkByteTransportTests {
   @Test("Cancelling ends whatever waits, and what the connection says later changes nothing")
   func lateCallbacks() async throws {
     let (transport, connection) = try await opened()
-    async let received = transport.receive()
+    let received = Task { try await transport.receive() }
     let answer = await connection.nextReceive()
     let sent = OneShot()
     transport.send([1], isLast: false) { sent.finish($0) }
     transport.cancel()
-    await #expect(throws: ByteTransportError.cancelled) { try await received }
+    await #expect(throws: ByteTransportError.cancelled) { try await received.value }
     await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
     answer(Data([1]), false, nil)
     connection.state.withLock { $0.sends }.forEach { $0(nil) }
@@ -111,19 +111,19 @@ struct NetworkByteTransportTests {
   func cancelledWhileOpening() async throws {
     let connection = ScriptedConnection()
     let transport = NetworkByteTransport(address, over: connection)
-    async let opening: Void = transport.open()
+    let opening = Task { try await transport.open() }
     while connection.state.withLock({ $0.handler == nil }) { await Task.yield() }
     transport.cancel()
-    await #expect(throws: ByteTransportError.cancelled) { try await opening }
+    await #expect(throws: ByteTransportError.cancelled) { try await opening.value }
     await connection.say(.ready)
   }
 
   @Test("An end that comes with the last bytes is an end, not an error of the next receive")
   func endWithLastBytes() async throws {
     let (transport, connection) = try await opened()
-    async let last = transport.receive()
+    let last = Task { try await transport.receive() }
     (await connection.nextReceive())(Data([1, 2]), true, nil)
-    #expect(try await last == [1, 2])
+    #expect(try await last.value == [1, 2])
     #expect(try await transport.receive() == [])
     #expect(connection.state.withLock { $0.receives.isEmpty })
   }
@@ -131,23 +131,23 @@ struct NetworkByteTransportTests {
   @Test("No data after the end is an end as well", arguments: [true, false])
   func endByItself(isComplete: Bool) async throws {
     let (transport, connection) = try await opened()
-    async let last = transport.receive()
+    let last = Task { try await transport.receive() }
     (await connection.nextReceive())(nil, isComplete, isComplete ? nil : .posix(.ENODATA))
-    #expect(try await last == [])
+    #expect(try await last.value == [])
     #expect(try await transport.receive() == [])
   }
 
   @Test("An open connection that fails says so in the protocol's words")
   func failures() async throws {
     let (transport, connection) = try await opened()
-    async let received = transport.receive()
+    let received = Task { try await transport.receive() }
     (await connection.nextReceive())(nil, false, .posix(.ECONNRESET))
-    let error = await #expect(throws: ByteTransportError.self) { try await received }
+    let error = await #expect(throws: ByteTransportError.self) { try await received.value }
     guard case .failed? = error else { return #expect(Bool(false), "\(String(describing: error))") }
-    async let again = transport.receive()
+    let again = Task { try await transport.receive() }
     _ = await connection.nextReceive()
     await connection.say(.failed(.posix(.ETIMEDOUT), "gone"))
-    await #expect(throws: ByteTransportError.failed("gone")) { try await again }
+    await #expect(throws: ByteTransportError.failed("gone")) { try await again.value }
     let sent = OneShot()
     transport.send([1], isLast: false) { sent.finish($0) }
     await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
@@ -213,7 +213,7 @@ struct NetworkByteTransportTests {
 
   @Test("A refused connection is a URLError")
   func refused() async throws {
-    let port = try RefusingPort()
+    let port = try LoopbackServer.RefusingPort()
     let error = await #expect(throws: URLError.self) { try await connect(port.port) }
     #expect(error?.code == .cannotConnectToHost)
   }
