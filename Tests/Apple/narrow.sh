@@ -9,7 +9,7 @@ library=Sources/EKNetwork
 "$toolchain/bin/swiftc" -parse-as-library -target wasm32-unknown-none-wasm -enable-experimental-feature Embedded \
   -wmo -Onone -c -o "$folder/values.o" \
   "$library"/WebSocket/Frames/{FrameHeader,FrameOpcode,ProtocolFailure}.swift \
-  "$library"/WebSocket/WebSocketCloseCode.swift "$library"/Transport/{CookieDate,SubjectPublicKey}.swift \
+  "$library"/WebSocket/WebSocketCloseCode.swift "$library"/Transport/{Cookies/CookieDate,SubjectPublicKey}.swift \
   Tests/Apple/narrow/main.swift
 "$toolchain/bin/clang" -target wasm32-unknown-none-wasm -O1 -ffreestanding -fno-builtin -c -o "$folder/memory.o" Tests/Apple/narrow/memory.c
 "$toolchain/bin/wasm-ld" --no-entry --export=__stack_pointer -o "$folder/values.wasm" "$folder"/*.o \

@@ -17,11 +17,14 @@ import Foundation
     /// A host for the user's session; with ``TLSOptions`` one with a session of its own, which shares the
     /// configuration, and no connection.
     static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
-      guard let tls else { return SystemSessionHost(session, session.configuration, isOwn: false) }
+      guard let tls else {
+        return SystemSessionHost(session, session.configuration, isOwn: false) {
+          URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
+        }
+      }
       return secured.host(for: session, tls) {
-        let own = URLSession(
-          configuration: session.configuration, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
-        return SystemSessionHost(own, own.configuration, isOwn: true)
+        let make = { URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil) }
+        return SystemSessionHost(make(session.configuration), session.configuration, isOwn: true, makeForeign: make)
       }
     }
   }
@@ -54,18 +57,13 @@ import Foundation
     private let closing: URLSession
     private let pooledDelegate: SessionDelegate
     private let closingDelegate: SessionDelegate
-    private let cookies: SessionCookies
-    private let additionalFields: [String: String]
-    /// Mutable, as configurations are, but never changed once it is here.
-    private let configuration: URLSessionConfiguration
+    let description: SessionDescription
     private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
     private init(_ source: URLSession) {
-      configuration = source.configuration.detached()
-      cookies = SessionCookies(configuration: configuration)
-      additionalFields = configuration.validAdditionalFields
-      let caching = SessionCaching(configuration)
-      let own = configuration.detached()
+      let own = source.configuration.detached()
+      description = SessionDescription(own)
+      let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
       // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
@@ -88,7 +86,8 @@ import Foundation
 
     func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
       let exchange = URLSessionExchange(
-        request, idleTimeout: request.urlRequest.idleTimeout(in: configuration), limit: limit, overflow: .fail,
+        request, idleTimeout: request.urlRequest.idleTimeout(default: description.requestTimeout), limit: limit,
+        overflow: .fail,
         queue: queue)
       // Keeps this host, and with it the sessions, until the task has been made.
       queue.async { self.run(exchange) }
@@ -96,21 +95,13 @@ import Foundation
     }
 
     private func run(_ exchange: URLSessionExchange) {
-      let original = exchange.request.urlRequest
-      var request = original
+      let hop = exchange.request.hop
+      var request = hop.urlRequest
       if let body = request.httpBodyStream as? BodyStream { request.httpBodyStream = body.unread }
-      var added: [String] = []
+      var added = hop.addedFields
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
       // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).
       request.setValue(nil, forHTTPHeaderField: "Content-Length")
-      for (name, value) in additionalFields where request.value(forHTTPHeaderField: name) == nil {
-        request.setValue(value, forHTTPHeaderField: name)
-        added.append(name)
-      }
-      if request.value(forHTTPHeaderField: "Cookie") == nil {
-        cookies.apply(to: &request)
-        added.append("Cookie")
-      }
       if hasBody {
         request.setValue("close", forHTTPHeaderField: "Connection")
         added.append("Connection")
@@ -118,7 +109,7 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(exchange: exchange, original: original, cookies: cookies, addedFields: added),
+        SessionTask(exchange: exchange, original: hop.own, cookies: description.cookies, addedFields: added),
         identifier: task.taskIdentifier)
       exchange.gate.start(task)
     }
@@ -138,17 +129,6 @@ import Foundation
   extension URLSessionConfiguration {
     fileprivate func detached() -> URLSessionConfiguration {
       copy() as? URLSessionConfiguration ?? .default
-    }
-
-    /// `httpAdditionalHeaders`, which Foundation sends as they are: a line break in one would be another field.
-    fileprivate var validAdditionalFields: [String: String] {
-      var fields: [String: String] = [:]
-      for (name, value) in httpAdditionalHeaders ?? [:] {
-        guard let name = name as? String, HTTPToken.isValid(name) else { continue }
-        let value = value as? String ?? "\(value)"
-        if HTTPToken.isValid(fieldValue: value) { fields[name] = value }
-      }
-      return fields
     }
   }
 #endif

@@ -18,24 +18,46 @@ protocol SystemSession: Sendable {
 
 /// Runs exchanges on a session of Apple's: the user's, or one of our own that shares its configuration.
 final class SystemSessionHost: Sendable {
+  let description: SessionDescription
   private let session: any SystemSession
+  /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
+  /// to every request. The session itself would add them.
+  private let foreign: (any SystemSession)?
   private let isOwn: Bool
   private let caching: SessionCaching
   private let isBackground: Bool
   private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
-  /// - Parameter isOwn: Whether the session is this host's alone, and has a delegate that refuses keys.
-  init(_ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool) {
+  /// - Parameters:
+  ///   - configuration: The session's.
+  ///   - isOwn: Whether the session is this host's alone, and has a delegate that refuses keys.
+  ///   - makeForeign: Makes a session like it with another configuration.
+  init(
+    _ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool,
+    makeForeign: (URLSessionConfiguration) -> any SystemSession
+  ) {
     self.session = session
     self.isOwn = isOwn
     caching = SessionCaching(configuration)
     // Asked once: each look at a session's configuration copies it.
     isBackground = session.isBackground
+    var description = SessionDescription(configuration)
+    description.systemSendsCookies = true
+    self.description = description
+    guard !isBackground, description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
+      let stripped = configuration.copy() as? URLSessionConfiguration
+    else {
+      foreign = nil
+      return
+    }
+    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.contains("\($0.key)") }
+    foreign = makeForeign(stripped)
   }
 
   deinit {
     // A session keeps its delegate until it is told that no more tasks will come.
     if isOwn { session.finishTasksAndInvalidate() }
+    foreign?.finishTasksAndInvalidate()
   }
 
   func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
@@ -52,8 +74,10 @@ final class SystemSessionHost: Sendable {
       urlRequest.httpBodyStream = session.makeStream(body, for: exchange)
     }
     let sessionTask = SessionTask(
-      exchange: exchange, original: original, cookies: nil, addedFields: [], refusesKeys: isOwn)
-    guard let task = session.makeTask(urlRequest, for: sessionTask, caching: caching) else {
+      exchange: exchange, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
+      refusesKeys: isOwn)
+    let carrier = request.hop.hasLeftOrigin ? foreign ?? session : session
+    guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
       exchange.cancel()
       throw URLError.unusable(original.url, "The session was invalidated.")
     }

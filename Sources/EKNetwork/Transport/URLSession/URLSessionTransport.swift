@@ -39,21 +39,25 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  /// Kept alive: on Linux the host does not, and whoever made the transport need not.
+  /// Kept alive: its configuration, and its delegate, are its own.
   private let session: URLSession
   private let host: SessionHost
   private let limit: Int
-  let resourceTimeout: Duration?
+  let sessionDescription: SessionDescription
 
   /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
     self.session = session
     self.host = host ?? SessionHost.shared(for: session)
     limit = streamLimit
-    resourceTimeout = session.configuration.resourceTimeout
+    var description = self.host.description
+    if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
+    sessionDescription = description
   }
 
   var resolvesRedirects: Bool { false }
+
+  var resourceTimeout: Duration? { sessionDescription.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)
@@ -72,7 +76,8 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
       // would hold up the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyStream)?.source {
-        request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
+        let body = BodyStream(.segments([.file(try await sequence.spooled())]))
+        request.hop = request.hop.sending(body)
       }
     #endif
     let exchange = try host.start(request, limit: limit)

@@ -43,7 +43,8 @@ struct SystemSessionHostTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
     let session = SessionDouble(port: server.port)
-    let exchange = try SystemSessionHost(session, .default, isOwn: false).start(request(server), limit: 1_000)
+    let exchange = try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+      request(server), limit: 1_000)
     _ = try await exchange.head()
     #expect(try await exchange.next() == Data("hello".utf8))
     #expect(try await exchange.next() == nil)
@@ -55,23 +56,46 @@ struct SystemSessionHostTests {
   func unusable() async throws {
     let server = try LoopbackServer()
     let background = SystemSessionHost(
-      SessionDouble(port: server.port, isBackground: true), .default, isOwn: false)
+      SessionDouble(port: server.port, isBackground: true), .default, isOwn: false
+    ) { _ in SessionDouble(port: 1) }
     let one = #expect(throws: URLError.self) { try background.start(request(server), limit: 1) }
     #expect(one?.code == .resourceUnavailable)
     let session = SessionDouble(port: server.port)
     session.isInvalidated.withLock { $0 = true }
     let other = #expect(throws: URLError.self) {
-      try SystemSessionHost(session, .default, isOwn: false).start(request(server), limit: 1)
+      try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+        request(server), limit: 1)
     }
     #expect(other?.code == .resourceUnavailable)
     #expect(other.map(RetryPolicy.isTransient) == false)
     server.stop()
   }
 
+  @Test("What a session adds for its origin does not go to another one")
+  func foreignOrigin() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .text("hello") }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Version": "1"]
+    let (session, foreign) = (SessionDouble(port: server.port), SessionDouble(port: server.port))
+    let kept = Locked<[String]>([])
+    let host = SystemSessionHost(session, configuration, isOwn: false) { configuration in
+      kept.withLock { $0 = (configuration.httpAdditionalHeaders ?? [:]).keys.map { "\($0)" } }
+      return foreign
+    }
+    let hop = try HopRequest(
+      try request(server).urlRequest, session: host.description, hasLeftOrigin: true)
+    _ = try await host.start(TransportRequest(hop), limit: 1_000).head()
+    #expect(kept.withLock { $0 } == ["X-Version"])
+    #expect(session.requests.withLock { $0.isEmpty })
+    #expect(foreign.requests.withLock { $0.first?.value(forHTTPHeaderField: "Authorization") == nil && $0.count == 1 })
+    server.stop()
+  }
+
   @Test("A session of its own ends with it, the user's does not", arguments: [true, false])
   func endOfSession(isOwn: Bool) throws {
     let session = SessionDouble(port: 1)
-    _ = SystemSessionHost(session, .default, isOwn: isOwn)
+    _ = SystemSessionHost(session, .default, isOwn: isOwn) { _ in SessionDouble(port: 1) }
     #expect(session.hasFinished.withLock { $0 } == isOwn)
   }
 }
