@@ -1,3 +1,5 @@
+import Foundation
+
 /// The byte transport of the platform.
 enum ByteTransports {
   static func make(
@@ -7,7 +9,8 @@ enum ByteTransports {
       guard let loop = CurlSocketLoop.shared else { throw ByteTransportError.unavailable }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
-      return NetworkByteTransport(address, over: SystemConnection(address, options.parameters))
+      guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
+      return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
     #else
       throw ByteTransportError.unavailable
     #endif
