@@ -26,9 +26,8 @@ final class SharedURLCache: Sendable {
         // Under the lock, because it happens once: all that Foundation does is to make a directory.
         #if canImport(Darwin)
           // Without a directory it would share the app's own cache's.
-          let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "EKNetwork-\(UUID().uuidString)")
-          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: directory)
+          let own = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
+          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: own)
         #else
           let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
         #endif

@@ -36,11 +36,9 @@
       guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust else {
         return completionHandler(.performDefaultHandling, nil)
       }
-      guard let chain = challenge.protectionSpace.serverTrust else {
-        return completionHandler(.cancelAuthenticationChallenge, nil)
-      }
-      switch trust.verdict(on: chain) {
-      case .trusted: completionHandler(.useCredential, URLCredential(trust: chain))
+      let chain = challenge.protectionSpace.serverTrust
+      switch chain.map(trust.verdict(on:)) ?? .wrongKey {
+      case .trusted: completionHandler(.useCredential, chain.map { URLCredential(trust: $0) })
       // The system comes to the same verdict, and says what is wrong.
       case .untrusted where trust.options.certificateAuthorityFile == nil:
         completionHandler(.performDefaultHandling, nil)

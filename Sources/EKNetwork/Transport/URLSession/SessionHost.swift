@@ -41,7 +41,7 @@ import Foundation
     }
 
     func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
-      SystemStream.make(body, for: exchange)
+      StreamSink.makeStream(body, for: exchange)
     }
   }
 #else

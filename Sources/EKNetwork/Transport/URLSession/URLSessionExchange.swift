@@ -137,7 +137,7 @@ final class URLSessionExchange: Sendable {
   func secondBody() -> InputStream? {
     if let body = request.urlRequest.httpBodyStream as? BodyStream, body.source.isReplayable {
       #if canImport(Darwin)
-        return SystemStream.make(body, for: self)
+        return StreamSink.makeStream(body, for: self)
       #else
         return body.unread
       #endif

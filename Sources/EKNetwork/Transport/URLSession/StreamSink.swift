@@ -2,20 +2,8 @@
   import Dispatch
   import Foundation
 
-  /// Streams that CFNetwork can schedule: it wants more of an `InputStream` than a subclass can give.
-  enum SystemStream {
-    /// The same body, unread, as a stream of the system's own, which the exchange fills.
-    static func make(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
-      var input: InputStream?
-      var output: OutputStream?
-      Stream.getBoundStreams(withBufferSize: 64 * 1024, inputStream: &input, outputStream: &output)
-      guard let input, let output else { return nil }
-      exchange.pump(body, into: StreamSink(output))
-      return input
-    }
-  }
-
-  /// The writing end. It calls back on a queue, and so needs neither a run loop nor a thread that waits.
+  /// The writing end of a stream that CFNetwork can schedule: it wants more of an `InputStream` than a subclass can give.
+  /// It calls back on a queue, and so needs neither a run loop nor a thread that waits.
   ///
   /// Sendable, unchecked: it is handed to its pump, and belongs to the pump's queue.
   final class StreamSink: NSObject, BodySink, StreamDelegate, @unchecked Sendable {
@@ -23,6 +11,16 @@
     private var onChange: (@Sendable () -> Void)?
 
     init(_ output: OutputStream) { self.output = output }
+
+    /// The same body, unread, as a stream of the system's own, which the exchange fills.
+    static func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
+      var input: InputStream?
+      var output: OutputStream?
+      Stream.getBoundStreams(withBufferSize: 64 * 1024, inputStream: &input, outputStream: &output)
+      guard let input, let output else { return nil }
+      exchange.pump(body, into: StreamSink(output))
+      return input
+    }
 
     func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {
       self.onChange = onChange
