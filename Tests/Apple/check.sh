@@ -14,7 +14,7 @@ mkdir -p "$APPLE_MODULES"
 digest() { { "$SWIFT_TOOLCHAIN/usr/bin/swiftc" --version 2>&1; cat "$@"; } | sha256sum | cut -c1-12; }
 files() { find "$here/stubs/$1" -type f | sort; }
 APPLE_STDLIB="$APPLE_MODULES/stdlib-$(digest "$here/stdlib.py" $(files c/Darwin) $(files c/ObjectiveC))"
-APPLE_OVERLAYS="$APPLE_MODULES/overlays-$(digest "$here"/*.py $(files swift) $(files c))"
+APPLE_OVERLAYS="$APPLE_MODULES/overlays-$(digest "$here/overlays.py" "$here/stdlib.py" $(files swift) $(files c))"
 APPLE_SCRATCH="$(mktemp -d)"
 trap 'rm -rf "$APPLE_SCRATCH"' EXIT
 export SWIFT_TOOLCHAIN APPLE_MODULES APPLE_STDLIB APPLE_OVERLAYS APPLE_SCRATCH
