@@ -85,6 +85,7 @@ FOUNDATION_EXPORT NSHTTPCookiePropertyKey const NSHTTPCookieSecure;
 FOUNDATION_EXPORT NSHTTPCookiePropertyKey const NSHTTPCookieExpires;
 FOUNDATION_EXPORT NSHTTPCookiePropertyKey const NSHTTPCookieMaximumAge;
 FOUNDATION_EXPORT NSHTTPCookiePropertyKey const NSHTTPCookieDiscard;
+FOUNDATION_EXPORT NSHTTPCookiePropertyKey const NSHTTPCookieComment;
 typedef NS_ENUM(NSUInteger, NSHTTPCookieAcceptPolicy) { NSHTTPCookieAcceptPolicyAlways, NSHTTPCookieAcceptPolicyNever, NSHTTPCookieAcceptPolicyOnlyFromMainDocumentDomain } NS_SWIFT_NAME(HTTPCookie.AcceptPolicy);
 NS_SWIFT_SENDABLE NS_SWIFT_NAME(HTTPCookie)
 @interface NSHTTPCookie : NSObject
@@ -96,6 +97,7 @@ NS_SWIFT_SENDABLE NS_SWIFT_NAME(HTTPCookie)
 @property (readonly, copy) NSString *name;
 @property (readonly, copy) NSString *value;
 @property (nullable, readonly, copy) NSDate *expiresDate;
+@property (nullable, readonly, copy) NSString *comment;
 @property (readonly, getter=isSessionOnly) BOOL sessionOnly;
 @property (readonly, copy) NSString *domain;
 @property (readonly, copy) NSString *path;
