@@ -42,7 +42,7 @@ extension NetworkManager {
     let runner = runner(over: transport)
     let urlRequest = try RequestBuilder.build(
       request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: runner.userAgent)
-    let isCached = request.method == .get && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(urlRequest) : nil, store: cache, revalidations: cache.revalidations,
       fetch: {

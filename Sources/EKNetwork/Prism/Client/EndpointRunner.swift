@@ -13,6 +13,7 @@ struct EndpointRunner: Sendable {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
+  let cache = Locked<HTTPCache?>(nil)
 
   /// The answer, with its whole body, of the first attempt whose status is a success.
   func fetch(
@@ -20,10 +21,13 @@ struct EndpointRunner: Sendable {
   ) async throws -> FetchedResponse {
     let log = RequestLog(
       logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
-    let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
+    let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
+    let exchange = Exchange(transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log)
     do {
       let response = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
+      log.finished(
+        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
+        head: response.head)
       return response
     } catch {
       log.failed(Self.cause(of: error))

@@ -27,6 +27,7 @@
       if !cookies.isEmpty {
         configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
       }
+      guard request.decodesContent else { return TransportResponse(head: head, body: body) }
       return TransportResponse(
         head: head,
         body: try ContentCoding.decoding(
