@@ -26,6 +26,18 @@ struct SessionDescription: Sendable {
   }
 }
 
+extension SessionDescription {
+  /// The request with the session's own fields and cookies, where it has none of its own.
+  func completed(_ request: URLRequest) -> URLRequest {
+    var request = request
+    cookies.apply(to: &request)
+    for (name, value) in additionalHeaders where request.value(forHTTPHeaderField: name) == nil {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    return request
+  }
+}
+
 extension Duration {
   /// The whole duration in nanoseconds, within what 64 bits can hold.
   var clampedNanoseconds: UInt64 {

@@ -15,8 +15,16 @@ protocol Transport: Sendable {
   /// The `timeoutIntervalForResource` of the session, for one attempt with all its redirects.
   var resourceTimeout: Duration? { get }
 
+  /// The request with the fields and cookies that the session adds to it, as far as they are known: what a cache has to
+  /// know of a request.
+  func completed(_ request: URLRequest) -> URLRequest
+
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+extension Transport {
+  func completed(_ request: URLRequest) -> URLRequest { request }
 }
 
 /// What a transport is asked to do.

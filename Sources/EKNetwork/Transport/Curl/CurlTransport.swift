@@ -19,6 +19,8 @@
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
 
+    func completed(_ request: URLRequest) -> URLRequest { configuration.completed(request) }
+
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)

@@ -51,6 +51,8 @@ struct URLSessionTransport: Transport {
 
   var resolvesRedirects: Bool { false }
 
+  func completed(_ request: URLRequest) -> URLRequest { SessionDescription(session.configuration).completed(request) }
+
   var resourceTimeout: Duration? { session.configuration.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {

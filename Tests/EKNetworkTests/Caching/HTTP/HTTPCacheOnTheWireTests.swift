@@ -84,6 +84,27 @@ import Testing
     #expect(try await bench.send(CacheProbe(path: "/c")).text == "3")
   }
 
+  @Test(arguments: Wire.allCases)
+  func whatTheSessionAddsCounts(_ wire: Wire) async throws {
+    let bench = try CacheBench(wire)
+    bench.server.fallback = { request in
+      let response = LoopbackServer.Response.text(request.headers["Cookie"] ?? request.headers["X-Auth-Token"] ?? "-")
+        .header("Cache-Control", "max-age=60")
+      guard request.path.hasPrefix("/login/") else { return response }
+      return .text("").header("Set-Cookie", "user=\(request.path.dropFirst(7)); Path=/").header(
+        "Cache-Control", "no-store")
+    }
+    for user in ["a", "b"] {
+      _ = try await bench.send(CacheProbe(path: "/login/\(user)"))
+      #expect(try await bench.send().text == "user=\(user)")
+    }
+    for token in ["t1", "t2"] {
+      let manager = wire.manager(bench.server) { $0.httpAdditionalHeaders = ["X-Auth-Token": token] }
+      manager.httpCache = bench.cache
+      #expect(try await manager.send(CacheProbe(path: "/t")).text == token)
+    }
+  }
+
   @Test func variantsAreKeptApart() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") {

@@ -23,8 +23,8 @@ struct CacheQuery: Sendable {
   ]
 
   /// `nil` when there is nothing that a cache could look for.
-  init?(_ transportRequest: TransportRequest) {
-    let request = transportRequest.urlRequest
+  init?(_ transportRequest: TransportRequest, over wire: any Transport) {
+    let request = wire.completed(transportRequest.urlRequest)
     let mode = transportRequest.cacheMode
     decodesContent = transportRequest.decodesContent
     guard let url = request.url else { return nil }

@@ -17,7 +17,7 @@ struct CachingTransport: Transport {
     var request = request
     // The system's own cache would respond by rules of its own.
     request.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
-    guard let query = CacheQuery(request) else {
+    guard let query = CacheQuery(request, over: wire) else {
       return try await wire.start(request)
     }
     guard query.isCacheable else { return try await uncached(request, query) }

@@ -7,16 +7,18 @@ struct CacheIdentity: Sendable, Hashable {
   /// A digest of the cookies; `nil` without any.
   let cookies: String?
 
-  /// Fields that prove something, whoever invented them.
-  private static let credentialFields: Set<String> = [
-    "authorization", "proxy-authorization", "x-api-key", "api-key", "x-auth-token", "x-access-token", "x-csrf-token",
+  /// What the names of fields contain that prove something, whoever invented them. One that does not after all costs a
+  /// hit.
+  private static let credentialWords = [
+    "auth", "token", "secret", "password", "session", "signature", "credential", "api-key", "apikey", "api_key",
+    "access-key", "subscription-key", "csrf", "xsrf",
   ]
 
   init(_ fields: CacheFields) {
     var text = ""
     for field in fields.fields {
       let name = field.name.lowercased()
-      if Self.credentialFields.contains(name) { text += "\(name):\(field.value)\n" }
+      if Self.credentialWords.contains(where: { name.contains($0) }) { text += "\(name):\(field.value)\n" }
     }
     credentials = text.isEmpty ? nil : Self.digest(text)
     cookies = fields.value("cookie").map { Self.digest($0) }
