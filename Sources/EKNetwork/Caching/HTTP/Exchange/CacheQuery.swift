@@ -23,14 +23,14 @@ struct CacheQuery: Sendable {
   ]
 
   /// `nil` when there is nothing that a cache could look for.
-  init?(_ transportRequest: TransportRequest, over wire: any Transport) {
-    let request = wire.completed(transportRequest.urlRequest)
+  init?(_ transportRequest: TransportRequest) {
+    let request = transportRequest.urlRequest
     let mode = transportRequest.cacheMode
     decodesContent = transportRequest.decodesContent
     guard let url = request.url else { return nil }
     method = request.httpMethod ?? "GET"
     self.url = url
-    fields = CacheFields(request.allHTTPHeaderFields)
+    fields = CacheFields(transportRequest.hop.sentFields)
     var directives = CacheDirectives(fields.value("cache-control"))
     // RFC 9111 §5.4: what was said before there was Cache-Control.
     if !fields.contains("cache-control"), let pragma = fields.value("pragma"),
@@ -43,7 +43,7 @@ struct CacheQuery: Sendable {
     let isConditional = Self.conditions.contains { fields.contains($0) }
     let isKeptOut = directives.noStore || (mode == .default && isConditional)
     self.mode = isKeptOut ? .noStore : mode
-    identity = CacheIdentity(fields)
+    identity = CacheIdentity(fields, session: transportRequest.hop.sessionIdentity)
     key = CacheLocation.key(of: url)
     locations = CacheLocation.candidates(url: key, identity: identity)
   }

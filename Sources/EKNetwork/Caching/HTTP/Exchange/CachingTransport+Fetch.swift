@@ -54,7 +54,7 @@ extension CachingTransport {
   /// Sends a request that no stored response can be a response to, and does what its effects demand.
   func uncached(_ request: TransportRequest, _ query: CacheQuery) async throws -> TransportResponse {
     let requestTime = cache.now()
-    let response = try await wire.start(request)
+    let response = try await wire.start(adding([], to: request, query))
     guard let code = response.head.statusCode else { return response }
     let fields = response.head.cacheFields
     for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
@@ -88,10 +88,9 @@ extension CachingTransport {
   private func adding(
     _ conditions: [(name: String, value: String)], to request: TransportRequest, _ query: CacheQuery
   ) -> TransportRequest {
-    var request = request
-    for (name, value) in conditions { request.urlRequest.setValue(value, forHTTPHeaderField: name) }
+    var fields = conditions
     func addDefault(_ name: String, _ value: String) {
-      if !query.fields.contains(name.lowercased()) { request.urlRequest.setValue(value, forHTTPHeaderField: name) }
+      if !query.fields.contains(name.lowercased()) { fields.append((name, value)) }
     }
     switch query.mode {
     case .reload:
@@ -100,6 +99,8 @@ extension CachingTransport {
     case .noCache: addDefault("Cache-Control", "max-age=0")
     default: break
     }
+    var request = request
+    request.hop = request.hop.sending(fields)
     return request
   }
 

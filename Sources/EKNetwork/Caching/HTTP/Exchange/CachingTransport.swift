@@ -12,12 +12,10 @@ struct CachingTransport: Transport {
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
+  var sessionDescription: SessionDescription { wire.sessionDescription }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    var request = request
-    // The system's own cache would respond by rules of its own.
-    request.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
-    guard let query = CacheQuery(request, over: wire) else {
+    guard let query = CacheQuery(request) else {
       return try await wire.start(request)
     }
     guard query.isCacheable else { return try await uncached(request, query) }

@@ -7,19 +7,16 @@ struct CacheIdentity: Sendable, Hashable {
   /// A digest of the cookies; `nil` without any.
   let cookies: String?
 
-  /// What the names of fields contain that prove something, whoever invented them. One that does not after all costs a
-  /// hit.
-  private static let credentialWords = [
-    "auth", "token", "secret", "password", "session", "signature", "credential", "api-key", "apikey", "api_key",
-    "access-key", "subscription-key", "csrf", "xsrf",
-  ]
-
-  init(_ fields: CacheFields) {
+  /// - Parameters:
+  ///   - fields: The fields of the request as it is sent. One whose name merely looks like a credential costs a hit.
+  ///   - session: What else tells the users of sessions apart.
+  init(_ fields: CacheFields, session: String? = nil) {
     var text = ""
     for field in fields.fields {
       let name = field.name.lowercased()
-      if Self.credentialWords.contains(where: { name.contains($0) }) { text += "\(name):\(field.value)\n" }
+      if name != "cookie", name != "host", OriginFields.contains(name) { text += "\(name):\(field.value)\n" }
     }
+    if let session { text += "\n\(session)" }
     credentials = text.isEmpty ? nil : Self.digest(text)
     cookies = fields.value("cookie").map { Self.digest($0) }
   }
