@@ -56,6 +56,8 @@ struct Client: Sendable {
   private static func manager(_ url: URL) -> NetworkManager {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 200
+    // As `fetch` in Node, the reference, has none: one test's cookies would go with the requests of another.
+    configuration.httpCookieStorage = nil
     return NetworkManager(baseURL: url, session: URLSession(configuration: configuration))
   }
 
