@@ -50,6 +50,13 @@ let package = Package(
       exclude: ["run.sh"],
       swiftSettings: swiftSettings
     ),
+    .executableTarget(
+      name: "CacheConformance",
+      dependencies: ["EKNetwork"],
+      path: "Tests/CacheConformance",
+      exclude: ["run.sh"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "EKNetworkTests",
       dependencies: ["EKNetwork", "LoopbackServer"],

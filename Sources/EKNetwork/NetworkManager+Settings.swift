@@ -36,6 +36,13 @@ extension NetworkManager {
     set { replace(\.eventHandler, with: newValue) }
   }
 
+  /// Keeps responses as their servers allow it, for every request of the manager. Managers may share one. Defaults to
+  /// `nil`: nothing is kept.
+  public nonisolated var httpCache: HTTPCache? {
+    get { settings.withLock { $0.httpCache } }
+    set { replace(\.httpCache, with: newValue) }
+  }
+
   /// The old value is released outside the lock: it may own anything.
   private nonisolated func replace<Value>(_ member: WritableKeyPath<Settings, Value>, with value: Value) {
     let old = settings.withLock { settings in

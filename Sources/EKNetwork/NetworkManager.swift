@@ -25,6 +25,7 @@ public actor NetworkManager {
     var userAgentConfiguration: UserAgentConfiguration?
     var responseDecoderProvider: (() -> JSONDecoder)?
     var eventHandler: NetworkEventHandler?
+    var httpCache: HTTPCache?
   }
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that

@@ -75,6 +75,29 @@ struct HopRequest: Sendable {
     return hop
   }
 
+  /// The same hop with other fields for this one time, and past the system's own cache, which would respond by rules of
+  /// its own.
+  func sending(_ fields: [(name: String, value: String)]) -> HopRequest {
+    var hop = self
+    hop.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
+    for (name, value) in fields { hop.urlRequest.setValue(value, forHTTPHeaderField: name) }
+    return hop
+  }
+
+  /// Every field that is sent, also the cookies that the system adds.
+  var sentFields: [String: String] {
+    guard let session, session.systemSendsCookies else { return urlRequest.allHTTPHeaderFields ?? [:] }
+    var sent = urlRequest
+    session.cookies.apply(to: &sent, start: start)
+    return sent.allHTTPHeaderFields ?? [:]
+  }
+
+  /// What the session does, beside its fields, that tells users apart.
+  var sessionIdentity: String? {
+    guard let session, session.owner != nil || session.clientCertificate != nil else { return nil }
+    return "\(session.owner ?? "")\n\(session.clientCertificate ?? "")"
+  }
+
   /// Who asks, as far as it shows.
   var identity: RequestIdentity {
     var sent = urlRequest

@@ -45,6 +45,10 @@ struct TransportRequest: Sendable {
   var isIdempotent: Bool?
   /// How many times larger than what was received a body may become when its content codings are undone.
   var maximumInflation: Int?
+  /// How the request uses a cache, if there is one in front of the transport.
+  var cacheMode = CacheMode.default
+  /// Whether content codings are undone, where that is the library's own doing.
+  var decodesContent = true
   /// Whether somebody wants to know how long the parts of the exchange take.
   var wantsTimings = false
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the

@@ -13,6 +13,7 @@ struct EndpointRunner: Sendable {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
+  let cache = Locked<HTTPCache?>(nil)
 
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
   /// redirects aside.
@@ -22,10 +23,13 @@ struct EndpointRunner: Sendable {
     let log = RequestLog(
       logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
       machinery: transport.machinery)
-    let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
+    let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
+    let exchange = Exchange(transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log)
     do {
       let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
+      log.finished(
+        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
+        head: response.head)
       return (response, sent)
     } catch {
       log.failed(Self.cause(of: error))

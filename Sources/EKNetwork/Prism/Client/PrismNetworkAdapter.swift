@@ -67,6 +67,19 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
+  /// Keeps responses as their servers allow it, as that of ``NetworkManager`` does. It comes after what the policies of
+  /// this adapter keep: what they have is used first, for as long as they say. Defaults to `nil`.
+  public nonisolated var httpCache: HTTPCache? {
+    get { runner.cache.withLock { $0 } }
+    set {
+      let old = runner.cache.withLock { cache in
+        defer { cache = newValue }
+        return cache
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
   deinit { urlSession.finishTasksAndInvalidate() }
 
   /// Sends a request and decodes its answer.

@@ -42,6 +42,7 @@
           cookies.store(setCookieLines: lines, for: url, request: request.urlRequest)
         }
       }
+      guard request.decodesContent else { return TransportResponse(head: head, body: body) }
       return TransportResponse(
         head: head,
         body: try ContentCoding.decoding(
