@@ -57,7 +57,8 @@ extension NetworkManager: NetworkManaging {
     return RequestRunner(
       transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
-      eventHandler: settings.eventHandler)
+      eventHandler: settings.eventHandler,
+      shared: settings.sharesIdenticalRequests ? sharedExchanges : nil)
   }
 
   nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {

@@ -25,6 +25,8 @@ public actor NetworkManager {
     var userAgentConfiguration: UserAgentConfiguration?
     var responseDecoderProvider: (() -> JSONDecoder)?
     var eventHandler: NetworkEventHandler?
+    var sharesIdenticalRequests = false
+    var offlineQueue: PrismOfflineQueue?
   }
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
@@ -36,6 +38,7 @@ public actor NetworkManager {
   nonisolated let transport: any Transport
   nonisolated let streamingTransport: any Transport
   nonisolated let tokens = TokenRefreshCoordinator()
+  nonisolated let sharedExchanges = SharedFlights<ExchangeKey>()
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>
 

@@ -12,11 +12,24 @@ struct Exchange: Sendable {
   var isIdempotent: Bool?
   var limits = ResponseLimits()
   var progress: ProgressReporter?
+  /// Called with the body bytes sent so far, in the place of what `progress` is told.
+  var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
+  /// Where identical safe exchanges find each other; `nil`: each is sent.
+  var shared: SharedFlights<ExchangeKey>?
 
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ urlRequest: URLRequest) async throws -> FetchedResponse {
-    try await open(urlRequest, collectsBody: true).collect()
+    guard let shared else { return try await open(urlRequest, collectsBody: true).collect() }
+    // What somebody watches is his own.
+    guard progress == nil,
+      let key = ExchangeKey(urlRequest, redirectPolicy: redirectPolicy, limits: limits)
+    else {
+      // Who has changed something must not be given a response from before.
+      defer { if !ExchangeKey.isSafe(urlRequest) { shared.seal() } }
+      return try await open(urlRequest, collectsBody: true).collect()
+    }
+    return try await shared.run(key) { try await open(urlRequest, collectsBody: true).collect() }
   }
 
   /// The final response as soon as its head is there.
@@ -30,7 +43,7 @@ struct Exchange: Sendable {
     request.isIdempotent = isIdempotent
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
-    request.onSend = progress?.onSend
+    request.onSend = onSend ?? progress?.onSend
     request.onReceive = progress?.onReceive
     while true {
       let response = try await transport.start(request)

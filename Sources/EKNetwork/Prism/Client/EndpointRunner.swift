@@ -13,6 +13,8 @@ struct EndpointRunner: Sendable {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
+  let sharedExchanges = SharedFlights<ExchangeKey>()
+  let sharesIdenticalRequests = Locked(false)
 
   /// The answer, with its whole body, of the first attempt whose status is a success.
   func fetch(
@@ -20,7 +22,9 @@ struct EndpointRunner: Sendable {
   ) async throws -> FetchedResponse {
     let log = RequestLog(
       logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
-    let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
+    let exchange = Exchange(
+      transport: transport, redirectPolicy: redirectPolicy, log: log,
+      shared: sharesIdenticalRequests.withLock { $0 } ? sharedExchanges : nil)
     do {
       let response = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
       log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
