@@ -4,25 +4,28 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What makes two exchanges of one client the same: everything that is sent, and everything that decides what of the
-/// response is taken. Who asks is in the header fields; what the session adds is the same for all of its requests.
+/// What makes two exchanges of one client the same: who asks, everything that is sent, and everything that decides what of
+/// the response is taken.
 struct ExchangeKey: Hashable, Sendable {
   private let method: String
   private let url: String
   private let fields: [String: String]
+  private let identity: RequestIdentity
   private let timeout: TimeInterval
   private let redirectPolicy: RedirectPolicy
   private let size: Int64?
   private let inflation: Int?
 
   /// `nil` for what must not be shared: methods that are not safe (RFC 9110 §9.2.1), and requests with a body.
-  init?(_ request: URLRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits) {
+  init?(_ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits) {
+    let request = hop.urlRequest
     guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
       return nil
     }
     method = request.httpMethod ?? "GET"
     self.url = url.absoluteString
     fields = request.allHTTPHeaderFields ?? [:]
+    identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy
     size = limits.size

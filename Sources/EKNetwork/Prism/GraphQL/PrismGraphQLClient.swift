@@ -90,7 +90,7 @@ public actor PrismGraphQLClient {
       let endpointURL = endpointURL
       let fetched = try await manager.runner(over: manager.transport).fetch(
         request, baseURL: { endpointURL }, accessToken: options.accessToken)
-      return try decode(fetched.data)
+      return try decode(fetched.response.data)
     } catch let error as HTTPError {
       return try decode(error)
     }

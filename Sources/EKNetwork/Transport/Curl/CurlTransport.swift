@@ -12,12 +12,17 @@
     init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
       guard let eventLoop = CurlEventLoop.shared else { return nil }
       self.eventLoop = eventLoop
-      self.configuration = SessionDescription(configuration)
+      var description = SessionDescription(configuration)
+      description.clientCertificate = tls?.clientCertificate.map {
+        "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
+      }
+      self.configuration = description
       pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
     }
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
+    var sessionDescription: SessionDescription { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
@@ -36,11 +41,11 @@
     // MARK: - From URLRequest
 
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
-      var urlRequest = request.urlRequest
+      let urlRequest = request.urlRequest
       let url = try Self.checked(urlRequest.url)
-      configuration.cookies.apply(to: &urlRequest)
-      let upload = Self.upload(of: urlRequest)
       let method = urlRequest.httpMethod ?? "GET"
+      // RFC 9110 §9.3.2: a HEAD has no content, and none that is announced but never sent.
+      let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
       guard HeaderSyntax.isToken(method) else {
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
@@ -104,7 +109,6 @@
         fields.append((name, value))
       }
       for (name, value) in request.allHTTPHeaderFields ?? [:] { try add(name, value) }
-      for (name, value) in configuration.additionalHeaders { try add(name, value) }
       func addDefault(_ name: String, _ value: @autoclosure () -> String?) {
         if !names.contains(name.lowercased()), let value = value() { fields.append((name, value)) }
       }

@@ -39,19 +39,24 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
+  /// Kept alive: its configuration, and its delegate, are its own.
   private let session: URLSession
   private let host: SessionHost
   private let limit: Int
+  let sessionDescription: SessionDescription
 
   init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
     self.session = session
     host = SessionHost.shared(for: session)
     limit = streamLimit
+    var description = host.description
+    if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
+    sessionDescription = description
   }
 
   var resolvesRedirects: Bool { false }
 
-  var resourceTimeout: Duration? { session.configuration.resourceTimeout }
+  var resourceTimeout: Duration? { sessionDescription.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)
@@ -70,7 +75,8 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
       // would hold up the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyStream)?.source {
-        request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
+        let body = BodyStream(.segments([.file(try await sequence.spooled())]))
+        request.hop = request.hop.sending(body)
       }
     #endif
     let exchange = host.start(request, limit: limit)

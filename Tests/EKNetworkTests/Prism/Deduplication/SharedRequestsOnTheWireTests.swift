@@ -16,8 +16,11 @@ import Testing
     }
   }
 
-  private func wait(_ count: Int, in flights: SharedFlights<ExchangeKey>, _ request: URLRequest) async throws {
-    let key = try #require(ExchangeKey(request, redirectPolicy: .follow, limits: ResponseLimits()))
+  private func wait(
+    _ count: Int, in flights: SharedFlights<ExchangeKey>, _ request: URLRequest, over transport: any Transport
+  ) async throws {
+    let hop = try Exchange(transport: transport).hop(request)
+    let key = try #require(ExchangeKey(hop, redirectPolicy: .follow, limits: ResponseLimits()))
     while flights.waiterCount(key, FetchedResponse.self) < count { await Task.yield() }
   }
 
@@ -30,7 +33,7 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
     let tasks = (0..<100).map { _ in Task { try await manager.send(ItemProbe(), accessToken: { "alice" }) } }
-    try await wait(100, in: manager.sharedExchanges, request("alice", of: manager))
+    try await wait(100, in: manager.sharedExchanges, request("alice", of: manager), over: manager.transport)
     gate.open()
     for task in tasks { #expect(try await task.value == Item(id: 1)) }
     #expect(server.requestCount == 1)
@@ -93,7 +96,7 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
     let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
-    try await wait(3, in: manager.sharedExchanges, request(nil, of: manager))
+    try await wait(3, in: manager.sharedExchanges, request(nil, of: manager), over: manager.transport)
     await server.waitForRequests(count: 1)
     for task in tasks { task.cancel() }
     for task in tasks { await #expect(throws: CancellationError.self) { _ = try await task.value } }
@@ -112,7 +115,7 @@ import Testing
     let tokens = TestTokens("old")
     manager.tokenRefresher = tokens
     let tasks = (0..<20).map { _ in Task { try await manager.send(ItemProbe(), accessToken: { tokens.current }) } }
-    try await wait(20, in: manager.sharedExchanges, request("old", of: manager))
+    try await wait(20, in: manager.sharedExchanges, request("old", of: manager), over: manager.transport)
     gate.open()
     for task in tasks { _ = try await task.value }
     #expect(tokens.count == 1)
@@ -125,7 +128,9 @@ import Testing
     client.sharesIdenticalRequests = true
     let request = server.teapot()
     let tasks = (0..<50).map { _ in Task { try await client.request(on: request) } }
-    try await wait(50, in: client.runner.sharedExchanges, client.urlRequest(for: request.endpoint))
+    try await wait(
+      50, in: client.runner.sharedExchanges, client.urlRequest(for: request.endpoint),
+      over: client.runner.transport)
     gate.open()
     for task in tasks { #expect(try await task.value == Teapot(id: 1)) }
     #expect(server.requestCount == 1)
