@@ -57,6 +57,13 @@ let package = Package(
       exclude: ["run.sh"],
       swiftSettings: swiftSettings
     ),
+    .executableTarget(
+      name: "QueueClient",
+      dependencies: ["EKNetwork"],
+      path: "Tests/OfflineQueue",
+      exclude: ["kill.py"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "EKNetworkTests",
       dependencies: ["EKNetwork", "LoopbackServer"],

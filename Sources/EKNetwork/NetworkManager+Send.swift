@@ -58,7 +58,8 @@ extension NetworkManager: NetworkManaging {
       transport: settings.httpCache.map { CachingTransport(wire: transport, cache: $0) } ?? transport, tokens: tokens,
       refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
-      eventHandler: settings.eventHandler)
+      eventHandler: settings.eventHandler,
+      shared: settings.sharesIdenticalRequests ? sharedExchanges : nil)
   }
 
   nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {

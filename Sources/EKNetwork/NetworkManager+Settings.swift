@@ -43,6 +43,24 @@ extension NetworkManager {
     set { replace(\.httpCache, with: newValue) }
   }
 
+  /// Whether a GET, HEAD or OPTIONS without a body that is identical to one in flight, its header fields and token
+  /// included, waits for the response of that one instead of being sent. Defaults to `false`.
+  ///
+  /// Each caller keeps his own retries, token refresh, decoding and cancellation: it is the attempts that are shared,
+  /// and one that nobody waits for any more is cancelled. A request with a ``NetworkRequest/progress``, a stream and a
+  /// download are never shared, and no response is that was asked for before a request that changes something ended.
+  public nonisolated var sharesIdenticalRequests: Bool {
+    get { settings.withLock { $0.sharesIdenticalRequests } }
+    set { replace(\.sharesIdenticalRequests, with: newValue) }
+  }
+
+  /// Where ``enqueue(_:priority:)`` keeps requests. Defaults to `nil`. A queue whose delivery is this manager holds it:
+  /// setting this to `nil` lets both go.
+  public nonisolated var offlineQueue: PrismOfflineQueue? {
+    get { settings.withLock { $0.offlineQueue } }
+    set { replace(\.offlineQueue, with: newValue) }
+  }
+
   /// The old value is released outside the lock: it may own anything.
   private nonisolated func replace<Value>(_ member: WritableKeyPath<Settings, Value>, with value: Value) {
     let old = settings.withLock { settings in

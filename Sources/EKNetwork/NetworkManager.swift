@@ -26,6 +26,8 @@ public actor NetworkManager {
     var responseDecoderProvider: (() -> JSONDecoder)?
     var eventHandler: NetworkEventHandler?
     var httpCache: HTTPCache?
+    var sharesIdenticalRequests = false
+    var offlineQueue: PrismOfflineQueue?
   }
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
@@ -37,6 +39,7 @@ public actor NetworkManager {
   nonisolated let transport: any Transport
   nonisolated let streamingTransport: any Transport
   nonisolated let tokens = TokenRefreshCoordinator()
+  nonisolated let sharedExchanges = SharedFlights<ExchangeKey>()
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>
 

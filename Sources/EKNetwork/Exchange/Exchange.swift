@@ -14,7 +14,11 @@ struct Exchange: Sendable {
   var decodesContent = true
   var limits = ResponseLimits()
   var progress: ProgressReporter?
+  /// Called with the body bytes sent so far, in the place of what `progress` is told.
+  var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
+  /// Where identical safe exchanges find each other; `nil`: each is sent.
+  var shared: SharedFlights<ExchangeKey>?
 
   /// The request as its first hop sends it.
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
@@ -23,7 +27,14 @@ struct Exchange: Sendable {
 
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ hop: HopRequest) async throws -> FetchedResponse {
-    try await open(hop, collectsBody: true).collect()
+    guard let shared else { return try await open(hop, collectsBody: true).collect() }
+    // What somebody watches is his own.
+    guard progress == nil, let key = ExchangeKey(hop, redirectPolicy: redirectPolicy, limits: limits) else {
+      // Who has changed something must not be given a response from before.
+      defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
+      return try await open(hop, collectsBody: true).collect()
+    }
+    return try await shared.run(key) { try await open(hop, collectsBody: true).collect() }
   }
 
   /// The final response as soon as its head is there.
@@ -45,7 +56,7 @@ struct Exchange: Sendable {
     request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
-    request.onSend = progress?.onSend
+    request.onSend = onSend ?? progress?.onSend
     request.onReceive = progress?.onReceive
     while true {
       let response = try await transport.start(request)

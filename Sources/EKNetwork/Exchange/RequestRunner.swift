@@ -16,6 +16,8 @@ struct RequestRunner {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler: NetworkEventHandler?
+  /// Where identical requests find each other, if they shall.
+  var shared: SharedFlights<ExchangeKey>?
 
   /// The error answer of a stream or a download is read up to this many bytes.
   private static let errorLimit = 1_048_576
@@ -106,7 +108,7 @@ struct RequestRunner {
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
       cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
-      progress: progress, log: log)
+      progress: progress, log: log, shared: shared)
   }
 
   // MARK: - Attempts

@@ -14,6 +14,8 @@ struct EndpointRunner: Sendable {
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
   let cache = Locked<HTTPCache?>(nil)
+  let sharedExchanges = SharedFlights<ExchangeKey>()
+  let sharesIdenticalRequests = Locked(false)
 
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
   /// redirects aside.
@@ -24,7 +26,9 @@ struct EndpointRunner: Sendable {
       logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
       machinery: transport.machinery)
     let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
-    let exchange = Exchange(transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log)
+    let exchange = Exchange(
+      transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log,
+      shared: sharesIdenticalRequests.withLock { $0 } ? sharedExchanges : nil)
     do {
       let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
       log.finished(

@@ -80,6 +80,13 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
+  /// Whether a GET that is identical to one in flight, its header fields included, waits for the response of that one
+  /// instead of being sent, as with ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
+  public nonisolated var sharesIdenticalRequests: Bool {
+    get { runner.sharesIdenticalRequests.withLock { $0 } }
+    set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
+  }
+
   deinit { urlSession.finishTasksAndInvalidate() }
 
   /// Sends a request and decodes its answer.

@@ -1,25 +1,45 @@
 import Foundation
 
-/// The bytes of an endpoint's body, and what they are.
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An endpoint's body, and what it is.
 struct EndpointBody {
-  let data: Data
+  private enum Content {
+    case data(Data)
+    case source(BodySource)
+  }
+
+  private let content: Content
   let contentType: String
 
   init(_ body: any Encodable) throws {
     switch body {
     case let text as String:
-      data = Data(text.utf8)
+      content = .data(Data(text.utf8))
       contentType = PrismNetworkHeaderType.plainText.rawValue + "; charset=utf-8"
     case let bytes as Data:
-      data = bytes
+      content = .data(bytes)
       contentType = PrismNetworkHeaderType.octetStream.rawValue
+    case let form as PrismMultipartFormData:
+      content = .source(.segments(try form.segments()))
+      contentType = form.contentType
     default:
       let encoder = JSONEncoder()
       // The order of the keys makes the bytes the same each time.
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       encoder.dateEncodingStrategy = .iso8601
-      data = try encoder.encode(body)
+      content = .data(try encoder.encode(body))
       contentType = PrismNetworkHeaderType.json.rawValue
+    }
+  }
+
+  /// Hands the body to the request that is going to be sent.
+  func attach(to request: inout URLRequest) {
+    switch content {
+    case .data(let data): request.httpBody = data
+    case .source(let source): request.setBody(source)
     }
   }
 }

@@ -37,15 +37,30 @@ extension PrismNetworkEndpoint {
       var fields = try HeaderFields(headers).fields
       if let body {
         let payload = try EndpointBody(body)
-        if fields.field("Content-Type") == nil { fields["Content-Type"] = payload.contentType }
-        request.httpBody = payload.data
+        describe(payload, in: &fields)
+        payload.attach(to: &request)
       }
       // All at once: the setter for one field drops what it does not like without a word on some platforms.
+      let length = request.value(forHTTPHeaderField: "Content-Length")
       request.allHTTPHeaderFields = fields
+      if let length { request.setValue(length, forHTTPHeaderField: "Content-Length") }
     } catch {
       throw PrismNetworkFailure(.badRequest, because: error, url: url)
     }
     if let timeoutInterval, Duration(timeInterval: timeoutInterval) != nil { request.timeoutInterval = timeoutInterval }
     return request
+  }
+
+  /// The type of the body, unless the endpoint names one. A multipart type without a boundary cannot be parsed by
+  /// anybody (RFC 2046 §5.1.1): the body's takes its place.
+  private func describe(_ payload: EndpointBody, in fields: inout [String: String]) {
+    guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
+      return fields["Content-Type"] = payload.contentType
+    }
+    let type = fields[name]?.lowercased() ?? ""
+    guard payload.contentType.hasPrefix("multipart/"), type.hasPrefix("multipart/"), !type.contains("boundary=") else {
+      return
+    }
+    fields[name] = payload.contentType
   }
 }

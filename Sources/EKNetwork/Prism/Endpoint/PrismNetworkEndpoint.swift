@@ -20,7 +20,7 @@ public protocol PrismNetworkEndpoint: PrismLogger, Sendable {
   var queryItems: [URLQueryItem]? { get }
   /// Header fields. Defaults to `[:]`.
   var headers: [String: String] { get }
-  /// The body: a `String` or `Data` as its bytes, every other value as compact JSON with ISO 8601 dates. Where
+  /// The body: a `String` or `Data` as its bytes, a ``PrismMultipartFormData`` as a form, every other value as compact JSON with ISO 8601 dates. Where
   /// ``headers`` do not name a `Content-Type`, the one that fits is sent. Defaults to `nil`.
   var body: (any Encodable)? { get }
   /// How long the exchange may stand still, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.

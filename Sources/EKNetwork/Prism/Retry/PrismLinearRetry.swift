@@ -1,12 +1,12 @@
 /// Waits the same time before each retry.
 public struct PrismLinearRetry: PrismRetryPolicy {
-  /// The delay before every retry. Defaults to a second.
+  /// The delay before every retry. Defaults to two seconds.
   public let fixedDelay: Duration
   /// How many retries there are. Defaults to 3.
   public let maxAttempts: Int
 
   /// A policy; negative values count as zero.
-  public init(fixedDelay: Duration = .seconds(1), maxAttempts: Int = 3) {
+  public init(fixedDelay: Duration = .seconds(2), maxAttempts: Int = 3) {
     self.fixedDelay = max(fixedDelay, .zero)
     self.maxAttempts = max(maxAttempts, 0)
   }

@@ -25,6 +25,7 @@ public struct RequestBody {
     case file(URL)
     case sized(SizedStream)
     case sequence(SequenceBody)
+    case replayable(BodySource)
   }
 
   /// A body that the request's `jsonEncoder` makes from a value.
@@ -94,6 +95,13 @@ public struct RequestBody {
     source = .sequence(body)
   }
 
+  /// A body that was made before and begins anew each time.
+  init(replayable body: BodySource, contentType: String) {
+    content = .stream(BodyStream(body))
+    self.contentType = contentType
+    source = .replayable(body)
+  }
+
   /// A form in the WHATWG `application/x-www-form-urlencoded` format. Pairs are sent sorted by key.
   public init(formURLEncoded parameters: [String: String]) {
     content = .formURLEncoded(parameters)
@@ -103,7 +111,7 @@ public struct RequestBody {
   /// Whether it can be sent from its start: nobody has begun with it, or it begins anew each time.
   var isReplayable: Bool {
     switch (source, content) {
-    case (.file?, _): true
+    case (.file?, _), (.replayable?, _): true
     case (.sequence(let body)?, _): !body.isStarted
     case (_, .stream(let stream)): stream.streamStatus == .notOpen
     default: true
@@ -116,6 +124,7 @@ public struct RequestBody {
     case .file(let url): .segments([.file(try FileSegment(url))])
     case .sized(let stream): .stream(stream)
     case .sequence(let body): .sequence(body)
+    case .replayable(let body): body
     case nil: nil
     }
   }

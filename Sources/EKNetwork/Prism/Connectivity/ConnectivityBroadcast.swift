@@ -1,0 +1,53 @@
+/// What is known of the network, and who wants to know.
+final class ConnectivityBroadcast: Sendable {
+  private struct State {
+    var isConnected: Bool
+    var listeners: [UInt64: AsyncStream<Bool>.Continuation] = [:]
+    var nextID: UInt64 = 0
+    var isOver = false
+  }
+
+  private let state: Locked<State>
+
+  init(isConnected: Bool) { state = Locked(State(isConnected: isConnected)) }
+
+  var isConnected: Bool { state.withLock { $0.isConnected } }
+  var listenerCount: Int { state.withLock { $0.listeners.count } }
+
+  /// Tells everybody, if it is news.
+  func report(_ isConnected: Bool) {
+    let listeners = state.withLock { state in
+      guard state.isConnected != isConnected else { return [AsyncStream<Bool>.Continuation]() }
+      state.isConnected = isConnected
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.yield(isConnected) }
+  }
+
+  /// Nothing more will be known.
+  func finish() {
+    let listeners = state.withLock { state in
+      state.isOver = true
+      defer { state.listeners = [:] }
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
+  }
+
+  /// The state of this moment, and each that follows. Who is slow is told the last one.
+  func stream() -> AsyncStream<Bool> {
+    let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let (id, isConnected, isOver) = state.withLock { state in
+      state.nextID += 1
+      if !state.isOver { state.listeners[state.nextID] = continuation }
+      return (state.nextID, state.isConnected, state.isOver)
+    }
+    continuation.onTermination = { [weak self] _ in
+      // Released out here: the last reference ends the stream.
+      _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+    }
+    continuation.yield(isConnected)
+    if isOver { continuation.finish() }
+    return stream
+  }
+}

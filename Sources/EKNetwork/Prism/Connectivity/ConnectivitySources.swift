@@ -1,0 +1,34 @@
+#if canImport(Network)
+  import Dispatch
+  import Network
+#endif
+
+/// The one place that decides who watches the network.
+enum ConnectivitySources {
+  /// `nil` where nobody can. The first report may come before this returns, the others on any thread.
+  static func make(_ report: @escaping @Sendable (Bool) -> Void) -> (any ConnectivitySource)? {
+    #if os(Linux)
+      NetlinkSource(report)
+    #elseif canImport(Network)
+      PathSource(report)
+    #else
+      nil
+    #endif
+  }
+}
+
+#if canImport(Network) && !os(Linux)
+  /// What the system says.
+  private struct PathSource: ConnectivitySource {
+    private let monitor: NWPathMonitor
+
+    init(_ report: @escaping @Sendable (Bool) -> Void) {
+      let monitor = NWPathMonitor()
+      self.monitor = monitor
+      monitor.pathUpdateHandler = { report($0.status == .satisfied) }
+      monitor.start(queue: DispatchQueue(label: "EKNetwork.connectivity"))
+    }
+
+    func stop() { monitor.cancel() }
+  }
+#endif

@@ -1,0 +1,141 @@
+/// What the kernel says about the network (rtnetlink(7)), as far as it decides whether there is one.
+///
+/// A value made from bytes, so that it can be read, and tested, on any platform.
+enum NetlinkMessage: Equatable, Sendable {
+  struct Link: Equatable, Sendable {
+    var index: Int32
+    var isUp: Bool
+    /// It is up, and something is at its other end.
+    var isRunning: Bool
+    var isLoopback: Bool
+  }
+
+  struct Address: Hashable, Sendable {
+    var family: UInt8
+    var index: Int32
+    var prefixLength: UInt8
+    var bytes: [UInt8]
+  }
+
+  struct Route: Hashable, Sendable {
+    var family: UInt8
+    var table: UInt32
+    var destination: [UInt8]
+    var destinationLength: UInt8
+    var priority: UInt32
+    var gateway: [UInt8]
+    /// The links that it leads through.
+    var indices: [Int32]
+
+    /// Whether another route takes the place of this one.
+    func isReplaced(by other: Route) -> Bool {
+      family == other.family && table == other.table && destination == other.destination
+        && destinationLength == other.destinationLength && priority == other.priority
+    }
+  }
+
+  case link(Link)
+  case linkRemoved(index: Int32)
+  /// One that packets can be sent from to other machines' networks.
+  case address(Address)
+  case addressRemoved(Address)
+  /// One that leads out of the local networks.
+  case route(Route, replaces: Bool)
+  case routeRemoved(Route)
+  /// The answer to a question is complete.
+  case done(sequence: UInt32, wasInterrupted: Bool)
+  /// A question was refused.
+  case refused(sequence: UInt32, code: Int32)
+  /// Messages were lost.
+  case overrun
+
+  /// The messages of one datagram. What cannot be read, or does not matter, is left out.
+  static func parse(_ datagram: [UInt8]) -> [NetlinkMessage] {
+    var messages: [NetlinkMessage] = []
+    var rest = NetlinkBytes(datagram[...])
+    while let length = rest.uint32(0), length >= 16, let message = rest.prefix(Int(length)) {
+      if let parsed = parse(message) { messages.append(parsed) }
+      rest = rest.dropFirst((Int(length) + 3) & ~3)
+    }
+    return messages
+  }
+
+  private static func parse(_ message: NetlinkBytes) -> NetlinkMessage? {
+    guard let type = message.uint16(4), let flags = message.uint16(6), let sequence = message.uint32(8) else {
+      return nil
+    }
+    let payload = message.dropFirst(16)
+    switch type {
+    case 2:  // NLMSG_ERROR; the code 0 is an acknowledgement.
+      guard let code = payload.int32(0), code != 0 else { return nil }
+      return .refused(sequence: sequence, code: -code)
+    case 3: return .done(sequence: sequence, wasInterrupted: flags & 0x10 != 0)  // NLM_F_DUMP_INTR
+    case 4: return .overrun
+    case 16, 17: return link(payload, isRemoved: type == 17)
+    case 20, 21: return address(payload).map { type == 20 ? .address($0) : .addressRemoved($0) }
+    case 24, 25: return route(payload).map { type == 24 ? .route($0, replaces: flags & 0x100 != 0) : .routeRemoved($0) }
+    default: return nil
+    }
+  }
+
+  /// `struct ifinfomsg`. Those of another family are about a port of a bridge.
+  private static func link(_ payload: NetlinkBytes, isRemoved: Bool) -> NetlinkMessage? {
+    guard payload.uint8(0) == 0, let index = payload.int32(4), let flags = payload.uint32(8) else { return nil }
+    if isRemoved { return .linkRemoved(index: index) }
+    let isUp = flags & 1 != 0
+    return .link(Link(index: index, isUp: isUp, isRunning: isUp && flags & 0x40 != 0, isLoopback: flags & 8 != 0))
+  }
+
+  /// `struct ifaddrmsg`.
+  private static func address(_ payload: NetlinkBytes) -> Address? {
+    guard let family = payload.uint8(0), let prefixLength = payload.uint8(1), let shortFlags = payload.uint8(2),
+      let scope = payload.uint8(3), let index = payload.int32(4)
+    else { return nil }
+    // RT_SCOPE_LINK, RT_SCOPE_HOST and RT_SCOPE_NOWHERE do not reach another network.
+    guard scope < 253 else { return nil }
+    var bytes: [UInt8] = []
+    var flags = UInt32(shortFlags)
+    payload.dropFirst(8).attributes { type, value in
+      switch type {
+      case 1 where bytes.isEmpty: bytes = value.bytes  // IFA_ADDRESS
+      case 2: bytes = value.bytes  // IFA_LOCAL
+      case 8: flags = value.uint32(0) ?? flags  // IFA_FLAGS
+      default: break
+      }
+    }
+    // IFA_F_DADFAILED: somebody else has it. (A tentative one is announced again when it is not any more.)
+    guard flags & 0x08 == 0, flags & 0x40 == 0 || flags & 0x04 != 0 else { return nil }
+    return Address(family: family, index: index, prefixLength: prefixLength, bytes: bytes)
+  }
+
+  /// `struct rtmsg`.
+  private static func route(_ payload: NetlinkBytes) -> Route? {
+    guard let family = payload.uint8(0), let length = payload.uint8(1), let table = payload.uint8(4),
+      let type = payload.uint8(7), let flags = payload.uint32(8)
+    else { return nil }
+    // RTN_UNICAST, and not RTM_F_CLONED, which is one host's.
+    guard type == 1, flags & 0x200 == 0 else { return nil }
+    var route = Route(
+      family: family, table: UInt32(table), destination: [], destinationLength: length, priority: 0, gateway: [],
+      indices: [])
+    var hasGateway = false
+    payload.dropFirst(12).attributes { type, value in
+      switch type {
+      case 1: route.destination = value.bytes  // RTA_DST
+      case 4: if let index = value.int32(0) { route.indices.append(index) }  // RTA_OIF
+      case 5, 18:  // RTA_GATEWAY, RTA_VIA
+        route.gateway = value.bytes
+        hasGateway = true
+      case 6: route.priority = value.uint32(0) ?? 0  // RTA_PRIORITY
+      case 9:  // RTA_MULTIPATH
+        hasGateway = true
+        value.nextHops { route.indices.append($0) }
+      case 15: route.table = value.uint32(0) ?? route.table  // RTA_TABLE
+      default: break
+      }
+    }
+    // A tunnel that takes everything may do so in two halves.
+    guard hasGateway || length <= 1 else { return nil }
+    return route
+  }
+}

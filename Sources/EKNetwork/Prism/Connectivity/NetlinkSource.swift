@@ -1,0 +1,118 @@
+#if os(Linux)
+  @preconcurrency import Dispatch
+  import Foundation
+
+  /// Listens to the kernel on a socket of its own: performs what ``NetlinkState`` decides.
+  final class NetlinkSource: ConnectivitySource {
+    private struct Failure: Error {}
+
+    /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
+    private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
+    /// How long the first answers may take. The kernel gives them at once.
+    private static let patience: Int32 = 2_000
+
+    private let descriptor: Int32
+    private let report: @Sendable (Bool) -> Void
+    private let state = Locked(NetlinkState())
+    // Started when it is complete, and cancelled from anywhere, which is all that happens to it.
+    nonisolated(unsafe) private let source: any DispatchSourceRead
+
+    /// Knows the state when it returns; `nil` where the kernel does not say.
+    init?(_ report: @escaping @Sendable (Bool) -> Void) {
+      let descriptor = socket(
+        AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      guard descriptor >= 0 else { return nil }
+      guard Self.bind(descriptor) else {
+        close(descriptor)
+        return nil
+      }
+      self.descriptor = descriptor
+      self.report = report
+      source = DispatchSource.makeReadSource(
+        fileDescriptor: descriptor, queue: DispatchQueue(label: "EKNetwork.connectivity"))
+      perform(state.withLock { $0.start() })
+      while state.withLock({ $0.isAsking }) {
+        var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&poller, 1, Self.patience) > 0 || errno == EINTR else { break }
+        drain()
+      }
+      source.setEventHandler { [weak self] in self?.drain() }
+      source.setCancelHandler { close(descriptor) }
+      source.resume()
+    }
+
+    func stop() { source.cancel() }
+
+    deinit { source.cancel() }
+
+    /// `struct sockaddr_nl`, which no module has: family, padding, port (the kernel's choice), groups.
+    private static func bind(_ descriptor: Int32) -> Bool {
+      var address = [UInt32(AF_NETLINK), 0, groups]
+      return address.withUnsafeMutableBytes { bytes in
+        guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+        return Glibc.bind(descriptor, pointer, socklen_t(bytes.count)) == 0
+      }
+    }
+
+    /// Reads all that is there.
+    private func drain() {
+      // A datagram of a dump has 32 KiB at most.
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        var sender: [UInt32] = [0, 0, 0]
+        var length = socklen_t(12)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+          sender.withUnsafeMutableBytes { sender in
+            recvfrom(
+              descriptor, bytes.baseAddress, bytes.count, Int32(MSG_TRUNC),
+              sender.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+          }
+        }
+        if count < 0 {
+          if errno == EINTR { continue }
+          // ENOBUFS: there was more than the socket holds.
+          guard errno == ENOBUFS else { return }
+          perform(state.withLock { $0.received(.overrun) })
+          continue
+        }
+        guard count > 0 else { return }
+        // Any process may send to the socket; the kernel has the port 0.
+        guard length >= 8, sender[1] == 0 else { continue }
+        guard count <= buffer.count else {
+          perform(state.withLock { $0.received(.overrun) })
+          continue
+        }
+        for message in NetlinkMessage.parse(Array(buffer[..<count])) {
+          perform(state.withLock { $0.received(message) })
+        }
+      }
+    }
+
+    private func perform(_ action: NetlinkState.Action) {
+      switch action {
+      case .none: break
+      case .report(let isConnected): report(isConnected)
+      case .ask(let question, let sequence): ask(question, sequence)
+      }
+    }
+
+    /// `struct nlmsghdr` and the family 0, for all, in a `struct rtgenmsg`.
+    private func ask(_ question: NetlinkState.Question, _ sequence: UInt32) {
+      // NLM_F_REQUEST, NLM_F_DUMP.
+      let flags: UInt32 = 0x1 | 0x300
+      let request: [UInt32] = [20, UInt32(question.rawValue) | flags << 16, sequence, 0, 0].map {
+        #if _endian(little)
+          $0
+        #else
+          $0 == UInt32(question.rawValue) | flags << 16 ? UInt32(question.rawValue) << 16 | flags : $0
+        #endif
+      }
+      let sent = request.withUnsafeBytes { bytes in
+        var count: Int
+        repeat { count = send(descriptor, bytes.baseAddress, bytes.count, 0) } while count < 0 && errno == EINTR
+        return count
+      }
+      if sent < 0 { perform(state.withLock { $0.received(.refused(sequence: sequence, code: errno)) }) }
+    }
+  }
+#endif

@@ -1,0 +1,99 @@
+/// What is known of the machine's network, message by message. A value that decides and does nothing.
+struct NetlinkState {
+  enum Question: UInt16, CaseIterable, Sendable {
+    case links = 18  // RTM_GETLINK
+    case addresses = 22  // RTM_GETADDR
+    case routes = 26  // RTM_GETROUTE
+  }
+
+  enum Action: Equatable {
+    case none
+    /// Ask the kernel for everything of a kind. There is one question at a time.
+    case ask(Question, sequence: UInt32)
+    /// Everything is known. Whether there is a network.
+    case report(Bool)
+  }
+
+  /// After so many questions that were interrupted, what is known has to do.
+  private static let maximumInterruptions = 16
+
+  private var links: [Int32: NetlinkMessage.Link] = [:]
+  private var addresses: Set<NetlinkMessage.Address> = []
+  private var routes: Set<NetlinkMessage.Route> = []
+  private var open: [Question] = []
+  private var sequence: UInt32 = 0
+  private var mustStartOver = false
+  private var interruptions = 0
+
+  /// Whether the kernel is being asked.
+  var isAsking: Bool { !open.isEmpty }
+
+  /// Whether packets find a way out: through a link that runs and has an address, along a route that leads there.
+  var isConnected: Bool {
+    let running = Set(links.values.lazy.filter { $0.isRunning && !$0.isLoopback }.map(\.index))
+    let usable = running.intersection(addresses.lazy.map(\.index))
+    return routes.contains { $0.indices.contains(where: usable.contains) }
+  }
+
+  /// Forgets everything, and asks.
+  mutating func start() -> Action {
+    guard open.isEmpty else {
+      // One question at a time: the kernel answers EBUSY to a second.
+      mustStartOver = true
+      return .none
+    }
+    mustStartOver = false
+    links = [:]
+    addresses = []
+    routes = []
+    open = Question.allCases
+    return ask()
+  }
+
+  mutating func received(_ message: NetlinkMessage) -> Action {
+    switch message {
+    case .link(let link):
+      let wasUp = links[link.index]?.isUp
+      links[link.index] = link
+      // The kernel takes the routes of a link that is brought down away without a word.
+      if wasUp == true, !link.isUp { return start() }
+    case .linkRemoved(let index):
+      links[index] = nil
+      addresses = addresses.filter { $0.index != index }
+      routes = routes.filter { $0.indices != [index] }
+    case .address(let address): addresses.insert(address)
+    case .addressRemoved(let address): addresses.remove(address)
+    case .route(let route, let replaces):
+      if replaces { routes = routes.filter { !$0.isReplaced(by: route) } }
+      routes.insert(route)
+    case .routeRemoved(let route): routes.remove(route)
+    case .done(let number, let wasInterrupted):
+      guard number == sequence, !open.isEmpty else { return .none }
+      if wasInterrupted { mustStartOver = true }
+      return answered()
+    case .refused(let number, _):
+      guard number == sequence, !open.isEmpty else { return .none }
+      return answered()
+    case .overrun: return start()
+    }
+    return open.isEmpty ? .report(isConnected) : .none
+  }
+
+  private mutating func answered() -> Action {
+    open.removeFirst()
+    if mustStartOver, interruptions < Self.maximumInterruptions {
+      interruptions += 1
+      open = []
+      return start()
+    }
+    guard open.isEmpty else { return ask() }
+    interruptions = 0
+    mustStartOver = false
+    return .report(isConnected)
+  }
+
+  private mutating func ask() -> Action {
+    sequence &+= 1
+    return .ask(open[0], sequence: sequence)
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What makes two exchanges of one client the same: who asks, everything that is sent, and everything that decides what of
+/// the response is taken.
+struct ExchangeKey: Hashable, Sendable {
+  private let method: String
+  private let url: String
+  private let fields: [String: String]
+  private let identity: RequestIdentity
+  private let timeout: TimeInterval
+  private let redirectPolicy: RedirectPolicy
+  private let size: Int64?
+  private let inflation: Int?
+
+  /// `nil` for what must not be shared: methods that are not safe (RFC 9110 §9.2.1), and requests with a body.
+  init?(_ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits) {
+    let request = hop.urlRequest
+    guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
+      return nil
+    }
+    method = request.httpMethod ?? "GET"
+    self.url = url.absoluteString
+    fields = request.allHTTPHeaderFields ?? [:]
+    identity = hop.identity
+    timeout = request.timeoutInterval
+    self.redirectPolicy = redirectPolicy
+    size = limits.size
+    inflation = limits.inflation
+  }
+
+  /// Whether the request changes nothing at the server.
+  static func isSafe(_ request: URLRequest) -> Bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
+  }
+}

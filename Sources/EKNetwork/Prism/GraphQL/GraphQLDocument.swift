@@ -1,0 +1,127 @@
+/// As much of a GraphQL document as has to be known to send it: the kinds of its operations.
+enum GraphQLDocument {
+  enum Kind: String, Sendable {
+    case query, mutation, subscription
+  }
+
+  /// The kind of an operation; `nil` where it cannot be told, and nothing should be assumed.
+  ///
+  /// - Parameter name: Which operation; `nil` if there is one.
+  static func kind(of document: String, operationName name: String?) -> Kind? {
+    let operations = operations(in: document)
+    if let name { return operations.first { $0.name == name }?.kind }
+    return operations.count == 1 ? operations[0].kind : nil
+  }
+
+  private static func operations(in document: String) -> [(kind: Kind, name: String?)] {
+    var scanner = GraphQLScanner(document)
+    var operations: [(kind: Kind, name: String?)] = []
+    var depth = 0
+    // The words of a definition before its first bracket.
+    var words: [String] = []
+    while let token = scanner.next() {
+      switch token {
+      case .word(let word):
+        if depth == 0 { words.append(word) }
+      case .open(let bracket):
+        if depth == 0, bracket == UInt8(ascii: "{") {
+          if words.isEmpty {
+            operations.append((.query, nil))
+          } else if let kind = Kind(rawValue: words[0]) {
+            operations.append((kind, words.count > 1 ? words[1] : nil))
+          }
+          words = []
+        }
+        depth += 1
+      case .close: depth = max(0, depth - 1)
+      case .directive:
+        // What follows is not the name of the operation.
+        if depth == 0, words.count == 1 { words.append("") }
+      }
+    }
+    return operations
+  }
+}
+
+/// The words and brackets of a document; strings and comments (§2.1 of the specification) hold none.
+private struct GraphQLScanner {
+  enum Token {
+    case word(String)
+    case open(UInt8)
+    case close
+    case directive
+  }
+
+  private let bytes: [UInt8]
+  private var index = 0
+
+  init(_ document: String) { bytes = Array(document.utf8) }
+
+  mutating func next() -> Token? {
+    while index < bytes.count {
+      let byte = bytes[index]
+      switch byte {
+      case UInt8(ascii: "#"):
+        while index < bytes.count, bytes[index] != 0x0A, bytes[index] != 0x0D { index += 1 }
+      case UInt8(ascii: "\""): skipString()
+      case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
+        index += 1
+        return .open(byte)
+      case UInt8(ascii: "}"), UInt8(ascii: ")"), UInt8(ascii: "]"):
+        index += 1
+        return .close
+      case UInt8(ascii: "@"):
+        index += 1
+        _ = word()
+        return .directive
+      default:
+        guard Self.isNameByte(byte) else {
+          index += 1
+          continue
+        }
+        return .word(word())
+      }
+    }
+    return nil
+  }
+
+  private mutating func word() -> String {
+    let start = index
+    while index < bytes.count, Self.isNameByte(bytes[index]) { index += 1 }
+    return String(decoding: bytes[start..<index], as: UTF8.self)
+  }
+
+  private mutating func skipString() {
+    let isBlock = bytes[index...].starts(with: Array("\"\"\"".utf8))
+    index += isBlock ? 3 : 1
+    while index < bytes.count {
+      if isBlock {
+        if bytes[index...].starts(with: Array("\\\"\"\"".utf8)) {
+          index += 4
+        } else if bytes[index...].starts(with: Array("\"\"\"".utf8)) {
+          index += 3
+          return
+        } else {
+          index += 1
+        }
+        continue
+      }
+      if bytes[index] == UInt8(ascii: "\\") {
+        index += 2
+      } else {
+        let isEnd = bytes[index] == UInt8(ascii: "\"") || bytes[index] == 0x0A
+        index += 1
+        if isEnd { return }
+      }
+    }
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

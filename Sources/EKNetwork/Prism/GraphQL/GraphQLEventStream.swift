@@ -1,0 +1,64 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A subscription over server-sent events, in the mode of distinct connections of `graphql-sse`.
+///
+/// Unchecked: one caller at a time, as ``GraphQLSource`` has it, uses the iterator.
+final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
+  private var events: AsyncThrowingStream<ServerSentEvent, any Error>.Iterator?
+  /// The result of a server that answers once.
+  private var single: Data?
+
+  private init(_ events: AsyncThrowingStream<ServerSentEvent, any Error>?, single: Data? = nil) {
+    self.events = events?.makeAsyncIterator()
+    self.single = single
+  }
+
+  static func open(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLEventStream {
+    let request = try GraphQLHTTPRequest(
+      query, accept: "\(GraphQLHTTPRequest.streamType), \(GraphQLHTTPRequest.responseType);q=0.9",
+      headers: client.additionalHeaders, options: PrismGraphQLOptions())
+    let endpointURL = client.endpointURL
+    let opened: TransportResponse
+    do {
+      opened = try await client.manager.runner(over: client.manager.streamingTransport).stream(
+        request, baseURL: { endpointURL }, accessToken: client.options.accessToken)
+    } catch let error as HTTPError {
+      // Errors of the operation, which is refused before it has begun.
+      let response: PrismGraphQLResponse<PrismGraphQLValue> = try client.decode(error)
+      throw PrismGraphQLSubscriptionError.rejected(response.errors ?? [])
+    }
+    let type = opened.head.value("content-type")?.mediaType
+    if type == GraphQLHTTPRequest.streamType {
+      return GraphQLEventStream(StreamingBody(opened.body).events().stream)
+    }
+    guard type == GraphQLHTTPRequest.responseType || type == "application/json" else {
+      opened.body.cancel()
+      throw PrismGraphQLSubscriptionError.protocolViolation("The server sent \(type ?? "no media type")")
+    }
+    let limit = StreamingResponse.defaultMaximumLength
+    let tooLong = StreamLineTooLongError(line: 1, limitBytes: limit)
+    return GraphQLEventStream(nil, single: try await opened.collect(limit: limit, orThrow: tooLong).data)
+  }
+
+  func next() async throws -> Data? {
+    guard var events else {
+      defer { single = nil }
+      return single
+    }
+    while let event = try await events.next() {
+      switch event.event {
+      case "next":
+        self.events = events
+        return Data(event.data.utf8)
+      case "complete": return nil
+      // Of a later version, or to keep the connection alive.
+      default: continue
+      }
+    }
+    throw URLError(.networkConnectionLost)
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A subscription over a WebSocket: performs what ``GraphQLSocketState`` decides.
+final class GraphQLSocket: GraphQLSource {
+  private let socket: WebSocket
+  private let state: Locked<GraphQLSocketState>
+
+  private init(_ socket: WebSocket, _ state: GraphQLSocketState) {
+    self.socket = socket
+    self.state = Locked(state)
+  }
+
+  /// Connects, and has the connection acknowledged. A refused token is refreshed once.
+  static func open(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLSocket {
+    let tokens = client.manager.tokens
+    let generation = tokens.generation
+    do {
+      return try await connect(client, query)
+    } catch let error as WebSocketError {
+      guard error.meansUnauthorized, let refresher = client.manager.tokenRefresher else { throw error.meaning }
+      try await tokens.refresh(ifNewerThan: generation, using: refresher)
+      do { return try await connect(client, query) } catch let error as WebSocketError { throw error.meaning }
+    }
+  }
+
+  func next() async throws -> Data? {
+    do {
+      while let message = try await socket.receive() {
+        for action in state.withLock({ $0.received(message.text) }) {
+          switch action {
+          case .acknowledged: break
+          case .send(let text): try await socket.send(text)
+          case .deliver(let data): return data
+          case .finish:
+            try? await socket.close()
+            return nil
+          case .fail(let error): throw error
+          }
+        }
+      }
+    } catch let error as WebSocketError { throw error.meaning }
+    // Closed in good order, and yet before the server has completed the subscription.
+    throw URLError(.networkConnectionLost)
+  }
+
+  private static func connect(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLSocket {
+    let options = client.options
+    var request = URLRequest(url: options.webSocketURL ?? client.endpointURL)
+    var fields = try HeaderFields(client.additionalHeaders)
+    try fields.setBearerToken(options.accessToken?())
+    request.allHTTPHeaderFields = fields.fields
+    let socket = try await WebSocket.connect(
+      to: request, protocols: ["graphql-transport-ws"], options: options.webSocket)
+    guard socket.subprotocol == "graphql-transport-ws" else {
+      throw PrismGraphQLSubscriptionError.protocolViolation("The server does not speak graphql-transport-ws")
+    }
+    let source = GraphQLSocket(socket, try GraphQLSocketState(subscribing: GraphQLHTTPRequest.payload(query)))
+    try await source.acknowledge(options)
+    return source
+  }
+
+  private func acknowledge(_ options: PrismGraphQLOptions) async throws {
+    let isLate = Locked(false)
+    let patience = Task { [socket] in
+      try await options.webSocket.clock.sleep(for: options.acknowledgementTimeout)
+      isLate.withLock { $0 = true }
+      socket.abandon()
+    }
+    defer { patience.cancel() }
+    do {
+      if case .send(let text) = try state.withLock({ try $0.opened(options.connectionPayload?()) }) {
+        try await socket.send(text)
+      }
+      while let message = try await socket.receive() {
+        for action in state.withLock({ $0.received(message.text) }) {
+          switch action {
+          case .send(let text): try await socket.send(text)
+          case .fail(let error): throw error
+          case .acknowledged, .deliver, .finish: break
+          }
+        }
+        if state.withLock({ $0.isAcknowledged }) { return }
+      }
+    } catch  where isLate.withLock({ $0 }) {
+      throw PrismGraphQLSubscriptionError.notAcknowledged
+    }
+    throw isLate.withLock { $0 } ? PrismGraphQLSubscriptionError.notAcknowledged : URLError(.networkConnectionLost)
+  }
+}
+
+extension WebSocketMessage {
+  fileprivate var text: String {
+    switch self {
+    case .text(let text): text
+    case .binary(let data): String(decoding: data, as: UTF8.self)
+    }
+  }
+}
+
+extension WebSocketError {
+  /// The status of the handshake, or the protocol's code 4401.
+  fileprivate var meansUnauthorized: Bool {
+    switch self {
+    case .refused(401, _): true
+    case .closed(let code, _): code.rawValue == 4401
+    default: false
+    }
+  }
+
+  /// What a subscription makes of it.
+  fileprivate var meaning: any Error {
+    switch self {
+    case .refused(let status, let headers):
+      PrismNetworkFailure(PrismNetworkError(status: status), because: self, statusCode: status, headers: headers)
+    case .closed(let code, let reason):
+      switch code.rawValue {
+      case 4401: PrismNetworkFailure(.unauthorized, because: self)
+      case 4403: PrismNetworkFailure(.forbidden, because: self)
+      case 4400, 4406, 4409, 4429: PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
+      default: PrismNetworkFailure(.noConnectivity, because: self)
+      }
+    case .invalidURL: PrismNetworkFailure(.invalidURL, because: self)
+    case .timedOut, .connectionLost: PrismNetworkFailure(.noConnectivity, because: self)
+    default: PrismNetworkFailure(.invalidResponse, because: self)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends GraphQL operations over HTTP, and subscribes to them over WebSockets or server-sent events.
+///
+/// ```swift
+/// struct Hero: Decodable, Sendable { let name: String }
+/// struct Data: Decodable, Sendable { let hero: Hero? }
+/// let query = PrismGraphQLQuery(query: "query($id: ID!) { hero(id: $id) { name } }", variables: ["id": "1"])
+/// let response: PrismGraphQLResponse<Data> = try await client.execute(query)
+/// ```
+///
+/// Responses that come in parts (`@defer`, `@stream`) are not understood: such a server has to be asked without.
+public actor PrismGraphQLClient {
+  nonisolated let endpointURL: URL
+  nonisolated let manager: NetworkManager
+  nonisolated let additionalHeaders: [String: String]
+  nonisolated let options: PrismGraphQLOptions
+  /// Whether the server has said that it keeps no documents.
+  private nonisolated let refusesHashes = Locked(false)
+
+  /// A client for one endpoint.
+  ///
+  /// - Parameters:
+  ///   - endpointURL: Where operations go.
+  ///   - session: Carries the requests. Defaults to `URLSession.shared`.
+  ///   - additionalHeaders: Sent with every request, and when a WebSocket is opened. Defaults to none.
+  public init(endpointURL: URL, session: URLSession = .shared, additionalHeaders: [String: String] = [:]) {
+    self.init(
+      endpointURL: endpointURL, manager: NetworkManager(baseURL: endpointURL, session: session),
+      additionalHeaders: additionalHeaders)
+  }
+
+  /// A client whose requests a manager carries: with its token refresh, its log and its events.
+  ///
+  /// - Parameters:
+  ///   - endpointURL: Where operations go. The manager's base URL is not used.
+  ///   - manager: Carries the requests.
+  ///   - additionalHeaders: Sent with every request, and when a WebSocket is opened. Defaults to none.
+  ///   - options: How to speak with the server.
+  public init(
+    endpointURL: URL, manager: NetworkManager, additionalHeaders: [String: String] = [:],
+    options: PrismGraphQLOptions = PrismGraphQLOptions()
+  ) {
+    self.endpointURL = endpointURL
+    self.manager = manager
+    self.additionalHeaders = additionalHeaders
+    self.options = options
+  }
+
+  /// Sends a query or a mutation.
+  ///
+  /// - Returns: What the server made of it. Errors of the operation are in the response, also where the status says
+  ///   that there are only errors (GraphQL over HTTP §6.4.2); they are not thrown.
+  /// - Throws: ``PrismNetworkError`` for what is no GraphQL response, its cause in ``PrismNetworkFailure``;
+  ///   `CancellationError`.
+  public nonisolated func execute<T: Decodable & Sendable>(
+    _ query: PrismGraphQLQuery
+  ) async throws -> PrismGraphQLResponse<T> {
+    try await PrismNetworkFailure.surfacing {
+      do { return try await load(query) } catch { throw failure(error) }
+    }
+  }
+
+  private nonisolated func load<T: Decodable & Sendable>(
+    _ query: PrismGraphQLQuery
+  ) async throws -> PrismGraphQLResponse<T> {
+    guard options.usesPersistedQueries, !refusesHashes.withLock({ $0 }) else { return try await send(query) }
+    let hash = SHA256.hexadecimal(Array(query.query.utf8))
+    let response: PrismGraphQLResponse<T> = try await send(query, sendsDocument: false, hash: hash)
+    if response.says("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
+      refusesHashes.withLock { $0 = true }
+      return try await send(query)
+    }
+    guard response.says("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return response }
+    return try await send(query, hash: hash)
+  }
+
+  private nonisolated func send<T: Decodable & Sendable>(
+    _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil
+  ) async throws -> PrismGraphQLResponse<T> {
+    let request = try GraphQLHTTPRequest(
+      query, sendsDocument: sendsDocument, hash: hash,
+      accept: "\(GraphQLHTTPRequest.responseType), application/json;q=0.9", headers: additionalHeaders,
+      options: options)
+    do {
+      let endpointURL = endpointURL
+      let fetched = try await manager.runner(over: manager.transport).fetch(
+        request, baseURL: { endpointURL }, accessToken: options.accessToken)
+      return try decode(fetched.response.data)
+    } catch let error as HTTPError {
+      return try decode(error)
+    }
+  }
+
+  nonisolated func decode<T: Decodable & Sendable>(_ data: Data) throws -> PrismGraphQLResponse<T> {
+    try options.makeDecoder().decode(PrismGraphQLResponse<T>.self, from: data)
+  }
+
+  /// The GraphQL response in one whose status is an error, if it is one: a `graphql-response+json` is, whatever the
+  /// status (GraphQL over HTTP §6.4.2). Older servers send JSON with a 4xx; it may be of somebody on the way, and counts
+  /// only with errors and without data.
+  nonisolated func decode<T: Decodable & Sendable>(_ error: HTTPError) throws -> PrismGraphQLResponse<T> {
+    let type = error.value(forHTTPHeaderField: "Content-Type")?.mediaType
+    if type == GraphQLHTTPRequest.responseType, let response: PrismGraphQLResponse<T> = try? decode(error.data) {
+      return response
+    }
+    guard type == "application/json", (400..<500).contains(error.statusCode),
+      let response: PrismGraphQLResponse<T> = try? decode(error.data), response.data == nil,
+      let errors = response.errors, !errors.isEmpty, errors.allSatisfy({ !$0.message.isEmpty })
+    else { throw error }
+    return response
+  }
+
+  /// What is thrown for an error.
+  nonisolated func failure(_ error: any Error) -> any Error {
+    switch error {
+    case _ where error.isCancellation: CancellationError()
+    case is EncodingError, is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: endpointURL)
+    case is PrismGraphQLSubscriptionError: error
+    default: PrismNetworkFailure(error, url: endpointURL)
+    }
+  }
+}
+
+extension PrismGraphQLResponse {
+  /// Whether an error has this message or code.
+  fileprivate func says(_ message: String, _ code: String) -> Bool {
+    errors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } ?? false
+  }
+}
+
+extension String {
+  /// The media type of a `Content-Type`, without its parameters.
+  var mediaType: String { prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
+}

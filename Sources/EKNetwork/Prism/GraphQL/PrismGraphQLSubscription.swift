@@ -1,0 +1,130 @@
+import Foundation
+
+/// How a GraphQL subscription travels.
+public enum PrismGraphQLTransport: Sendable, Equatable {
+  /// `graphql-transport-ws`, each subscription on a WebSocket of its own.
+  case webSocket
+  /// `graphql-sse` in its mode of distinct connections.
+  case serverSentEvents
+}
+
+/// Why a subscription ended before its time.
+public enum PrismGraphQLSubscriptionError: Error, Equatable, Sendable {
+  /// The server refused the operation.
+  case rejected([PrismGraphQLError])
+  /// The server broke the subscription's protocol.
+  case protocolViolation(String)
+  /// The server did not acknowledge the connection in time.
+  case notAcknowledged
+}
+
+/// The results of a GraphQL subscription, as they come.
+///
+/// It connects when it is iterated, and each iteration subscribes for itself. What is not read is not received. Leaving
+/// the loop, or cancelling its task, ends the subscription. A lost connection is an error: who wants to go on subscribes
+/// again, for what was missed is known to the app alone.
+public struct PrismGraphQLSubscription<T: Decodable & Sendable>: AsyncSequence, Sendable {
+  /// What it is made of.
+  public typealias Element = PrismGraphQLResponse<T>
+
+  let client: PrismGraphQLClient
+  let query: PrismGraphQLQuery
+  let transport: PrismGraphQLTransport
+
+  /// Subscribes.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: self) }
+
+  /// One subscription.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let subscription: PrismGraphQLSubscription
+    private var source: (any GraphQLSource)?
+    private var isOver = false
+
+    fileprivate init(subscription: PrismGraphQLSubscription) { self.subscription = subscription }
+
+    /// The next result; `nil` when the server has completed the subscription.
+    ///
+    /// Throws ``PrismGraphQLSubscriptionError``, ``PrismNetworkError`` and `CancellationError`.
+    public mutating func next() async throws -> PrismGraphQLResponse<T>? {
+      guard !isOver else { return nil }
+      let (subscription, source) = (subscription, source)
+      do {
+        let (result, current) = try await PrismNetworkFailure.surfacing {
+          () -> (PrismGraphQLResponse<T>?, any GraphQLSource) in
+          do { return try await Self.next(of: subscription, source) } catch {
+            throw subscription.client.failure(error)
+          }
+        }
+        self.source = current
+        if result == nil { end() }
+        return result
+      } catch {
+        end()
+        throw error
+      }
+    }
+
+    private static func next(
+      of subscription: PrismGraphQLSubscription, _ source: (any GraphQLSource)?
+    ) async throws -> (PrismGraphQLResponse<T>?, any GraphQLSource) {
+      let source = try await subscription.open(source)
+      guard let data = try await source.next() else { return (nil, source) }
+      let event = try subscription.client.options.makeDecoder().decode(GraphQLEvent<T>.self, from: data)
+      return (event.response, source)
+    }
+
+    private mutating func end() {
+      isOver = true
+      source = nil
+    }
+  }
+
+  private func open(_ source: (any GraphQLSource)?) async throws -> any GraphQLSource {
+    if let source { return source }
+    return switch transport {
+    case .webSocket: try await GraphQLSocket.open(client, query)
+    case .serverSentEvents: try await GraphQLEventStream.open(client, query)
+    }
+  }
+}
+
+extension PrismGraphQLClient {
+  /// Subscribes to an operation.
+  ///
+  /// ```swift
+  /// for try await response in client.subscribe(query, as: Prices.self) { show(response.data) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - query: The operation.
+  ///   - type: What the data of each result is.
+  ///   - transport: How the results travel. Defaults to a WebSocket.
+  public nonisolated func subscribe<T: Decodable & Sendable>(
+    _ query: PrismGraphQLQuery, as type: T.Type, over transport: PrismGraphQLTransport = .webSocket
+  ) -> PrismGraphQLSubscription<T> {
+    PrismGraphQLSubscription(client: self, query: query, transport: transport)
+  }
+}
+
+/// Where the results of one subscription come from. Dropping it ends the subscription.
+protocol GraphQLSource: Sendable {
+  /// The next result, or the message that holds it; `nil` at the end. One caller at a time.
+  func next() async throws -> Data?
+}
+
+/// A result as it is, or as the payload of a message.
+private struct GraphQLEvent<T: Decodable & Sendable>: Decodable {
+  let response: PrismGraphQLResponse<T>
+
+  private enum Key: CodingKey {
+    case type, payload
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    response =
+      container.contains(.type) && container.contains(.payload)
+      ? try container.decode(PrismGraphQLResponse<T>.self, forKey: .payload)
+      : try PrismGraphQLResponse(from: decoder)
+  }
+}

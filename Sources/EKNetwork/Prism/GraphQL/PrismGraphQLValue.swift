@@ -1,0 +1,56 @@
+/// Any JSON value: what a server says beyond the specification.
+public enum PrismGraphQLValue: Codable, Sendable, Hashable {
+  /// `null`.
+  case null
+  /// `true` or `false`.
+  case bool(Bool)
+  /// A whole number that 64 bits can hold.
+  case int(Int64)
+  /// Any other number.
+  case double(Double)
+  /// Text.
+  case string(String)
+  /// A list.
+  case array([PrismGraphQLValue])
+  /// An object.
+  case object([String: PrismGraphQLValue])
+
+  /// Reads any value.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .int(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .double(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([PrismGraphQLValue].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: PrismGraphQLValue].self))
+    }
+  }
+
+  /// Writes the value.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .int(let value): try container.encode(value)
+    case .double(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+
+  /// The text, if it is one.
+  public var stringValue: String? {
+    if case .string(let value) = self { value } else { nil }
+  }
+}

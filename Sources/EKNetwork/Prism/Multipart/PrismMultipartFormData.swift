@@ -1,0 +1,100 @@
+import Foundation
+
+/// A `multipart/form-data` body (RFC 7578), as the `body` of a ``PrismNetworkEndpoint`` or for a ``PrismUploadTask``.
+///
+/// ```swift
+/// var form = PrismMultipartFormData()
+/// form.append(string: "Holidays", name: "title")
+/// form.append(file: video, name: "video", mimeType: "video/mp4")  // read while it is sent
+/// ```
+///
+/// Names cannot end the quotes or the line that they stand in: a quote is sent as `%22`, line breaks as `%0D` and `%0A`.
+public struct PrismMultipartFormData: Sendable {
+  private(set) var form: MultipartFormData
+
+  /// An empty form.
+  ///
+  /// - Parameter boundary: What separates the parts. One that RFC 2046 §5.1.1 does not allow, or that occurs in the data
+  ///   of a part, is replaced by another. Defaults to a new one.
+  public init(boundary: String = UUID().uuidString) {
+    form = MultipartFormData(boundary: Self.isBoundary(boundary) ? boundary : UUID().uuidString)
+  }
+
+  /// Adds a file whose content is in memory.
+  ///
+  /// - Parameters:
+  ///   - data: The content.
+  ///   - name: The name of the form's field.
+  ///   - fileName: The name of the file.
+  ///   - mimeType: The media type. One that is no header value (RFC 9110 §5.5) is sent as `application/octet-stream`.
+  public mutating func append(data: Data, name: String, fileName: String, mimeType: String) {
+    form.addPart(name: name, data: data, mimeType: Self.mediaType(mimeType), filename: fileName)
+  }
+
+  /// Adds a text field.
+  public mutating func append(string: String, name: String) {
+    form.addPart(name: name, data: Data(string.utf8), mimeType: "")
+  }
+
+  /// Adds a file that is read while the form is sent, and never held in memory as a whole.
+  ///
+  /// - Parameters:
+  ///   - file: The file. A missing one is a ``RequestBodyError`` when the form is sent.
+  ///   - name: The name of the form's field.
+  ///   - fileName: The name of the file. Defaults to `nil`: its own.
+  ///   - mimeType: The media type.
+  public mutating func append(file: URL, name: String, fileName: String? = nil, mimeType: String) {
+    form.addPart(name: name, fileURL: file, mimeType: Self.mediaType(mimeType), filename: fileName)
+  }
+
+  /// The whole body, and the value of its `Content-Type`.
+  ///
+  /// A form with files is read into memory here, and its body is empty if one of them cannot be: an endpoint or a
+  /// ``PrismUploadTask`` reads them while it sends, and throws.
+  public func build() -> (Data, String) {
+    if let data = form.encodedData() { return (data, contentType) }
+    var copy = MultipartFormData(boundary: form.boundary)
+    for part in form.parts {
+      guard let file = part.fileURL else {
+        copy.addPart(name: part.name, data: part.data, mimeType: part.mimeType, filename: part.filename)
+        continue
+      }
+      guard let data = try? Data(contentsOf: file) else { return (Data(), contentType) }
+      copy.addPart(name: part.name, data: data, mimeType: part.mimeType, filename: part.filename)
+    }
+    return (copy.encodedData() ?? Data(), Self.contentType(boundary: copy.boundary))
+  }
+
+  /// The value of the `Content-Type` that belongs to the form as it is now.
+  public var contentType: String { Self.contentType(boundary: form.boundary) }
+
+  /// The body in stretches, of which files are not read yet.
+  func segments() throws -> [BodySegment] { try MultipartEncoding.segments(form.parts, boundary: form.boundary) }
+
+  /// RFC 9110 §5.6.6: what is no token has to be quoted.
+  private static func contentType(boundary: String) -> String {
+    "multipart/form-data; boundary=" + (HeaderSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")
+  }
+
+  private static func mediaType(_ text: String) -> String {
+    HeaderSyntax.trimmedValue(text) ?? PrismNetworkHeaderType.octetStream.rawValue
+  }
+
+  private static let boundaryCharacters = ByteSet.alphanumerics(and: "'()+_,-./:=? ")
+
+  private static func isBoundary(_ text: String) -> Bool {
+    (1...70).contains(text.utf8.count) && text.utf8.last != UInt8(ascii: " ")
+      && text.utf8.allSatisfy(boundaryCharacters.contains)
+  }
+}
+
+/// A form is `Encodable` so that it can be the body of an endpoint, and there alone: it throws in any other encoder.
+extension PrismMultipartFormData: Encodable {
+  /// Throws `EncodingError.invalidValue`.
+  public func encode(to encoder: any Encoder) throws {
+    throw EncodingError.invalidValue(
+      self,
+      EncodingError.Context(
+        codingPath: encoder.codingPath, debugDescription: "A form is a body of its own, and no part of another."))
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkManager {
+  /// Keeps a request in ``offlineQueue`` until it can be sent. Its response is not decoded, and nobody waits for it.
+  ///
+  /// The request is built now, with the base URL of the moment and without a token, which is asked for when it is sent:
+  /// by the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. Its retry policy is not used: the queue has
+  /// its own.
+  ///
+  /// - Parameters:
+  ///   - request: What to send.
+  ///   - priority: Requests of a higher priority go first. Defaults to 0.
+  /// - Returns: The request as it waits, with its ``PrismQueuedRequest/id``.
+  /// - Throws: ``PrismOfflineQueueError``; what building the request throws, as `send` does.
+  @discardableResult
+  public nonisolated(nonsending) func enqueue<T: NetworkRequest>(
+    _ request: T, priority: Int = 0
+  ) async throws -> PrismQueuedRequest {
+    guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
+    let urlRequest = try RequestBuilder.build(
+      request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString())
+    return try await queue.enqueue(urlRequest, priority: priority)
+  }
+
+  /// Sends what was queued.
+  nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
+    guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
+    _ = try await runner(over: transport).fetch(
+      QueuedNetworkRequest(queued.urlRequest), baseURL: { url }, accessToken: accessToken)
+  }
+}
+
+/// A request that was built before, to be sent to its own URL.
+private struct QueuedNetworkRequest: NetworkRequest {
+  typealias Response = EmptyResponse
+
+  let urlRequest: URLRequest
+  let path = ""
+  let method: HTTPMethod
+  let headers: [String: String]?
+
+  init(_ urlRequest: URLRequest) throws {
+    guard let method = HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET") else { throw NetworkError.invalidURL }
+    self.urlRequest = urlRequest
+    self.method = method
+    headers = urlRequest.allHTTPHeaderFields
+  }
+
+  var body: RequestBody? {
+    let contentType = urlRequest.value(forHTTPHeaderField: "Content-Type") ?? ""
+    if let data = urlRequest.httpBody { return RequestBody(data: data, contentType: contentType) }
+    guard let stream = urlRequest.httpBodyStream as? BodyStream else { return nil }
+    return RequestBody(replayable: stream.source, contentType: contentType)
+  }
+
+  var timeout: Duration? {
+    // 60 is what a request starts with, and stands for the session's own timeout.
+    urlRequest.timeoutInterval == 60 ? nil : Duration(timeInterval: urlRequest.timeoutInterval)
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a failed delivery means for the request.
+enum OfflineFailure: Equatable {
+  /// Another attempt may succeed.
+  case passing(retryAfter: Duration?)
+  /// No attempt ever will.
+  case permanent
+  /// It is the flush that was cancelled.
+  case cancelled
+
+  init(_ error: any Error, now: Date = Date()) {
+    switch error {
+    case _ where error.isCancellation: self = .cancelled
+    case is NonRetriableError, is EncodingError: self = .permanent
+    case let error as HTTPError:
+      self = Self.meaning(of: error.statusCode, retryAfter: RetryAfter.delay(in: error, now: now))
+    case let error as NetworkError:
+      self = error == .unauthorized || error == .invalidResponse ? .passing(retryAfter: nil) : .permanent
+    case let failure as PrismNetworkFailure:
+      if let cause = failure.underlyingError as? HTTPError {
+        self.init(cause, now: now)
+      } else if let status = failure.statusCode, !(200..<300).contains(status) {
+        self = Self.meaning(of: status, retryAfter: nil)
+      } else {
+        self = Self.meaning(of: failure.error)
+      }
+    case let error as PrismNetworkError: self = Self.meaning(of: error)
+    default:
+      self = [.badURL, .unsupportedURL].contains(error.urlErrorCode) ? .permanent : .passing(retryAfter: nil)
+    }
+  }
+
+  private static func meaning(of error: PrismNetworkError) -> OfflineFailure {
+    switch error {
+    case .invalidURL, .badRequest, .forbidden: .permanent
+    case .noConnectivity, .unauthorized, .serverError, .invalidResponse, .noCache: .passing(retryAfter: nil)
+    }
+  }
+
+  private static func meaning(of status: Int, retryAfter: Duration?) -> OfflineFailure {
+    switch status {
+    // RFC 9110 §15.5.2: credentials can be renewed. §15.5.9, RFC 8470 §5.2, RFC 6585 §4: later is another matter.
+    case 401, 408, 425, 429: .passing(retryAfter: retryAfter)
+    // A redirect that could not be followed, or a request that is wrong as it is (RFC 9110 §15.5).
+    case 300..<500: .permanent
+    default: .passing(retryAfter: retryAfter)
+    }
+  }
+}

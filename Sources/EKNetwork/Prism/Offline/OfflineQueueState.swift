@@ -1,0 +1,128 @@
+/// What waits in a queue: by priority, and within one by arrival. A value that decides and does nothing.
+struct OfflineQueueState {
+  /// The entries of one priority. The first `start` are gone: removing each from the front would move all behind it.
+  private struct Lane {
+    var entries: [OfflineQueueEntry?] = []
+    var start = 0
+
+    var first: OfflineQueueEntry? { start < entries.count ? entries[start] : nil }
+    var all: [OfflineQueueEntry] { entries[start...].compactMap(\.self) }
+
+    mutating func removeFirst() {
+      entries[start] = nil
+      start += 1
+      guard start > 32, start * 2 > entries.count else { return }
+      entries.removeFirst(start)
+      start = 0
+    }
+  }
+
+  private let maximumCount: Int
+  private let maximumBytes: Int64
+  private var lanes: [Int: Lane] = [:]
+  private(set) var count = 0
+  private(set) var bytes: Int64 = 0
+  private var nextSequence: UInt64
+  /// What is being sent: it stays until that has succeeded.
+  private var inFlight: Set<UInt64> = []
+
+  /// - Parameter lastSequence: The last place in the order of arrival that was taken before.
+  init(maximumCount: Int, maximumBytes: Int64, lastSequence: UInt64 = 0) {
+    nextSequence = lastSequence + 1
+    self.maximumCount = maximumCount
+    self.maximumBytes = maximumBytes
+  }
+
+  /// Everything, in the order in which it is sent.
+  var all: [OfflineQueueEntry] {
+    lanes.sorted { $0.key > $1.key }.flatMap { $0.value.all }
+  }
+
+  /// Whether a request of that size may be added.
+  func check(bytes: Int64) throws(PrismOfflineQueueError) {
+    guard count < maximumCount else { throw .tooManyRequests(limit: maximumCount) }
+    let (sum, overflow) = self.bytes.addingReportingOverflow(bytes)
+    guard !overflow, sum <= maximumBytes else { throw .tooManyBytes(limit: maximumBytes) }
+  }
+
+  /// The place of the next request in the order of arrival.
+  mutating func takeSequence() -> UInt64 {
+    defer { nextSequence += 1 }
+    return nextSequence
+  }
+
+  mutating func append(_ entry: OfflineQueueEntry) {
+    lanes[entry.request.priority, default: Lane()].entries.append(entry)
+    nextSequence = max(nextSequence, entry.sequence + 1)
+    count += 1
+    bytes += entry.bytes
+  }
+
+  /// The next one to be sent, which is in flight from now on.
+  mutating func beginNext() -> OfflineQueueEntry? {
+    guard let priority = lanes.keys.max(), let entry = lanes[priority]?.first else { return nil }
+    inFlight.insert(entry.sequence)
+    return entry
+  }
+
+  /// Everything, which is in flight from now on.
+  mutating func beginAll() -> [OfflineQueueEntry] {
+    let all = all
+    inFlight.formUnion(all.map(\.sequence))
+    return all
+  }
+
+  /// These have been delivered, or never will be.
+  mutating func remove(_ entries: [OfflineQueueEntry]) {
+    var sequences = Set(entries.map(\.sequence))
+    inFlight.subtract(sequences)
+    for entry in entries where lanes[entry.request.priority]?.first?.sequence == entry.sequence {
+      lanes[entry.request.priority]?.removeFirst()
+      sequences.remove(entry.sequence)
+      forget(entry)
+    }
+    if !sequences.isEmpty {
+      for (priority, lane) in lanes {
+        let (kept, gone) = lane.all.reduce(into: ([OfflineQueueEntry](), [OfflineQueueEntry]())) { parts, entry in
+          if sequences.contains(entry.sequence) { parts.1.append(entry) } else { parts.0.append(entry) }
+        }
+        for entry in gone { forget(entry) }
+        lanes[priority] = Lane(entries: kept)
+      }
+    }
+    lanes = lanes.filter { $0.value.first != nil }
+  }
+
+  /// These were tried in vain, and stay.
+  mutating func failed(_ entries: [OfflineQueueEntry], counts: Bool = true) -> [OfflineQueueEntry] {
+    let sequences = Set(entries.map(\.sequence))
+    inFlight.subtract(sequences)
+    guard counts else { return [] }
+    var changed: [OfflineQueueEntry] = []
+    for priority in Set(entries.map(\.request.priority)) {
+      guard var lane = lanes.removeValue(forKey: priority) else { continue }
+      for index in lane.entries.indices {
+        guard var entry = lane.entries[index], sequences.contains(entry.sequence) else { continue }
+        entry.request = entry.request.failedOnceMore
+        lane.entries[index] = entry
+        changed.append(entry)
+      }
+      lanes[priority] = lane
+    }
+    return changed
+  }
+
+  /// Takes out everything that is not being sent.
+  mutating func takeAll() -> [OfflineQueueEntry] {
+    let taken = all.filter { !inFlight.contains($0.sequence) }
+    let flying = inFlight
+    remove(taken)
+    inFlight = flying
+    return taken
+  }
+
+  private mutating func forget(_ entry: OfflineQueueEntry) {
+    count -= 1
+    bytes -= entry.bytes
+  }
+}

@@ -1,0 +1,213 @@
+import Foundation
+
+/// The folder of a queue: a file for each request, named after its place in the order of arrival.
+///
+/// A file appears under its name when it is complete and not before, and its name is taken away when the request has been
+/// delivered: at whatever moment the process is killed, a request is there or it is not.
+final class OfflineStore: Sendable {
+  struct Loaded {
+    var entries: [OfflineQueueEntry] = []
+    /// Files that are no requests any more, and stay.
+    var damaged: [URL] = []
+    /// The highest place in the order of arrival that any file has.
+    var lastSequence: UInt64 = 0
+  }
+
+  private static let mark = Data("EKNQ1 ".utf8)
+
+  let directory: URL
+  private let synchronizes: Bool
+  // Held open for its lock.
+  private let lock: OpenFile
+
+  /// Opens a folder, which is made if it is not there, for nobody but its owner to read.
+  init(_ directory: URL, synchronizes: Bool) throws(PrismOfflineQueueError) {
+    self.directory = directory
+    self.synchronizes = synchronizes
+    guard directory.isFileURL else { throw .notWritable(directory, code: ENOTDIR) }
+    if mkdir(directory.path, 0o700) != 0, errno == ENOENT {
+      try? FileManager.default.createDirectory(
+        at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+    guard let lock = OpenFile(directory.appendingPathComponent("lock").path, O_RDWR | O_CREAT | O_CLOEXEC) else {
+      throw .notWritable(directory, code: errno)
+    }
+    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyOpen(directory) }
+    self.lock = lock
+  }
+
+  // MARK: - Reading
+
+  /// Everything that an earlier queue has left, and what is left of a copy that was under way is removed.
+  func load() throws(PrismOfflineQueueError) -> Loaded { try Self.load(directory) }
+
+  static func load(_ directory: URL) throws(PrismOfflineQueueError) -> Loaded {
+    let names: [String]
+    do { names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() } catch {
+      throw .notWritable(directory, code: EIO)
+    }
+    var loaded = Loaded()
+    var bodies: Set<String> = []
+    for name in names {
+      let url = directory.appendingPathComponent(name)
+      if name.hasSuffix(".partial") {
+        unlink(url.path)
+      } else if let (sequence, retryCount) = parse(name) {
+        loaded.lastSequence = max(loaded.lastSequence, sequence)
+        if let entry = read(url, sequence, retryCount, in: directory) {
+          loaded.entries.append(entry)
+          bodies.insert(bodyName(sequence))
+        } else {
+          loaded.damaged.append(url)
+          bodies.insert(bodyName(sequence))
+        }
+      }
+    }
+    // A body whose request is gone, or never came.
+    for name in names where name.hasSuffix(".body") && !bodies.contains(name) {
+      unlink(directory.appendingPathComponent(name).path)
+    }
+    return loaded
+  }
+
+  private static func read(
+    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL
+  ) -> OfflineQueueEntry? {
+    guard let data = try? Data(contentsOf: url), data.starts(with: mark),
+      let end = data.firstIndex(of: UInt8(ascii: "\n")),
+      case let lengths = String(decoding: data[data.startIndex + mark.count..<end], as: UTF8.self)
+        .split(separator: " "),
+      lengths.count == 2, let headLength = Int(lengths[0]), let bodyLength = Int(lengths[1]),
+      headLength >= 0, bodyLength >= 0, data.endIndex - end - 1 - headLength == bodyLength,
+      let stored = try? JSONDecoder().decode(StoredRequest.self, from: data[end + 1..<end + 1 + headLength])
+    else { return nil }
+    var bytes = Int64(data.count)
+    var file: URL?
+    switch stored.body {
+    case .none, .inline: break
+    case .referenced(let path): file = URL(fileURLWithPath: path)
+    case .copied:
+      let copy = directory.appendingPathComponent(bodyName(sequence))
+      guard let size = try? FileSegment(copy).size else { return nil }
+      bytes += size
+      file = copy
+    }
+    let body = Data(data[(end + 1 + headLength)...])
+    return OfflineQueueEntry(
+      sequence: sequence, request: stored.request(retryCount: retryCount, data: body, file: file), bytes: bytes)
+  }
+
+  // MARK: - Writing
+
+  /// Keeps a request. When this returns it is there, whatever happens to the process.
+  func write(_ stored: StoredRequest, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
+    guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
+    let file = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
+    try write(file, Self.name(sequence, retryCount))
+  }
+
+  /// How many bytes a request takes.
+  func size(of stored: StoredRequest, _ body: Data) -> Int64 {
+    Int64(((try? JSONEncoder().encode(stored).count) ?? 0) + body.count + 32)
+  }
+
+  /// Copies a body into the folder, in blocks.
+  func copy(_ segments: [BodySegment], sequence: UInt64) throws(PrismOfflineQueueError) -> URL {
+    let url = directory.appendingPathComponent(Self.bodyName(sequence))
+    let partial = url.appendingPathExtension("partial")
+    guard let file = OpenFile(partial.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) else {
+      throw .notWritable(directory, code: errno)
+    }
+    let reader = SegmentReader(segments)
+    defer { reader.close() }
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+    defer { block.deallocate() }
+    while true {
+      let count: Int
+      do { count = try reader.read(into: block) } catch {
+        unlink(partial.path)
+        throw .bodyNotReadable((error as? RequestBodyError)?.file ?? url)
+      }
+      guard count > 0 else { break }
+      let piece = Data(UnsafeRawBufferPointer(rebasing: block[..<count]))
+      guard file.append(piece) else { throw failure(removing: partial) }
+    }
+    try publish(file, partial, as: url)
+    return url
+  }
+
+  /// Notes that a request was tried once more. A crash before it loses the count, not the request.
+  func note(_ entry: OfflineQueueEntry, was retryCount: Int) {
+    let old = directory.appendingPathComponent(Self.name(entry.sequence, retryCount))
+    let new = directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount))
+    rename(old.path, new.path)
+  }
+
+  /// Forgets a request. Should it still be there after a crash it is sent once more, with the same key.
+  func remove(_ entry: OfflineQueueEntry) {
+    unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path)
+    unlink(directory.appendingPathComponent(Self.bodyName(entry.sequence)).path)
+  }
+
+  /// Takes back a body whose request was not kept.
+  func removeBody(_ sequence: UInt64) {
+    unlink(directory.appendingPathComponent(Self.bodyName(sequence)).path)
+  }
+
+  private func write(_ data: Data, _ name: String) throws(PrismOfflineQueueError) {
+    let url = directory.appendingPathComponent(name)
+    let partial = url.appendingPathExtension("partial")
+    guard let file = OpenFile(partial.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) else {
+      throw .notWritable(directory, code: errno)
+    }
+    guard file.append(data) else { throw failure(removing: partial) }
+    try publish(file, partial, as: url)
+  }
+
+  /// Gives a complete file its name.
+  private func publish(_ file: OpenFile, _ partial: URL, as url: URL) throws(PrismOfflineQueueError) {
+    if synchronizes, fsync(file.descriptor) != 0 { throw failure(removing: partial) }
+    guard rename(partial.path, url.path) == 0 else { throw failure(removing: partial) }
+    guard synchronizes, let folder = OpenFile(directory.path, O_RDONLY | O_CLOEXEC) else { return }
+    fsync(folder.descriptor)
+  }
+
+  private func failure(removing partial: URL) -> PrismOfflineQueueError {
+    let code = errno
+    unlink(partial.path)
+    return .notWritable(directory, code: code)
+  }
+
+  // MARK: - Names
+
+  private static func name(_ sequence: UInt64, _ retryCount: Int) -> String {
+    padded(sequence) + "-\(retryCount).request"
+  }
+
+  private static func bodyName(_ sequence: UInt64) -> String { padded(sequence) + ".body" }
+
+  private static func padded(_ sequence: UInt64) -> String {
+    let digits = String(sequence)
+    return String(repeating: "0", count: max(0, 20 - digits.count)) + digits
+  }
+
+  private static func parse(_ name: String) -> (UInt64, Int)? {
+    guard name.hasSuffix(".request") else { return nil }
+    let parts = name.dropLast(8).split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let sequence = UInt64(parts[0]), sequence < .max, let retryCount = Int(parts[1]),
+      retryCount >= 0
+    else { return nil }
+    return (sequence, retryCount)
+  }
+}
+
+extension RequestBodyError {
+  /// The file that it is about.
+  fileprivate var file: URL? {
+    switch self {
+    case .fileNotFound(let url), .notARegularFile(let url), .fileNotReadable(let url, _), .fileChanged(let url, _, _):
+      url
+    case .lengthMismatch, .alreadySent: nil
+    }
+  }
+}

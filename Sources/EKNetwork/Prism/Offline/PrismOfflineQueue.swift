@@ -1,0 +1,337 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Keeps requests until they can be sent: in memory, or in a folder, from where they are sent although the process ends
+/// at any moment.
+///
+/// ```swift
+/// let queue = try PrismOfflineQueue(directory: folder, delivery: .manager(manager))
+/// try await queue.enqueue(request)
+/// ```
+///
+/// A request leaves the queue when it has been delivered, and not before: what fails stays, and is tried again. That is
+/// delivery *at least once*. A request whose response was lost, or during which the process ended, is sent again, with
+/// the same `Idempotency-Key` (the request's own, or its ``PrismQueuedRequest/id``), by which the server can tell.
+///
+/// Requests of a higher priority go first, and those of one priority in the order of their arrival: one that cannot be
+/// delivered yet holds up those behind it.
+public actor PrismOfflineQueue {
+  private let options: PrismOfflineQueueOptions
+  private let delivery: PrismQueueDelivery
+  private let autoFlush: Bool
+  private let store: OfflineStore?
+  private nonisolated let flights = SharedFlights<Int>()
+  private var state: OfflineQueueState
+  private var flushing: OfflineFlushState
+  private var waiting: Task<Void, Never>?
+  private var watching: Task<Void, Never>?
+
+  /// Files in the folder that are no requests any more. They stay for somebody to look at, and are never sent.
+  public nonisolated let damagedFiles: [URL]
+
+  /// A queue in memory.
+  ///
+  /// - Parameters:
+  ///   - autoFlush: Whether a request that comes is sent at once, and after a failure once more when the backoff is over.
+  ///     Defaults to `false`: ``flush()`` sends what waits.
+  ///   - flushHandler: Sends requests, those of the highest priority first. They leave the queue when it returns; when
+  ///     it throws, all of them stay. Defaults to `nil`: they are taken with ``dequeueAll()``.
+  public init(
+    autoFlush: Bool = false, flushHandler: sending (([PrismQueuedRequest]) async throws -> Void)? = nil
+  ) {
+    self.init(
+      store: nil, loaded: OfflineStore.Loaded(), autoFlush: autoFlush, options: PrismOfflineQueueOptions(),
+      delivery: Self.delivery(flushHandler))
+  }
+
+  /// A queue in a folder: what an earlier queue has left there waits in it.
+  ///
+  /// - Parameters:
+  ///   - directory: Made if it is not there, with all files for its owner alone. One queue at a time may have it open.
+  ///   - autoFlush: As for a queue in memory. What was left is sent at once.
+  ///   - options: Limits, backoff and what becomes of requests that cannot be delivered.
+  ///   - flushHandler: As for a queue in memory. ``PrismQueueDelivery/each(_:)`` sends nothing twice that was delivered
+  ///     beside something that was not.
+  /// - Throws: ``PrismOfflineQueueError``.
+  public init(
+    directory: URL, autoFlush: Bool = false, options: PrismOfflineQueueOptions = PrismOfflineQueueOptions(),
+    flushHandler: sending (([PrismQueuedRequest]) async throws -> Void)? = nil
+  ) throws {
+    try self.init(
+      directory: directory, delivery: Self.delivery(flushHandler), autoFlush: autoFlush, options: options)
+  }
+
+  /// A queue that sends its requests in a way of its own.
+  ///
+  /// - Parameters:
+  ///   - directory: Where requests are kept; `nil`: in memory.
+  ///   - delivery: How they are sent.
+  ///   - autoFlush: Defaults to `true`.
+  ///   - options: Limits, backoff and what becomes of requests that cannot be delivered.
+  /// - Throws: ``PrismOfflineQueueError``.
+  public init(
+    directory: URL?, delivery: PrismQueueDelivery, autoFlush: Bool = true,
+    options: PrismOfflineQueueOptions = PrismOfflineQueueOptions()
+  ) throws {
+    let store = try directory.map { try OfflineStore($0, synchronizes: options.synchronizes) }
+    self.init(
+      store: store, loaded: try store?.load() ?? OfflineStore.Loaded(), autoFlush: autoFlush, options: options,
+      delivery: delivery)
+  }
+
+  private init(
+    store: OfflineStore?, loaded: OfflineStore.Loaded, autoFlush: Bool, options: PrismOfflineQueueOptions,
+    delivery: PrismQueueDelivery
+  ) {
+    self.store = store
+    self.options = options
+    self.delivery = delivery
+    self.autoFlush = autoFlush
+    damagedFiles = loaded.damaged
+    flushing = OfflineFlushState(backoff: options.backoff)
+    var state = OfflineQueueState(
+      maximumCount: options.maximumCount, maximumBytes: options.maximumBytes,
+      lastSequence: loaded.lastSequence)
+    for entry in loaded.entries { state.append(entry) }
+    self.state = state
+    guard autoFlush else { return }
+    if let connectivity = options.connectivity {
+      Task { [weak self] in await self?.watch(connectivity) }
+    }
+    if state.count > 0 { Task { [weak self] in await self?.arrived() } }
+  }
+
+  deinit {
+    waiting?.cancel()
+    watching?.cancel()
+  }
+
+  private static func delivery(
+    _ handler: sending (([PrismQueuedRequest]) async throws -> Void)?
+  ) -> PrismQueueDelivery {
+    guard let handler else { return PrismQueueDelivery(way: .none) }
+    return PrismQueueDelivery(way: .batch(PrismQueueDelivery.Batch(send: handler)))
+  }
+
+  // MARK: - What waits
+
+  /// How many requests wait, those that are being sent included.
+  public var count: Int { state.count }
+
+  /// How many bytes wait.
+  public var byteCount: Int64 { state.bytes }
+
+  /// Keeps a request until it can be sent.
+  ///
+  /// What cannot be kept, because the queue is full or the folder cannot be written to, is given to
+  /// ``PrismOfflineQueueOptions/undelivered`` at once: ``enqueue(_:body:)`` throws instead.
+  public func enqueue(_ request: PrismQueuedRequest) {
+    do { try enqueue(request, body: .ofRequest) } catch {
+      let undelivered = options.undelivered
+      Task { await Self.report(request, error, to: undelivered) }
+    }
+  }
+
+  /// Keeps a request. When this returns it will be sent, although the process ends at the next moment, if the queue
+  /// has a folder.
+  ///
+  /// - Parameters:
+  ///   - request: The request. Its credentials are written to disk only if the options say so.
+  ///   - body: Where its body is while it waits.
+  /// - Throws: ``PrismOfflineQueueError``; the request is then not in the queue.
+  public func enqueue(_ request: PrismQueuedRequest, body: PrismQueuedBody) throws {
+    let entry = try keep(request, body)
+    state.append(entry)
+    arrived()
+  }
+
+  /// Keeps a request, as ``enqueue(_:body:)`` does.
+  ///
+  /// - Parameters:
+  ///   - urlRequest: What is to be sent.
+  ///   - priority: Requests of a higher priority go first. Defaults to 0.
+  ///   - body: Where its body is while it waits. Defaults to ``PrismQueuedBody/ofRequest``.
+  /// - Returns: The request with its ``PrismQueuedRequest/id``.
+  /// - Throws: ``PrismOfflineQueueError``.
+  @discardableResult
+  public func enqueue(
+    _ urlRequest: URLRequest, priority: Int = 0, body: PrismQueuedBody = .ofRequest
+  ) throws -> PrismQueuedRequest {
+    let request = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
+    try enqueue(request, body: body)
+    return request
+  }
+
+  /// Takes everything out that is not being sent, the highest priority first. The caller has it now: nothing of it is
+  /// kept.
+  public func dequeueAll() -> [PrismQueuedRequest] {
+    let entries = state.takeAll()
+    if let store {
+      for entry in entries { store.remove(entry) }
+    }
+    return entries.map(\.request)
+  }
+
+  // MARK: - Sending
+
+  /// Sends everything that waits, what comes meanwhile included. Two calls at a time are one flush.
+  ///
+  /// - Throws: What kept the first request from being delivered, which stays with all that are behind it;
+  ///   `CancellationError` when the task is cancelled, and nobody else waits for the flush.
+  public func flush() async throws {
+    // A handler that flushes is part of the flush that it would wait for.
+    let name = ObjectIdentifier(self)
+    let enclosing = Self.enclosing
+    guard !enclosing.contains(name) else { return }
+    try await flights.run(0) {
+      try await Self.$enclosing.withValue(enclosing + [name]) { try await self.deliverAll() }
+    }
+  }
+
+  /// The queues in whose flush the current task is.
+  @TaskLocal private static var enclosing: [ObjectIdentifier] = []
+
+  private func deliverAll() async throws {
+    switch delivery.way {
+    case .none: return
+    case .each(let send):
+      while let entry = state.beginNext() { try await deliver([entry]) { try await send($0[0]) } }
+    case .batch(let batch):
+      while state.count > 0 {
+        let entries = state.beginAll()
+        do { try await deliver(entries, batch.send) } catch {
+          // One of them can never be delivered: alone it says which.
+          guard entries.count > 1, OfflineFailure(error) == .permanent || entries.contains(where: isGivenUp) else {
+            throw error
+          }
+          while let entry = state.beginNext() { try await deliver([entry], batch.send) }
+        }
+      }
+    }
+  }
+
+  /// Delivers some requests together. Alone, one that never can be leaves the queue.
+  private func deliver(
+    _ entries: [OfflineQueueEntry], _ send: ([PrismQueuedRequest]) async throws -> Void
+  ) async throws {
+    do {
+      try Task.checkCancellation()
+      let requests = try entries.map { try $0.request.forSending() }
+      // Unchecked: given away by its maker, and one flush at a time calls it.
+      nonisolated(unsafe) let send = send
+      try await PrismNetworkFailure.detailed { try await send(requests) }
+    } catch {
+      return try await failed(entries, because: Task.isCancelled ? CancellationError() : error)
+    }
+    finish(entries)
+  }
+
+  private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
+    let meaning = OfflineFailure(error)
+    guard entries.count == 1, meaning == .permanent || meaning != .cancelled && isGivenUp(entries[0]) else {
+      for entry in state.failed(entries, counts: meaning != .cancelled) {
+        store?.note(entry, was: entry.request.retryCount - 1)
+      }
+      throw error
+    }
+    await Self.report(entries[0].request, error, to: options.undelivered)
+    finish(entries)
+  }
+
+  private func isGivenUp(_ entry: OfflineQueueEntry) -> Bool {
+    entry.request.retryCount >= options.maximumRetryCount ?? .max
+  }
+
+  private func finish(_ entries: [OfflineQueueEntry]) {
+    if let store {
+      for entry in entries { store.remove(entry) }
+    }
+    state.remove(entries)
+  }
+
+  private static func report(
+    _ request: PrismQueuedRequest, _ error: any Error, to handler: PrismOfflineQueueOptions.UndeliveredHandler?
+  ) async {
+    if let handler { return await handler(request, error) }
+    DeveloperLog.write(
+      "A queued request was dropped: \(request.urlRequest.httpMethod ?? "GET") "
+        + "\(request.urlRequest.url?.redactedForLog ?? ""): \(error.redactedForLog)")
+  }
+
+  // MARK: - By itself
+
+  private func arrived() {
+    guard autoFlush, flushing.enqueued() else { return }
+    Task { [weak self] in await self?.flushByItself() }
+  }
+
+  private func flushByItself() async {
+    repeat {
+      do {
+        try await flush()
+      } catch {
+        guard case .passing(let retryAfter) = OfflineFailure(error) else { return flushing.cancelled() }
+        let delay = flushing.failed(retryAfter: retryAfter)
+        let clock = options.clock
+        waiting = Task { [weak self] in
+          guard (try? await clock.sleep(for: delay)) != nil else { return }
+          await self?.wake(resetting: false)
+        }
+        return
+      }
+    } while flushing.succeeded(isEmpty: state.count == 0 || !delivers)
+  }
+
+  /// Whether a flush is under way.
+  nonisolated var isFlushing: Bool { flights.count > 0 }
+
+  private var delivers: Bool {
+    if case .none = delivery.way { false } else { true }
+  }
+
+  private func wake(resetting: Bool) async {
+    guard flushing.woken(countsFailures: !resetting) else { return }
+    // The end of the wait comes from the waiting task itself, which must not be cancelled.
+    if resetting { waiting?.cancel() }
+    waiting = nil
+    await flushByItself()
+  }
+
+  private func watch(_ connectivity: PrismConnectivityMonitor) {
+    watching = Task { [weak self] in
+      for await isConnected in connectivity.connectionStream() where isConnected {
+        guard let self else { return }
+        await self.wake(resetting: true)
+      }
+    }
+  }
+
+  // MARK: - Keeping
+
+  private func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
+    guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }
+    let content = try OfflineContent(request.urlRequest, body, isDurable: store != nil)
+    guard let store else {
+      try state.check(bytes: content.size)
+      var kept = request
+      kept.bodyFile = content.file
+      return OfflineQueueEntry(sequence: state.takeSequence(), request: kept, bytes: content.size)
+    }
+    let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
+    let bytes = store.size(of: stored, content.data) + content.copiedSize
+    try state.check(bytes: bytes)
+    let sequence = state.takeSequence()
+    var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
+    if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
+    do {
+      try store.write(stored, content.data, sequence: sequence, retryCount: request.retryCount)
+    } catch {
+      store.removeBody(sequence)
+      throw error
+    }
+    return OfflineQueueEntry(sequence: sequence, request: kept, bytes: bytes)
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request as it lies in a queue's folder: everything but the bytes of its body.
+struct StoredRequest: Codable, Equatable {
+  enum Body: Codable, Equatable {
+    case none
+    /// Behind these words in the same file.
+    case inline
+    /// In a file beside it, which belongs to the queue.
+    case copied
+    /// In a file of the app's.
+    case referenced(path: String)
+  }
+
+  private static let credentials: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+
+  var id: UUID
+  var createdAt: Date
+  var priority: Int
+  var url: URL
+  var method: String
+  var fields: [String: String]
+  var timeout: TimeInterval
+  var handlesCookies: Bool
+  var body: Body
+
+  init(_ request: PrismQueuedRequest, body: Body, storesCredentials: Bool) throws(PrismOfflineQueueError) {
+    guard let url = request.urlRequest.url else { throw .noURL }
+    id = request.id
+    createdAt = request.createdAt
+    priority = request.priority
+    self.url = storesCredentials ? url : Self.withoutCredentials(url)
+    method = request.urlRequest.httpMethod ?? "GET"
+    fields = request.urlRequest.allHTTPHeaderFields ?? [:]
+    if !storesCredentials { fields = fields.filter { !Self.credentials.contains($0.key.lowercased()) } }
+    timeout = request.urlRequest.timeoutInterval
+    handlesCookies = request.urlRequest.httpShouldHandleCookies
+    self.body = body
+  }
+
+  /// The request, with its body from `data` or in `file`.
+  func request(retryCount: Int, data: Data, file: URL?) -> PrismQueuedRequest {
+    var urlRequest = URLRequest(url: url)
+    urlRequest.httpMethod = method
+    urlRequest.allHTTPHeaderFields = fields
+    urlRequest.timeoutInterval = timeout
+    urlRequest.httpShouldHandleCookies = handlesCookies
+    if body == .inline { urlRequest.httpBody = data }
+    var request = PrismQueuedRequest(
+      id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
+    request.bodyFile = file
+    return request
+  }
+
+  private static func withoutCredentials(_ url: URL) -> URL {
+    guard url.user != nil || url.password != nil,
+      var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    else { return url }
+    components.user = nil
+    components.password = nil
+    return components.url ?? url
+  }
+}

@@ -1,0 +1,132 @@
+#if _endian(little)
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite struct NetlinkStateTests {
+    /// The state after the first questions and some recorded messages, and what it wanted done on the way.
+    private func state(after recordings: [[UInt8]]) -> (NetlinkState, [NetlinkState.Action]) {
+      var state = NetlinkState()
+      var actions = [state.start()]
+      for recording in [RecordedNetlink.dumpLinks, RecordedNetlink.dumpAddresses, RecordedNetlink.dumpRoutes]
+        + recordings
+      {
+        feed(recording, to: &state, &actions)
+      }
+      return (state, actions)
+    }
+
+    private func feed(_ bytes: [UInt8], to state: inout NetlinkState, _ actions: inout [NetlinkState.Action]) {
+      for message in NetlinkMessage.parse(bytes) { actions.append(state.received(message)) }
+    }
+
+    private let connected = [RecordedNetlink.up, RecordedNetlink.address, RecordedNetlink.route]
+
+    @Test func threeQuestionsOneAfterTheOther() {
+      let (state, actions) = state(after: [])
+      #expect(
+        actions.filter { $0 != .none } == [
+          .ask(.links, sequence: 1), .ask(.addresses, sequence: 2), .ask(.routes, sequence: 3), .report(false),
+        ])
+      #expect(!state.isAsking)
+    }
+
+    @Test func itTakesALinkAndAnAddressAndARoute() {
+      #expect(!state(after: []).0.isConnected)
+      #expect(!state(after: [RecordedNetlink.up]).0.isConnected)
+      #expect(!state(after: [RecordedNetlink.up, RecordedNetlink.address]).0.isConnected)
+      let (state, actions) = state(after: connected)
+      #expect(state.isConnected)
+      #expect(actions.last == .report(true))
+    }
+
+    @Test func theOtherEndGoesAndComesBack() throws {
+      var (state, _) = state(after: connected)
+      let running = NetlinkMessage.parse(RecordedNetlink.carrierBack).compactMap { message in
+        if case .link(let link) = message, link.isRunning { link } else { nil }
+      }
+      for var link in running {
+        link.isRunning = false
+        #expect(state.received(.link(link)) != .none)
+      }
+      #expect(!running.isEmpty)
+      #expect(!state.isConnected)
+      for link in running { #expect(state.received(.link(link)) != .none) }
+      #expect(state.isConnected)
+    }
+
+    @Test func aLinkThatIsBroughtDownTakesItsRoutesAlongWithoutAWord() {
+      var (state, actions) = state(after: connected)
+      actions = []
+      feed(RecordedNetlink.down, to: &state, &actions)
+      // Everything is asked for again.
+      #expect(actions.contains(.ask(.links, sequence: 4)))
+      #expect(state.isAsking)
+    }
+
+    @Test func routesAreReplacedAndRemoved() {
+      var (state, actions) = state(after: connected)
+      feed(RecordedNetlink.replaced, to: &state, &actions)
+      #expect(state.isConnected)
+      feed(RecordedNetlink.routeRemoved, to: &state, &actions)
+      #expect(!state.isConnected)
+      #expect(actions.last == .report(false))
+    }
+
+    @Test func theSixthVersionAsWell() {
+      var (state, actions) = state(after: [RecordedNetlink.up, RecordedNetlink.addr6])
+      #expect(state.isConnected)
+      feed(RecordedNetlink.addr6gone, to: &state, &actions)
+      #expect(!state.isConnected)
+    }
+
+    @Test func aLinkThatIsGone() {
+      var (state, actions) = state(after: connected)
+      feed(RecordedNetlink.linkgone, to: &state, &actions)
+      #expect(!state.isConnected)
+    }
+
+    @Test func lostMessagesAreAskedForAgain() {
+      var (state, _) = state(after: connected)
+      #expect(state.received(.overrun) == .ask(.links, sequence: 4))
+      // One question at a time: the rest of the answer comes first.
+      #expect(state.received(.overrun) == .none)
+      #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .ask(.links, sequence: 5))
+      #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .none)
+      #expect(state.received(.done(sequence: 5, wasInterrupted: false)) == .ask(.addresses, sequence: 6))
+    }
+
+    @Test func interruptedAnswersDoNotGoOnForEver() {
+      var state = NetlinkState()
+      var action = state.start()
+      var count = 0
+      while case .ask(_, let sequence) = action, count < 1_000 {
+        action = state.received(.done(sequence: sequence, wasInterrupted: true))
+        count += 1
+      }
+      #expect(count < 100)
+      #expect(action == .report(false))
+    }
+
+    @Test func aRefusedQuestionIsAnAnswerOfNothing() {
+      var state = NetlinkState()
+      _ = state.start()
+      #expect(state.received(.refused(sequence: 1, code: 1)) == .ask(.addresses, sequence: 2))
+    }
+
+    @Test func messagesCutAnywhereDoNoHarm() {
+      for recording in [RecordedNetlink.up, RecordedNetlink.address, RecordedNetlink.addr6, RecordedNetlink.down] {
+        for length in 0..<recording.count { _ = NetlinkMessage.parse(Array(recording[..<length])) }
+      }
+      // Lengths that lie.
+      for value in [0, 1, 15, 17, 0xFFFF, 0xFFFF_FFFF] as [UInt32] {
+        var lying = RecordedNetlink.address
+        withUnsafeBytes(of: value) { lying.replaceSubrange(0..<4, with: $0) }
+        _ = NetlinkMessage.parse(lying)
+        var attribute = RecordedNetlink.address
+        withUnsafeBytes(of: UInt16(truncatingIfNeeded: value)) { attribute.replaceSubrange(24..<26, with: $0) }
+        _ = NetlinkMessage.parse(attribute)
+      }
+    }
+  }
+#endif

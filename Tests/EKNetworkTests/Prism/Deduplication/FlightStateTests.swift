@@ -1,0 +1,36 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct FlightStateTests {
+  @Test func theLastOneWhoLeavesEndsIt() {
+    var state = FlightState<String>()
+    #expect(state.join("a", id: 1) == true)
+    #expect(state.join("b", id: 2) == true)
+    guard case .left("a") = state.leave(1) else {
+      Issue.record("The first one was not the last")
+      return
+    }
+    #expect(state.isOpen)
+    guard case .leftLast("b") = state.leave(2) else {
+      Issue.record("The last one was not the last")
+      return
+    }
+    #expect(!state.isOpen)
+    #expect(state.join("c", id: 3) == false)
+    #expect(state.finish().isEmpty == true)
+  }
+
+  @Test func everybodyIsServedOnce() {
+    var state = FlightState<String>()
+    _ = state.join("a", id: 1)
+    _ = state.join("b", id: 2)
+    #expect(state.finish().sorted() == ["a", "b"])
+    #expect(state.finish().isEmpty == true)
+    #expect(state.join("c", id: 3) == false)
+    guard case .unknown = state.leave(1) else {
+      Issue.record("Who was served has nothing to leave")
+      return
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct PrismRequestDeduplicatorTests {
+  private let deduplicator = PrismRequestDeduplicator()
+
+  /// Suspends until that many callers wait under a key.
+  private func wait<T: Sendable>(_ count: Int, _ key: String, _ type: T.Type) async {
+    while deduplicator.waiterCount(key, type) < count { await Task.yield() }
+  }
+
+  @Test func oneFlightForAHundred() async throws {
+    let (gate, count) = (Gate(), Locked(0))
+    try await withThrowingTaskGroup(of: Int.self) { [deduplicator] group in
+      for _ in 0..<100 {
+        group.addTask {
+          try await deduplicator.deduplicate(
+            {
+              await gate.wait()
+              return count.withLock { count in
+                count += 1
+                return count
+              }
+            }, key: "a")
+        }
+      }
+      await wait(100, "a", Int.self)
+      gate.open()
+      for try await value in group { #expect(value == 1) }
+    }
+    // Nothing is remembered.
+    #expect(deduplicator.count == 0)
+    #expect(try await deduplicator.deduplicate({ 7 }, key: "a") == 7)
+  }
+
+  @Test func twoTypesUnderOneKeyAreTwoFlights() async throws {
+    let gate = Gate()
+    async let number = deduplicator.deduplicate(
+      {
+        await gate.wait()
+        return 1
+      }, key: "a")
+    async let text = deduplicator.deduplicate(
+      {
+        await gate.wait()
+        return "one"
+      }, key: "a")
+    await wait(1, "a", Int.self)
+    await wait(1, "a", String.self)
+    gate.open()
+    #expect(try await number == 1)
+    #expect(try await text == "one")
+  }
+
+  @Test func anErrorReachesEverybodyAndIsNotRemembered() async throws {
+    struct Failure: Error {}
+    let (gate, count) = (Gate(), Locked(0))
+    let tasks = (0..<10).map { _ in
+      Task { [deduplicator] in
+        try await deduplicator.deduplicate(
+          { () async throws -> Int in
+            await gate.wait()
+            count.withLock { $0 += 1 }
+            throw Failure()
+          }, key: "a")
+      }
+    }
+    await wait(10, "a", Int.self)
+    gate.open()
+    for task in tasks { await #expect(throws: Failure.self) { _ = try await task.value } }
+    #expect(count.withLock { $0 } == 1)
+    #expect(try await deduplicator.deduplicate({ 2 }, key: "a") == 2)
+  }
+
+  @Test func oneWaitersCancellationIsHisOwn() async throws {
+    let (gate, wasCancelled) = (Gate(), Locked(false))
+    let work: @Sendable () async throws -> Int = {
+      await gate.wait()
+      wasCancelled.withLock { $0 = Task.isCancelled }
+      return 1
+    }
+    let first = Task { [deduplicator] in try await deduplicator.deduplicate(work, key: "a") }
+    await wait(1, "a", Int.self)
+    let second = Task { [deduplicator] in try await deduplicator.deduplicate(work, key: "a") }
+    await wait(2, "a", Int.self)
+    // The one that started it.
+    first.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await first.value }
+    gate.open()
+    #expect(try await second.value == 1)
+    #expect(!wasCancelled.withLock { $0 })
+  }
+
+  @Test func theLastOnesCancellationEndsTheWork() async throws {
+    let ended = AsyncStream<Void>.makeStream()
+    let work: @Sendable () async throws -> Int = {
+      defer { ended.continuation.finish() }
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+      try Task.checkCancellation()
+      return 0
+    }
+    let tasks = (0..<2).map { _ in Task { [deduplicator] in try await deduplicator.deduplicate(work, key: "a") } }
+    await wait(2, "a", Int.self)
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { _ = try await task.value } }
+    for await _ in ended.stream {}
+    #expect(try await deduplicator.deduplicate({ 3 }, key: "a") == 3)
+  }
+
+  @Test func whoIsCancelledAlreadyStartsNothing() async throws {
+    let started = Locked(false)
+    let task = Task { [deduplicator] in
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+      return try await deduplicator.deduplicate(
+        {
+          started.withLock { $0 = true }
+          return 1
+        }, key: "a")
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    #expect(!started.withLock { $0 })
+    #expect(deduplicator.count == 0)
+  }
+
+  @Test func workThatAsksForItselfDoesNotWaitForItself() async throws {
+    let value = try await deduplicator.deduplicate(
+      { [deduplicator] in try await deduplicator.deduplicate({ 5 }, key: "a") + 1 }, key: "a")
+    #expect(value == 6)
+  }
+
+  @Test func joiningAndLeavingAtOnce() async throws {
+    for _ in 0..<200 {
+      let tasks = (0..<8).map { number in
+        Task { [deduplicator] in
+          try await deduplicator.deduplicate(
+            {
+              await Task.yield()
+              return number
+            }, key: "a")
+        }
+      }
+      for task in tasks.prefix(4) { task.cancel() }
+      for task in tasks.suffix(4) { #expect((0..<8).contains(try await task.value)) }
+      for task in tasks.prefix(4) { _ = await task.result }
+    }
+    #expect(deduplicator.count == 0)
+  }
+
+  @Test func keys() throws {
+    let url = try #require(URL(string: "https://api.example.com/users/42"))
+    typealias Key = PrismRequestDeduplicator
+    #expect(Key.key(url: url, method: "GET") == "GET:https://api.example.com/users/42")
+    // The digest that `printf hello | sha256sum` writes.
+    #expect(
+      Key.key(url: url, method: "POST", body: Data("hello".utf8))
+        == "POST:https://api.example.com/users/42:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")
+    let alice = Key.key(url: url, method: "GET", body: nil, headers: ["Authorization": "Bearer alice"])
+    let bob = Key.key(url: url, method: "GET", body: nil, headers: ["Authorization": "Bearer bob"])
+    #expect(alice != bob)
+    #expect(!alice.contains("alice"))
+    #expect(alice == Key.key(url: url, method: "GET", body: nil, headers: ["authorization": "Bearer alice"]))
+    #expect(
+      Key.key(url: url, method: "GET", body: nil, headers: ["A": "1\nb 1 2"])
+        != Key.key(url: url, method: "GET", body: nil, headers: ["A": "1", "B": "2"]))
+    var request = URLRequest(url: url)
+    request.setValue("Bearer alice", forHTTPHeaderField: "Authorization")
+    #expect(Key.key(for: request) == alice)
+    request.httpBodyStream = InputStream(data: Data([1]))
+    #expect(Key.key(for: request) != Key.key(for: request))
+  }
+}

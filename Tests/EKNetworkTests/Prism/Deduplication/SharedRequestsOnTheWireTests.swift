@@ -1,0 +1,140 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct SharedRequestsOnTheWireTests {
+  private let server: LoopbackServer
+  private let gate = Gate()
+
+  init() throws { server = try LoopbackServer() }
+
+  private func holdItem(_ response: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Response) {
+    server.route("GET", "/item") { [gate] request in
+      gate.waitBlocking()
+      return response(request)
+    }
+  }
+
+  private func wait(
+    _ count: Int, in flights: SharedFlights<ExchangeKey>, _ request: URLRequest, over transport: any Transport
+  ) async throws {
+    let hop = try Exchange(transport: transport).hop(request)
+    let key = try #require(ExchangeKey(hop, redirectPolicy: .follow, limits: ResponseLimits()))
+    while flights.waiterCount(key, FetchedResponse.self) < count { await Task.yield() }
+  }
+
+  private func request(_ token: String?, of manager: NetworkManager) throws -> URLRequest {
+    try RequestBuilder.build(ItemProbe(), baseURL: server.baseURL, accessToken: token, userAgent: nil)
+  }
+
+  @Test func aHundredCallersAndOneRequest() async throws {
+    holdItem { _ in .json(Item(id: 1)) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let tasks = (0..<100).map { _ in Task { try await manager.send(ItemProbe(), accessToken: { "alice" }) } }
+    try await wait(100, in: manager.sharedExchanges, request("alice", of: manager), over: manager.transport)
+    gate.open()
+    for task in tasks { #expect(try await task.value == Item(id: 1)) }
+    #expect(server.requestCount == 1)
+    _ = try await manager.send(ItemProbe(), accessToken: { "alice" })
+    #expect(server.requestCount == 2)
+  }
+
+  @Test func anotherTokenIsAnotherRequest() async throws {
+    holdItem { request in .json(Item(id: 1, name: request.header("Authorization") ?? "")) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let alice = Task { try await manager.send(ItemProbe(), accessToken: { "alice" }) }
+    let bob = Task { try await manager.send(ItemProbe(), accessToken: { "bob" }) }
+    await server.waitForRequests(count: 2)
+    gate.open()
+    #expect(try await alice.value.name == "Bearer alice")
+    #expect(try await bob.value.name == "Bearer bob")
+  }
+
+  @Test func withoutTheOptionNothingIsShared() async throws {
+    holdItem { _ in .json(Item(id: 1)) }
+    let manager = Wire.automatic.manager(server)
+    let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
+    await server.waitForRequests(count: 3)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(server.requestCount == 3)
+  }
+
+  @Test func whatChangesSomethingIsNeverShared() async throws {
+    server.route("POST", "/item") { [gate] _ in
+      gate.waitBlocking()
+      return .json(Item(id: 1))
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe(method: .post)) } }
+    await server.waitForRequests(count: 3)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+  }
+
+  @Test func aResponseFromBeforeAChangeIsNotGivenAfterIt() async throws {
+    holdItem { _ in .json(Item(id: 1)) }
+    server.route("POST", "/change") { _ in .json(Item(id: 2)) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let before = Task { try await manager.send(ItemProbe()) }
+    await server.waitForRequests(count: 1)
+    _ = try await manager.send(ItemProbe(path: "/change", method: .post))
+    let after = Task { try await manager.send(ItemProbe()) }
+    await server.waitForRequests(count: 3)
+    gate.open()
+    _ = try await (before.value, after.value)
+    #expect(server.requests(path: "/item").count == 2)
+  }
+
+  @Test func theConnectionClosesWhenNobodyWaits() async throws {
+    server.route("GET", "/item") { _ in .raw([.stall]) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
+    try await wait(3, in: manager.sharedExchanges, request(nil, of: manager), over: manager.transport)
+    await server.waitForRequests(count: 1)
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { _ = try await task.value } }
+    #expect(await server.waitForOpenConnections(0))
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func oneRefreshAndOneRequestMoreAfterA401() async throws {
+    server.route("GET", "/item") { [gate] request in
+      if request.header("Authorization") == "Bearer new" { return .json(Item(id: 1)) }
+      gate.waitBlocking()
+      return .status(401)
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let tokens = TestTokens("old")
+    manager.tokenRefresher = tokens
+    let tasks = (0..<20).map { _ in Task { try await manager.send(ItemProbe(), accessToken: { tokens.current }) } }
+    try await wait(20, in: manager.sharedExchanges, request("old", of: manager), over: manager.transport)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(tokens.count == 1)
+    #expect(server.requests(path: "/item").filter { $0.header("Authorization") == "Bearer old" }.count == 1)
+  }
+
+  @Test func theAdapterHasTheSameOption() async throws {
+    holdItem { _ in .json(Teapot(id: 1)) }
+    let client = PrismNetworkAdapter.forTests()
+    client.sharesIdenticalRequests = true
+    let request = server.teapot()
+    let tasks = (0..<50).map { _ in Task { try await client.request(on: request) } }
+    try await wait(
+      50, in: client.runner.sharedExchanges, client.urlRequest(for: request.endpoint),
+      over: client.runner.transport)
+    gate.open()
+    for task in tasks { #expect(try await task.value == Teapot(id: 1)) }
+    #expect(server.requestCount == 1)
+    let failing = (0..<2).map { _ in Task { try await client.request(on: server.teapot { $0.path = "/none" }) } }
+    for task in failing { await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await task.value } }
+  }
+}

@@ -1,0 +1,269 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct PrismGraphQLClientTests {
+  private struct Answer: Codable, Sendable, Equatable { var a: Int? }
+  private typealias Result = PrismGraphQLResponse<Answer>
+
+  private let server: LoopbackServer
+  private let query = PrismGraphQLQuery(query: "query Q($n: Int) { a(n: $n) }", variables: ["n": 1], operationName: "Q")
+
+  init() throws { server = try LoopbackServer() }
+
+  private func client(
+    _ change: (inout PrismGraphQLOptions) -> Void = { _ in }, manager: NetworkManager? = nil
+  ) -> PrismGraphQLClient {
+    var options = PrismGraphQLOptions()
+    change(&options)
+    return PrismGraphQLClient(
+      endpointURL: server.url("/graphql?v=1"), manager: manager ?? Wire.automatic.manager(server),
+      additionalHeaders: ["X-App": "1"], options: options)
+  }
+
+  private static let success = LoopbackServer.Response.json(#"{"data":{"a":1}}"#)
+
+  private static func response(_ text: String, status: Int = 200, type: String) -> LoopbackServer.Response {
+    .text(text, status: status, headers: ["Content-Type": type])
+  }
+
+  @Test func aPost() async throws {
+    server.route("POST", "/graphql") { _ in Self.success }
+    let response: Result = try await client().execute(query)
+    #expect(response.data == Answer(a: 1))
+    #expect(response.errors == nil)
+    let request = try #require(server.requests.first)
+    #expect(request.target == "/graphql?v=1")
+    #expect(request.text == #"{"operationName":"Q","query":"query Q($n: Int) { a(n: $n) }","variables":{"n":1}}"#)
+    #expect(request.header("Content-Type") == "application/json; charset=utf-8")
+    #expect(request.header("Accept") == "application/graphql-response+json, application/json;q=0.9")
+    #expect(request.header("X-App") == "1")
+  }
+
+  @Test func theDocumentedInitialiser() async throws {
+    server.route("POST", "/graphql") { _ in Self.success }
+    let client = PrismGraphQLClient(endpointURL: server.url("/graphql"))
+    let response: Result = try await client.execute(PrismGraphQLQuery(query: "{ a }"))
+    #expect(response.data == Answer(a: 1))
+  }
+
+  @Test func queriesByGetAndMutationsNever() async throws {
+    server.route("/graphql") { _ in Self.success }
+    let client = client { $0.usesGETForQueries = true }
+    _ = try await client.execute(query) as Result
+    _ = try await client.execute(PrismGraphQLQuery(query: "mutation { a }")) as Result
+    _ = try await client.execute(PrismGraphQLQuery(query: "query A {a} mutation B {a}", operationName: "B")) as Result
+    let long = "{ " + String(repeating: "a ", count: 4_000) + "}"
+    _ = try await client.execute(PrismGraphQLQuery(query: long)) as Result
+    #expect(server.requests.map(\.method) == ["GET", "POST", "POST", "POST"])
+    let items = URLComponents(string: server.requests[0].target)?.queryItems ?? []
+    #expect(items.map(\.name) == ["v", "operationName", "query", "variables"])
+    #expect(items.last?.value == #"{"n":1}"#)
+  }
+
+  @Test func persistedQueries() async throws {
+    let missing = #"{"errors":[{"message":"PersistedQueryNotFound"}]}"#
+    server.route("/graphql", .json(missing), Self.success, Self.success)
+    let client = client {
+      $0.usesPersistedQueries = true
+      $0.usesGETForQueries = true
+    }
+    for _ in 0..<2 { #expect((try await client.execute(query) as Result).data == Answer(a: 1)) }
+    let hash = SHA256.hexadecimal(Array(query.query.utf8))
+    let targets = server.requests.map { $0.target.removingPercentEncoding ?? "" }
+    #expect(targets.allSatisfy { $0.contains(hash) })
+    #expect(targets.map { $0.contains("query=") } == [false, true, false])
+  }
+
+  @Test func aServerThatKeepsNoDocumentsIsAskedOnce() async throws {
+    let refusal = #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#
+    server.route("/graphql", .json(refusal), Self.success)
+    let client = client { $0.usesPersistedQueries = true }
+    for _ in 0..<2 { #expect((try await client.execute(query) as Result).data == Answer(a: 1)) }
+    #expect(server.requests.map { $0.text.contains("sha256Hash") } == [true, false, false])
+  }
+
+  @Test(arguments: [200, 400, 422, 500])
+  func aGraphQLResponseIsOneWhateverTheStatus(_ status: Int) async throws {
+    server.route("/graphql") { _ in
+      Self.response(
+        #"{"errors":[{"message":"no"}]}"#, status: status, type: "application/graphql-response+json; charset=utf-8")
+    }
+    let response: Result = try await client().execute(query)
+    #expect(response.errors == [PrismGraphQLError(message: "no")])
+  }
+
+  @Test func jsonOfOlderServersAndOfSomebodyElse() async throws {
+    server.route(
+      "/graphql", Self.response(#"{"errors":[{"message":"no"}]}"#, status: 400, type: "application/json"),
+      Self.response(#"{"error":"gateway"}"#, status: 400, type: "application/json"),
+      Self.response(#"{"data":{"a":1}}"#, status: 400, type: "application/json"),
+      Self.response(#"{"errors":[{"message":"no"}]}"#, status: 502, type: "application/json"),
+      Self.response("<html>", status: 200, type: "text/html"), .json("{}"))
+    let client = client()
+    #expect((try await client.execute(query) as Result).errors?.count == 1)
+    for expected in [PrismNetworkError.badRequest, .badRequest, .serverError, .invalidResponse, .invalidResponse] {
+      await #expect(throws: expected) { _ = try await client.execute(query) as Result }
+    }
+  }
+
+  @Test func retriesAreForQueriesAlone() async throws {
+    server.route("/graphql", .status(503), Self.success, .status(503))
+    let client = client { $0.retryPolicy = PrismLinearRetry(fixedDelay: .zero) }
+    #expect((try await client.execute(query) as Result).data == Answer(a: 1))
+    await #expect(throws: PrismNetworkError.serverError) {
+      _ = try await client.execute(PrismGraphQLQuery(query: "mutation { a }")) as Result
+    }
+    #expect(server.requestCount == 3)
+  }
+
+  @Test func theTokenIsRefreshed() async throws {
+    server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : .status(401) }
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    let client = client({ $0.accessToken = { tokens.current } }, manager: manager)
+    #expect((try await client.execute(query) as Result).data == Answer(a: 1))
+    manager.tokenRefresher = nil
+    tokens.token.withLock { $0 = "old" }
+    await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.execute(query) as Result }
+  }
+
+  @Test func aVariableWithoutJSONIsABadRequest() async throws {
+    struct Opaque: Sendable {}
+    await #expect(throws: PrismNetworkError.badRequest) {
+      _ = try await client().execute(PrismGraphQLQuery(query: "{a}", variables: ["o": Opaque()])) as Result
+    }
+    #expect(server.requestCount == 0)
+  }
+
+  // MARK: - Subscriptions
+
+  private func serveSocket(_ messages: [String], subprotocol: String? = "graphql-transport-ws", close: Int = 1000) {
+    server.route("/graphql") { request in
+      if request.header("Authorization") == "Bearer old" { return .status(401) }
+      return .webSocket(request, subprotocol: subprotocol) { peer in
+        guard peer.readFrame() != nil else { return }
+        peer.send(#"{"type":"connection_ack"}"#)
+        guard peer.readFrame() != nil else { return }
+        for message in messages { peer.send(message) }
+        if close > 0 { peer.close(close) }
+        while peer.readFrame() != nil {}
+      }
+    }
+  }
+
+  private func next(_ number: Int) -> String { #"{"type":"next","id":"1","payload":{"data":{"a":\#(number)}}}"# }
+
+  @Test func aSubscriptionOverAWebSocket() async throws {
+    serveSocket([next(1), #"{"type":"ping"}"#, next(2), #"{"type":"complete","id":"1"}"#], close: 0)
+    var values: [Int?] = []
+    for try await response in client().subscribe(query, as: Answer.self) { values.append(response.data?.a) }
+    #expect(values == [1, 2])
+    #expect(await server.waitForOpenConnections(0))
+    #expect(server.requests.first?.header("Sec-WebSocket-Protocol") == "graphql-transport-ws")
+    #expect(server.requests.first?.header("X-App") == "1")
+  }
+
+  @Test func whatEndsASubscriptionBeforeItsTime() async throws {
+    func run() async throws { for try await _ in client().subscribe(query, as: Answer.self) {} }
+    serveSocket([#"{"type":"error","id":"1","payload":[{"message":"no"}]}"#])
+    await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: "no")])) {
+      try await run()
+    }
+    for code in [1000, 1011] {
+      serveSocket([next(1)], close: code)
+      await #expect(throws: PrismNetworkError.noConnectivity) { try await run() }
+    }
+    serveSocket([next(1)], close: 4403)
+    await #expect(throws: PrismNetworkError.forbidden) { try await run() }
+    serveSocket(["nonsense"])
+    await #expect(throws: PrismGraphQLSubscriptionError.self) { try await run() }
+    serveSocket([], subprotocol: nil)
+    await #expect(throws: PrismGraphQLSubscriptionError.self) { try await run() }
+    server.route("/graphql") { _ in .status(403) }
+    await #expect(throws: PrismNetworkError.forbidden) { try await run() }
+  }
+
+  @Test func aTokenThatASocketRefusesIsRefreshed() async throws {
+    serveSocket([next(1), #"{"type":"complete","id":"1"}"#], close: 0)
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    var values: [Int?] = []
+    let client = client({ $0.accessToken = { tokens.current } }, manager: manager)
+    for try await response in client.subscribe(query, as: Answer.self) { values.append(response.data?.a) }
+    #expect(values == [1])
+    #expect(tokens.count == 1)
+  }
+
+  @Test func aServerThatDoesNotAcknowledge() async throws {
+    server.route("/graphql") { .webSocket($0, subprotocol: "graphql-transport-ws") { while $0.readFrame() != nil {} } }
+    let clock = ManualClock()
+    let client = client {
+      $0.webSocket.clock = clock
+      $0.webSocket.connectTimeout = .seconds(86_400)
+    }
+    let query = query
+    let task = Task { for try await _ in client.subscribe(query, as: Answer.self) {} }
+    let moves = Task {
+      // The time of the handshake, which is over, and that of the acknowledgement.
+      while !Task.isCancelled {
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(11))
+        await Task.yield()
+      }
+    }
+    await #expect(throws: PrismGraphQLSubscriptionError.notAcknowledged) { try await task.value }
+    moves.cancel()
+  }
+
+  @Test func leavingClosesTheConnection() async throws {
+    serveSocket([next(1)], close: 0)
+    for try await _ in client().subscribe(query, as: Answer.self) { break }
+    #expect(await server.waitForOpenConnections(0))
+    let (client, query) = (client(), query)
+    let task = Task { for try await _ in client.subscribe(query, as: Answer.self) {} }
+    await server.waitForRequests(count: 2)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test func aSubscriptionOverServerSentEvents() async throws {
+    server.route("POST", "/graphql") { _ in
+      Self.response(
+        ":\n\nevent: next\ndata: {\"data\":{\"a\":1}}\n\nevent: other\ndata: x\n\n"
+          + "event: next\ndata: {\"data\":\ndata: {\"a\":2}}\n\nevent: complete\ndata:\n\n", type: "text/event-stream")
+    }
+    var values: [Int?] = []
+    for try await response in client().subscribe(query, as: Answer.self, over: .serverSentEvents) {
+      values.append(response.data?.a)
+    }
+    #expect(values == [1, 2])
+    #expect(server.requests.first?.header("Accept")?.hasPrefix("text/event-stream") == true)
+  }
+
+  @Test func streamsThatAreNone() async throws {
+    func run() async throws -> [Int?] {
+      var values: [Int?] = []
+      for try await response in client().subscribe(query, as: Answer.self, over: .serverSentEvents) {
+        values.append(response.data?.a)
+      }
+      return values
+    }
+    server.route(
+      "/graphql", Self.success,
+      Self.response(#"{"errors":[{"message":"no"}]}"#, status: 400, type: "application/graphql-response+json"),
+      Self.response("event: next\ndata: {\"data\":{\"a\":1}}\n\n", type: "text/event-stream"), .text("hello"),
+      .status(401))
+    #expect(try await run() == [1])
+    await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: "no")])) {
+      try await run()
+    }
+    await #expect(throws: PrismNetworkError.noConnectivity) { try await run() }
+    await #expect(throws: PrismGraphQLSubscriptionError.self) { try await run() }
+    await #expect(throws: PrismNetworkError.unauthorized) { try await run() }
+  }
+}

@@ -1,0 +1,97 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct PrismUploadTaskTests {
+  private let server: LoopbackServer
+  private let folder: ScratchFolder
+  private let session: URLSession
+
+  init() throws {
+    server = try LoopbackServer()
+    folder = try ScratchFolder()
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 600
+    session = URLSession(configuration: configuration)
+  }
+
+  @Test func progressToTheEndAndTheResponse() async throws {
+    server.route("POST", "/up") { _ in .text("thanks", status: 201) }
+    let data = Data.noise(3_000_000)
+    let task = PrismUploadTask(session: session, request: URLRequest(url: server.url("/up")), data: data)
+    var seen: [PrismUploadProgress] = []
+    for await progress in await task.upload() { seen.append(progress) }
+    #expect(seen.first?.totalBytes == 3_000_000)
+    #expect(seen.last == PrismUploadProgress(bytesUploaded: 3_000_000, totalBytes: 3_000_000))
+    #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.bytesUploaded <= $1.bytesUploaded })
+    let (body, response) = try await task.response()
+    #expect(response.statusCode == 201)
+    #expect(String(decoding: body, as: UTF8.self) == "thanks")
+    // What is over is over: nothing is sent a second time.
+    for await progress in await task.upload() { #expect(progress.fractionCompleted == 1) }
+    _ = try await task.response()
+    #expect(server.requests.map(\.body) == [data])
+  }
+
+  @Test func theTaskLivesAsLongAsItsStream() async throws {
+    server.route("POST", "/up") { _ in .status(204) }
+    let request = URLRequest(url: server.url("/up"))
+    let stream = await PrismUploadTask(session: session, request: request, data: Data(count: 100_000)).upload()
+    var last: PrismUploadProgress?
+    for await progress in stream { last = progress }
+    #expect(last?.fractionCompleted == 1)
+  }
+
+  @Test func aFormAndAFile() async throws {
+    server.fallback = { _ in .status(204) }
+    let file = try folder.file("a.bin", Data.noise(300_000))
+    var form = PrismMultipartFormData(boundary: "between-the-parts")
+    form.append(file: file, name: "file", mimeType: "video/mp4")
+    var request = URLRequest(url: server.url("/form"))
+    _ = try await PrismUploadTask(session: session, request: request, form: form).response()
+    request.httpMethod = "PUT"
+    _ = try await PrismUploadTask(session: session, request: request, file: file).response()
+    #expect(server.requests.map(\.body) == [form.build().0, Data.noise(300_000)])
+    #expect(server.requests.map(\.method) == ["POST", "PUT"])
+    #expect(server.requests[0].header("Content-Type") == "multipart/form-data; boundary=between-the-parts")
+    #expect(server.requests[0].header("Content-Length") == String(form.build().0.count))
+    let missing = PrismUploadTask(session: session, request: request, file: folder["none"])
+    await #expect(throws: RequestBodyError.fileNotFound(folder["none"])) { _ = try await missing.response() }
+  }
+
+  @Test func aRefusalEndsTheStreamAndIsThrown() async throws {
+    server.route("POST", "/up") { _ in .text("too large", status: 413) }
+    let task = PrismUploadTask(session: session, request: URLRequest(url: server.url("/up")), data: Data(count: 10))
+    var last: PrismUploadProgress?
+    for await progress in await task.upload() { last = progress }
+    #expect(last != nil)
+    let error = await #expect(throws: HTTPError.self) { _ = try await task.response() }
+    #expect(error?.statusCode == 413)
+  }
+
+  @Test func cancelling() async throws {
+    server.route("POST", "/up") { _ in .raw([.stall]) }
+    let request = URLRequest(url: server.url("/up"))
+    // By name.
+    let named = PrismUploadTask(session: session, request: request, data: Data(count: 10))
+    let waiting = Task { try await named.response() }
+    await server.waitForRequests(count: 1)
+    named.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+    // The last one who waits.
+    let left = PrismUploadTask(session: session, request: request, data: Data(count: 10))
+    let leaving = Task { try await left.response() }
+    await server.waitForRequests(count: 2)
+    leaving.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await leaving.value }
+    // The last one who watches.
+    let watched = PrismUploadTask(session: session, request: request, data: Data(count: 10))
+    let watching = Task { for await _ in await watched.upload() {} }
+    await server.waitForRequests(count: 3)
+    watching.cancel()
+    await watching.value
+    #expect(await server.waitForOpenConnections(0))
+    await #expect(throws: CancellationError.self) { _ = try await watched.response() }
+  }
+}

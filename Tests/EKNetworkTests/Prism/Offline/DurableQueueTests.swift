@@ -1,0 +1,291 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct DurableQueueTests {
+  private let folder: ScratchFolder
+  private let server: LoopbackServer
+
+  init() throws {
+    folder = try ScratchFolder()
+    server = try LoopbackServer()
+  }
+
+  private var directory: URL { folder["queue"] }
+
+  private func open(
+    _ delivery: PrismQueueDelivery = .each { _ in throw URLError(.notConnectedToInternet) },
+    _ change: (inout PrismOfflineQueueOptions) -> Void = { _ in }
+  ) throws -> PrismOfflineQueue {
+    var options = PrismOfflineQueueOptions()
+    change(&options)
+    return try PrismOfflineQueue(directory: directory, delivery: delivery, autoFlush: false, options: options)
+  }
+
+  private func request(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) -> URLRequest {
+    var request = URLRequest(url: server.url(path))
+    change(&request)
+    return request
+  }
+
+  @Test func whatWasKeptIsThereInTheNextRun() async throws {
+    let kept = Locked<PrismQueuedRequest?>(nil)
+    try await run(.each { _ in throw URLError(.notConnectedToInternet) }) { first in
+      let request = try await first.enqueue(
+        request("/a?b=c") {
+          $0.httpMethod = "POST"
+          $0.httpBody = Data("body\n\0".utf8)
+          $0.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+          $0.timeoutInterval = 12
+        })
+      kept.withLock { $0 = request }
+      try await first.enqueue(self.request("/late"), priority: -1)
+      try await first.enqueue(self.request("/urgent"), priority: 3)
+      await #expect(throws: URLError.self) { try await first.flush() }
+    }
+    let first = try #require(kept.withLock { $0 })
+    try await run { queue in
+      let requests = await queue.dequeueAll()
+      #expect(requests.map(\.urlRequest.url?.path) == ["/urgent", "/a", "/late"])
+      #expect(requests.map(\.retryCount) == [1, 0, 0])
+      try #require(requests.count == 3)
+      #expect(requests[1].id == first.id)
+      #expect(abs(requests[1].createdAt.timeIntervalSince(first.createdAt)) < 0.001)
+      #expect(requests[1].urlRequest.httpMethod == "POST")
+      #expect(requests[1].urlRequest.httpBody == Data("body\n\0".utf8))
+      #expect(requests[1].urlRequest.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+      #expect(requests[1].urlRequest.timeoutInterval == 12)
+      #expect(requests[1].urlRequest.url?.query == "b=c")
+    }
+    #expect(names == [])
+  }
+
+  /// The names of the requests and bodies in the folder.
+  private var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter { $0 != "lock" }.sorted()
+  }
+
+  /// Works with a queue, which ends when that is done, as it does with its process.
+  private func run(
+    _ delivery: PrismQueueDelivery = .each { _ in }, _ change: (inout PrismOfflineQueueOptions) -> Void = { _ in },
+    _ body: (PrismOfflineQueue) async throws -> Void
+  ) async throws {
+    while true {
+      do { return try await body(try open(delivery, change)) } catch PrismOfflineQueueError.alreadyOpen {
+        // Whoever had it last is about to let go of it.
+        await Task.yield()
+      }
+    }
+  }
+
+  @Test func oneQueueAtATime() async throws {
+    try await run { queue in
+      #expect(throws: PrismOfflineQueueError.alreadyOpen(directory)) { _ = try open() }
+      withExtendedLifetime(queue) {}
+    }
+    try await run { _ in }
+  }
+
+  @Test func deliveredByTheManagerWithTheTokenOfTheMoment() async throws {
+    server.route("POST", "/item") { request in
+      request.header("Authorization") == "Bearer new" ? .status(201) : .status(401)
+    }
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    manager.offlineQueue = try open(.manager(manager, accessToken: { tokens.current }))
+    defer { manager.offlineQueue = nil }
+    struct Order: NetworkRequest {
+      typealias Response = EmptyResponse
+      let path = "/item"
+      let method = HTTPMethod.post
+      var queryParameters: [String: String]? { ["q": "a b"] }
+      var headers: [String: String]? { ["Authorization-Hint": "x", "Cookie": "session=secret"] }
+      var body: RequestBody? { RequestBody(encodable: ["size": 3]) }
+    }
+    let queued = try await manager.enqueue(Order(), priority: 2)
+    let file = try Data(contentsOf: directory.appendingPathComponent(try #require(names.first)))
+    #expect(file.range(of: Data("secret".utf8)) == nil)
+    try await manager.offlineQueue?.flush()
+    let requests = server.requests
+    #expect(requests.map { $0.header("Authorization") } == ["Bearer old", "Bearer new"])
+    #expect(requests.map(\.target) == ["/item?q=a%20b", "/item?q=a%20b"])
+    #expect(requests.map(\.text) == [#"{"size":3}"#, #"{"size":3}"#])
+    #expect(requests.map { $0.header("Idempotency-Key") } == [queued.id.uuidString, queued.id.uuidString])
+    #expect(requests.map { $0.header("Content-Type") } == ["application/json", "application/json"])
+    #expect(requests.last?.header("Cookie") == nil)
+    #expect(names == [])
+  }
+
+  @Test func withoutAQueueTheManagerSaysSo() async throws {
+    await #expect(throws: PrismOfflineQueueError.noQueue) {
+      try await Wire.automatic.manager(server).enqueue(ItemProbe())
+    }
+  }
+
+  @Test func credentialsAreOnlyStoredWhenAskedFor() async throws {
+    let url = try #require(URL(string: "https://alice:secret@example.com/a"))
+    for stores in [false, true] {
+      try await run(.each { _ in }, { $0.storesCredentials = stores }) { queue in
+        var urlRequest = URLRequest(url: url)
+        urlRequest.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+        urlRequest.setValue("a=secret", forHTTPHeaderField: "Cookie")
+        try await queue.enqueue(urlRequest)
+        let file = try Data(contentsOf: directory.appendingPathComponent(try #require(names.first)))
+        #expect((file.range(of: Data("secret".utf8)) != nil) == stores)
+        let kept = await queue.dequeueAll()
+        #expect((kept.first?.urlRequest.value(forHTTPHeaderField: "Authorization") == "Bearer secret") == stores)
+      }
+    }
+  }
+
+  @Test func filesAreReadableByTheirOwnerAlone() async throws {
+    let queue = try open()
+    try await queue.enqueue(request("/a"))
+    for path in [directory.path, directory.appendingPathComponent(try #require(names.first)).path] {
+      var status = stat()
+      #expect(stat(path, &status) == 0)
+      #expect(status.st_mode & 0o077 == 0)
+    }
+    withExtendedLifetime(queue) {}
+  }
+
+  @Test(arguments: [true, false])
+  func bodiesInFiles(_ isCopied: Bool) async throws {
+    server.route("PUT", "/file") { _ in .status(204) }
+    let content = Data.noise(700_000)
+    let file = try folder.file("upload.bin", content)
+    try await run { queue in
+      let put = request("/file") { $0.httpMethod = "PUT" }
+      try await queue.enqueue(put, body: isCopied ? .copy(file) : .reference(file))
+      #expect(names.count == (isCopied ? 2 : 1))
+      #expect((await queue.byteCount > 700_000) == isCopied)
+    }
+    if isCopied { try FileManager.default.removeItem(at: file) }
+    try await run(.manager(Wire.automatic.manager(server))) { try await $0.flush() }
+    #expect(server.requests.map(\.body) == [content])
+    #expect(server.requests.first?.header("Content-Length") == "700000")
+    #expect(names == [])
+  }
+
+  @Test func aFormWithAFileIsKeptAsItWouldBeSent() async throws {
+    server.route("POST", "/item") { _ in .status(204) }
+    let file = try folder.file("a.txt", Data("content of the file".utf8))
+    var form = MultipartFormData()
+    form.addPart(name: "file", fileURL: file, mimeType: "text/plain")
+    let manager = Wire.automatic.manager(server)
+    manager.offlineQueue = try open(.manager(manager))
+    defer { manager.offlineQueue = nil }
+    try await manager.enqueue(Probe<EmptyResponse>(method: .post, multipartData: form))
+    try FileManager.default.removeItem(at: file)
+    try await manager.offlineQueue?.flush()
+    let sent = try #require(server.requests.first)
+    #expect(sent.text.contains("content of the file"))
+    #expect(sent.header("Content-Type") == "multipart/form-data; boundary=\(form.boundary)")
+  }
+
+  @Test func aReferencedFileThatIsGoneLeavesThroughTheCallback() async throws {
+    let file = try folder.file("upload.bin", Data([1]))
+    let left = Locked<[any Error]>([])
+    let queue = try open(.each { _ in }) { $0.undelivered = { _, error in left.withLock { $0.append(error) } } }
+    try await queue.enqueue(request("/a") { $0.httpMethod = "PUT" }, body: .reference(file))
+    try FileManager.default.removeItem(at: file)
+    try await queue.flush()
+    #expect(left.withLock { $0.first as? RequestBodyError } == .fileNotFound(file))
+    #expect(names == [])
+  }
+
+  @Test func aOneShotStreamIsRefused() async throws {
+    let queue = try open()
+    await #expect(throws: PrismOfflineQueueError.bodyNotRepeatable) {
+      try await queue.enqueue(request("/a") { $0.httpBodyStream = InputStream(data: Data([1])) })
+    }
+    await #expect(throws: PrismOfflineQueueError.bodyNotReadable(folder["none"])) {
+      try await queue.enqueue(request("/a"), body: .copy(folder["none"]))
+    }
+    #expect(await queue.count == 0)
+    #expect(names == [])
+  }
+
+  @Test func whatAKilledProcessLeftIsClearedAway() async throws {
+    try await run { try await $0.enqueue(request("/a")) }
+    try Data("half".utf8).write(to: directory.appendingPathComponent("00000000000000000009-0.request.partial"))
+    try Data("body".utf8).write(to: directory.appendingPathComponent("00000000000000000009.body"))
+    try await run { queue in
+      #expect(await queue.count == 1)
+      #expect(names.count == 1)
+      #expect(queue.damagedFiles.isEmpty)
+    }
+  }
+
+  @Test func aDamagedFileIsNamedAndTheOthersAreSent() async throws {
+    try await run { queue in
+      try await queue.enqueue(request("/a"))
+      try await queue.enqueue(request("/b"))
+    }
+    let first = directory.appendingPathComponent(try #require(names.first))
+    let whole = try Data(contentsOf: first)
+    // Cut anywhere, a file is not taken for a request.
+    for length in [0, 3, 6, 12, whole.count / 2, whole.count - 1] {
+      try whole.prefix(length).write(to: first)
+      let loaded = try OfflineStore.load(directory)
+      #expect(loaded.damaged.map(\.lastPathComponent) == [first.lastPathComponent])
+      #expect(loaded.entries.map(\.request.urlRequest.url?.path) == ["/b"])
+    }
+    try await run { queue in
+      #expect(queue.damagedFiles.map(\.lastPathComponent) == [first.lastPathComponent])
+      #expect(await queue.count == 1)
+      try await queue.flush()
+    }
+    #expect(names == [first.lastPathComponent])
+  }
+
+  @Test func aFolderThatCannotBeWrittenToSaysSo() async throws {
+    let file = try folder.file("file", Data())
+    #expect(throws: PrismOfflineQueueError.self) {
+      _ = try PrismOfflineQueue(directory: file, delivery: .each { _ in })
+    }
+    let remote = try #require(URL(string: "https://example.com/"))
+    #expect(throws: PrismOfflineQueueError.notWritable(remote, code: ENOTDIR)) {
+      _ = try PrismOfflineQueue(directory: remote, delivery: .each { _ in })
+    }
+  }
+
+  @Test func boundsHoldOnDisk() async throws {
+    let queue = try open(.each { _ in }) { $0.maximumBytes = 2_000 }
+    await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 2_000)) {
+      try await queue.enqueue(request("/a") { $0.httpBody = Data(count: 2_000) })
+    }
+    let file = try folder.file("large", Data(count: 5_000))
+    await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 2_000)) {
+      try await queue.enqueue(request("/a"), body: .copy(file))
+    }
+    #expect(names == [])
+    try await queue.enqueue(request("/a"), body: .reference(file))
+    #expect(names.count == 1)
+  }
+
+  @Test func theServerGoesAwayAndComesBack() async throws {
+    let clock = ManualClock()
+    let port = server.port
+    let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: .ephemeral))
+    server.stop()
+    var options = PrismOfflineQueueOptions()
+    options.clock = clock
+    options.backoff = PrismLinearRetry(fixedDelay: .seconds(1))
+    let queue = try PrismOfflineQueue(directory: directory, delivery: .manager(manager), options: options)
+    for number in 1...3 {
+      try await queue.enqueue(request("/\(number)") { $0.httpMethod = "POST" })
+    }
+    await clock.waitForSleepers()
+    #expect(await queue.count == 3)
+    let back = try LoopbackServer { $0.port = port }
+    back.fallback = { _ in .status(204) }
+    clock.advance(by: .seconds(1))
+    await back.waitForRequests(count: 3)
+    #expect(back.requests.map(\.path) == ["/1", "/2", "/3"])
+    try await queue.flush()
+    #expect(names == [])
+  }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct OfflineQueueStateTests {
+  private func entry(_ sequence: UInt64, priority: Int = 0, bytes: Int64 = 10) throws -> OfflineQueueEntry {
+    let url = try #require(URL(string: "https://example.com/\(sequence)"))
+    return OfflineQueueEntry(
+      sequence: sequence, request: PrismQueuedRequest(urlRequest: URLRequest(url: url), priority: priority),
+      bytes: bytes)
+  }
+
+  private func filled(_ priorities: [Int]) throws -> OfflineQueueState {
+    var state = OfflineQueueState(maximumCount: 100, maximumBytes: 10_000)
+    for priority in priorities { state.append(try entry(state.takeSequence(), priority: priority)) }
+    return state
+  }
+
+  @Test func theHighestPriorityFirstAndTheOldestOfEqualOnes() throws {
+    let state = try filled([0, 5, 0, -1, 5, 0])
+    #expect(state.all.map(\.sequence) == [2, 5, 1, 3, 6, 4])
+    #expect(state.count == 6)
+    #expect(state.bytes == 60)
+  }
+
+  @Test func oneAfterTheOther() throws {
+    var state = try filled([0, 1, 0])
+    var order: [UInt64] = []
+    while let next = state.beginNext() {
+      order.append(next.sequence)
+      state.remove([next])
+      if order.count == 1 { state.append(try entry(state.takeSequence(), priority: 9)) }
+    }
+    #expect(order == [2, 4, 1, 3])
+    #expect(state.count == 0)
+    #expect(state.bytes == 0)
+  }
+
+  @Test func whatFailedStaysWhereItWas() throws {
+    var state = try filled([0, 0])
+    let firstBegun = state.beginNext()
+    let first = try #require(firstBegun)
+    #expect(state.failed([first]).map(\.request.retryCount) == [1])
+    let againBegun = state.beginNext()
+    let again = try #require(againBegun)
+    #expect(again.sequence == first.sequence)
+    #expect(again.request.retryCount == 1)
+    #expect(again.request.id == first.request.id)
+    #expect(state.failed([again], counts: false).isEmpty == true)
+    let last = state.beginNext()
+    #expect(last?.request.retryCount == 1)
+  }
+
+  @Test func whatIsInFlightIsNotTaken() throws {
+    var state = try filled([0, 0, 0])
+    let firstBegun = state.beginNext()
+    let first = try #require(firstBegun)
+    #expect(state.takeAll().map(\.sequence) == [2, 3])
+    #expect(state.count == 1)
+    #expect(state.takeAll().isEmpty == true)
+    state.remove([first])
+    #expect(state.count == 0)
+    #expect(state.bytes == 0)
+  }
+
+  @Test func aBatchGoesAndWhatCameMeanwhileStays() throws {
+    var state = try filled([1, 0])
+    let batch = state.beginAll()
+    state.append(try entry(state.takeSequence(), priority: 7))
+    state.append(try entry(state.takeSequence(), priority: 0))
+    state.remove(batch)
+    #expect(state.all.map(\.sequence) == [3, 4])
+    #expect(state.bytes == 20)
+  }
+
+  @Test func thousandsGoInTheirOrder() throws {
+    var state = OfflineQueueState(maximumCount: 10_000, maximumBytes: .max)
+    for _ in 0..<5_000 { state.append(try entry(state.takeSequence())) }
+    for expected in 1...5_000 as ClosedRange<UInt64> {
+      let nextBegun = state.beginNext()
+      let next = try #require(nextBegun)
+      #expect(next.sequence == expected)
+      state.remove([next])
+    }
+  }
+
+  @Test func bounds() throws {
+    var state = OfflineQueueState(maximumCount: 2, maximumBytes: 25)
+    #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 25)) { try state.check(bytes: 26) }
+    #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 25)) { try state.check(bytes: .max) }
+    state.append(try entry(1))
+    try state.check(bytes: 15)
+    #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 25)) { try state.check(bytes: 16) }
+    state.append(try entry(2))
+    #expect(throws: PrismOfflineQueueError.tooManyRequests(limit: 2)) { try state.check(bytes: 0) }
+    state.remove([try entry(1)])
+    try state.check(bytes: 0)
+  }
+
+  @Test func placesAreNeverUsedTwice() throws {
+    var state = OfflineQueueState(maximumCount: 10, maximumBytes: 100, lastSequence: 41)
+    #expect(state.takeSequence() == 42)
+    state.append(try entry(50))
+    #expect(state.takeSequence() == 51)
+  }
+}
+
+@Suite struct OfflineFlushStateTests {
+  private struct Doubling: PrismRetryPolicy {
+    func shouldRetry(for error: Error, attempt: Int) -> Bool { false }
+    func delay(for attempt: Int) -> Duration { .seconds(1 << attempt) }
+  }
+
+  @Test func theWaitGrowsWithEachFailureAndARequestDoesNotShortenIt() {
+    var state = OfflineFlushState(backoff: Doubling())
+    #expect(state.enqueued() == true)
+    #expect(state.enqueued() == false)
+    #expect(state.failed(retryAfter: nil) == .seconds(1))
+    #expect(state.enqueued() == false)
+    #expect(state.woken() == true)
+    #expect(state.woken() == false)
+    #expect(state.failed(retryAfter: nil) == .seconds(2))
+    #expect(state.woken() == true)
+    #expect(state.failed(retryAfter: .seconds(30)) == .seconds(30))
+    // The network is back: what was learned of it is void.
+    #expect(state.woken(countsFailures: false) == true)
+    #expect(state.failed(retryAfter: nil) == .seconds(1))
+  }
+
+  @Test func aServersWishIsBounded() {
+    var state = OfflineFlushState(backoff: Doubling())
+    _ = state.enqueued()
+    #expect(state.failed(retryAfter: .seconds(86_400)) == .seconds(300))
+  }
+
+  @Test func successStartsOver() {
+    var state = OfflineFlushState(backoff: Doubling())
+    _ = state.enqueued()
+    #expect(state.succeeded(isEmpty: false) == true)
+    #expect(state.enqueued() == false)
+    #expect(state.succeeded(isEmpty: true) == false)
+    #expect(state.enqueued() == true)
+  }
+}
+
+@Suite struct OfflineFailureTests {
+  private struct Hopeless: NonRetriableError {}
+
+  @Test(arguments: [400, 402, 403, 404, 405, 409, 410, 413, 415, 422, 451, 301, 304])
+  func whatCanNeverSucceed(_ status: Int) {
+    #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .permanent)
+    let failure = PrismNetworkFailure(
+      PrismNetworkError(status: status), because: HTTPError(statusCode: status, data: Data(), headers: [:]))
+    #expect(OfflineFailure(failure) == .permanent)
+  }
+
+  @Test(arguments: [401, 408, 425, 429, 500, 502, 503, 504])
+  func whatMayPass(_ status: Int) {
+    #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .passing(retryAfter: nil))
+    let patient = HTTPError(statusCode: status, data: Data(), headers: ["Retry-After": "7"])
+    #expect(OfflineFailure(patient) == .passing(retryAfter: .seconds(7)))
+  }
+
+  @Test func others() {
+    #expect(OfflineFailure(CancellationError()) == .cancelled)
+    #expect(OfflineFailure(URLError(.cancelled)) == .cancelled)
+    #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(URLError(.badURL)) == .permanent)
+    #expect(OfflineFailure(Hopeless()) == .permanent)
+    #expect(OfflineFailure(NetworkError.unauthorized) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(NetworkError.invalidURL) == .permanent)
+    #expect(OfflineFailure(PrismNetworkError.noConnectivity) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(PrismNetworkError.badRequest) == .permanent)
+    #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(PrismNetworkFailure(.invalidResponse, statusCode: 404)) == .permanent)
+    #expect(OfflineFailure(RequestBodyError.alreadySent) == .permanent)
+  }
+}

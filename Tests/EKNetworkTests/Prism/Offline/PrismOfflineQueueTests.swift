@@ -1,0 +1,253 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct PrismOfflineQueueTests {
+  private func request(_ path: String, priority: Int = 0) throws -> PrismQueuedRequest {
+    let url = try #require(URL(string: "https://example.com\(path)"))
+    return PrismQueuedRequest(urlRequest: URLRequest(url: url), priority: priority)
+  }
+
+  private func options(_ change: (inout PrismOfflineQueueOptions) -> Void) -> PrismOfflineQueueOptions {
+    var options = PrismOfflineQueueOptions()
+    change(&options)
+    return options
+  }
+
+  @Test func asDocumented() async throws {
+    let queue = PrismOfflineQueue()
+    await queue.enqueue(try request("/a"))
+    await queue.enqueue(try request("/b", priority: 10))
+    await queue.enqueue(try request("/c"))
+    #expect(await queue.count == 3)
+    #expect(await queue.dequeueAll().map(\.urlRequest.url?.path) == ["/b", "/a", "/c"])
+    #expect(await queue.count == 0)
+    #expect(await queue.dequeueAll().isEmpty)
+  }
+
+  @Test func aHandlerThatThrowsLosesNothing() async throws {
+    let batches = Locked<[[PrismQueuedRequest]]>([])
+    let queue = PrismOfflineQueue { requests in
+      let number = batches.withLock { batches in
+        batches.append(requests)
+        return batches.count
+      }
+      if number == 1 { throw URLError(.notConnectedToInternet) }
+    }
+    let (first, second) = (try request("/a"), try request("/b", priority: 1))
+    await queue.enqueue(first)
+    await queue.enqueue(second)
+    await #expect(throws: URLError.self) { try await queue.flush() }
+    #expect(await queue.count == 2)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    let handed = batches.withLock { $0 }
+    #expect(handed.map { $0.map(\.id) } == [[second.id, first.id], [second.id, first.id]])
+    #expect(handed.map { $0.map(\.retryCount) } == [[0, 0], [1, 1]])
+    // The key by which a server can tell that it is the same request.
+    let keys = handed.map { $0.map { $0.urlRequest.value(forHTTPHeaderField: "Idempotency-Key") } }
+    #expect(keys == [[second.id.uuidString, first.id.uuidString], [second.id.uuidString, first.id.uuidString]])
+  }
+
+  @Test func anOwnKeyIsKept() async throws {
+    let keys = Locked<[String?]>([])
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { request in
+        keys.withLock { $0.append(request.urlRequest.value(forHTTPHeaderField: "Idempotency-Key")) }
+      }, autoFlush: false)
+    var own = URLRequest(url: try #require(URL(string: "https://example.com/")))
+    own.setValue("mine", forHTTPHeaderField: "Idempotency-Key")
+    try await queue.enqueue(own)
+    try await queue.flush()
+    #expect(keys.withLock { $0 } == ["mine"])
+  }
+
+  @Test func theBackoffLiesBetweenFailedFlushes() async throws {
+    let clock = ManualClock()
+    let attempts = AsyncStream<Int>.makeStream()
+    let count = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        attempts.continuation.yield(number)
+        if number < 3 { throw URLError(.cannotConnectToHost) }
+      },
+      options: options {
+        $0.clock = clock
+        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(10))
+      })
+    var numbers = attempts.stream.makeAsyncIterator()
+    await queue.enqueue(try request("/a"))
+    #expect(await numbers.next() == 1)
+    await clock.waitForSleepers()
+    // Another request is no reason to hurry.
+    await queue.enqueue(try request("/b"))
+    clock.advance(by: .seconds(9))
+    #expect(count.withLock { $0 } == 1)
+    clock.advance(by: .seconds(1))
+    #expect(await numbers.next() == 2)
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    #expect(await numbers.next() == 3)
+    #expect(await numbers.next() == 4)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
+  @Test func theNetworkThatIsBackEndsTheBackoff() async throws {
+    let clock = ManualClock()
+    let broadcast = ConnectivityBroadcast(isConnected: false)
+    let attempts = AsyncStream<Int>.makeStream()
+    let count = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        defer { attempts.continuation.yield(number) }
+        if number == 1 { throw URLError(.notConnectedToInternet) }
+      },
+      options: options {
+        $0.clock = clock
+        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
+        $0.connectivity = PrismConnectivityMonitor(broadcast)
+      })
+    var numbers = attempts.stream.makeAsyncIterator()
+    while broadcast.listenerCount == 0 { await Task.yield() }
+    await queue.enqueue(try request("/a"))
+    #expect(await numbers.next() == 1)
+    await clock.waitForSleepers()
+    broadcast.report(true)
+    #expect(await numbers.next() == 2)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
+  @Test func whatCanNeverSucceedLeavesThroughTheCallback() async throws {
+    let left = Locked<[(UUID, Int?)]>([])
+    let sent = Locked<[String?]>([])
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { request in
+        sent.withLock { $0.append(request.urlRequest.url?.path) }
+        if request.urlRequest.url?.path == "/bad" { throw HTTPError(statusCode: 422, data: Data(), headers: [:]) }
+      }, autoFlush: false,
+      options: options { options in
+        options.undelivered = { request, error in
+          left.withLock { $0.append((request.id, (error as? HTTPError)?.statusCode)) }
+        }
+      })
+    let bad = try request("/bad")
+    await queue.enqueue(bad)
+    await queue.enqueue(try request("/good"))
+    try await queue.flush()
+    #expect(sent.withLock { $0 } == ["/bad", "/good"])
+    #expect(left.withLock { $0.map(\.0) } == [bad.id])
+    #expect(left.withLock { $0.map(\.1) } == [422])
+    #expect(await queue.count == 0)
+  }
+
+  @Test func inABatchTheBadOneIsFoundAndTheOthersAreSent() async throws {
+    let left = Locked<[String?]>([])
+    let sent = Locked<[String?]>([])
+    let folder = try ScratchFolder()
+    let queue = try PrismOfflineQueue(
+      directory: folder["queue"],
+      options: options { $0.undelivered = { request, _ in left.withLock { $0.append(request.urlRequest.url?.path) } } }
+    ) { requests in
+      for request in requests {
+        if request.urlRequest.url?.path == "/bad" { throw PrismNetworkError.badRequest }
+      }
+      for request in requests { sent.withLock { $0.append(request.urlRequest.url?.path) } }
+    }
+    for path in ["/a", "/bad", "/b"] { await queue.enqueue(try request(path)) }
+    try await queue.flush()
+    #expect(left.withLock { $0 } == ["/bad"])
+    #expect(sent.withLock { $0 } == ["/a", "/b"])
+  }
+
+  @Test func whatIsTriedTooOftenIsGivenUp() async throws {
+    let left = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil, delivery: .each { _ in throw URLError(.timedOut) }, autoFlush: false,
+      options: options {
+        $0.maximumRetryCount = 1
+        $0.undelivered = { _, _ in left.withLock { $0 += 1 } }
+      })
+    await queue.enqueue(try request("/a"))
+    await #expect(throws: URLError.self) { try await queue.flush() }
+    try await queue.flush()
+    #expect(left.withLock { $0 } == 1)
+    #expect(await queue.count == 0)
+  }
+
+  @Test func aFullQueueSaysSo() async throws {
+    let refused = AsyncStream<PrismOfflineQueueError?>.makeStream()
+    let queue = try PrismOfflineQueue(
+      directory: nil, delivery: .each { _ in }, autoFlush: false,
+      options: options {
+        $0.maximumCount = 1
+        $0.maximumBytes = 3
+        $0.undelivered = { _, error in refused.continuation.yield(error as? PrismOfflineQueueError) }
+      })
+    var large = URLRequest(url: try #require(URL(string: "https://example.com/")))
+    large.httpBody = Data(count: 4)
+    await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 3)) { try await queue.enqueue(large) }
+    try await queue.enqueue(request("/a"), body: .ofRequest)
+    await #expect(throws: PrismOfflineQueueError.tooManyRequests(limit: 1)) {
+      try await queue.enqueue(request("/b"), body: .ofRequest)
+    }
+    await queue.enqueue(try request("/c"))
+    var errors = refused.stream.makeAsyncIterator()
+    #expect(await errors.next() == .tooManyRequests(limit: 1))
+    #expect(await queue.count == 1)
+  }
+
+  @Test func twoFlushesAreOneAndACancelledOneLosesNothing() async throws {
+    let gate = Gate()
+    let started = AsyncStream<Void>.makeStream()
+    let sent = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        sent.withLock { $0 += 1 }
+        started.continuation.yield()
+        await gate.wait()
+        try Task.checkCancellation()
+      }, autoFlush: false)
+    await queue.enqueue(try request("/a"))
+    var starts = started.stream.makeAsyncIterator()
+    let lonely = Task { try await queue.flush() }
+    await starts.next()
+    // What is being sent is not handed out a second time.
+    #expect(await queue.dequeueAll().isEmpty)
+    lonely.cancel()
+    await #expect(throws: CancellationError.self) { try await lonely.value }
+    while queue.isFlushing { await Task.yield() }
+    #expect(await queue.count == 1)
+    let both = (0..<2).map { _ in Task { try await queue.flush() } }
+    await starts.next()
+    gate.open()
+    for task in both { try await task.value }
+    #expect(sent.withLock { $0 } == 2)
+    #expect(await queue.count == 0)
+  }
+
+  @Test func aHandlerThatFlushesDoesNotWaitForItself() async throws {
+    let holder = Locked<PrismOfflineQueue?>(nil)
+    let queue = PrismOfflineQueue { _ in try await holder.withLock { $0 }?.flush() }
+    holder.withLock { $0 = queue }
+    await queue.enqueue(try request("/a"))
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    holder.withLock { $0 = nil }
+  }
+}

@@ -1,0 +1,33 @@
+import EKNetwork
+
+/// Fills a queue in a folder and empties it at the same time, for a script that kills it at any moment.
+///
+/// `QueueClient FOLDER URL COUNT FIRST` says `kept NUMBER` when `enqueue` has returned for a request, and `empty` when all
+/// have been delivered. A count of 0 only delivers.
+@main
+enum QueueClient {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 5, let url = URL(string: arguments[2]), let count = Int(arguments[3]),
+      let first = Int(arguments[4])
+    else { exit(64) }
+    var options = PrismOfflineQueueOptions()
+    options.backoff = PrismLinearRetry(fixedDelay: .milliseconds(5))
+    // The end of a process is what is tested, not that of the power.
+    options.synchronizes = false
+    let manager = NetworkManager(baseURL: url, session: URLSession(configuration: .ephemeral))
+    let queue = try PrismOfflineQueue(
+      directory: URL(fileURLWithPath: arguments[1]), delivery: .manager(manager), options: options)
+    guard queue.damagedFiles.isEmpty else { exit(3) }
+    for number in first..<first + count {
+      var request = URLRequest(url: url)
+      request.httpMethod = "POST"
+      request.httpBody = Data("\(number)".utf8)
+      try await queue.enqueue(request, priority: number % 3)
+      // One write for a line: the script must never see half of one.
+      FileHandle.standardOutput.write(Data("kept \(number)\n".utf8))
+    }
+    while await queue.count > 0 { try? await queue.flush() }
+    FileHandle.standardOutput.write(Data("empty\n".utf8))
+  }
+}

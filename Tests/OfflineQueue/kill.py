@@ -1,0 +1,84 @@
+"""Kills a process that has a queue of requests, at random, and counts at a server what arrives.
+
+usage: kill.py CLIENT [ROUNDS [SECONDS]]
+
+Nothing that `enqueue` has returned for may be lost, and what arrives twice has to have the same Idempotency-Key.
+"""
+import http.server
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+client, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 300
+limit = float(sys.argv[3]) if len(sys.argv) > 3 else 110.0
+lock = threading.Lock()
+arrivals = {}  # number: its keys, one for each arrival
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        number = int(self.rfile.read(int(self.headers["Content-Length"])))
+        with lock:
+            arrivals.setdefault(number, []).append(self.headers["Idempotency-Key"])
+        # Now and then the response is lost, or the server is overloaded.
+        chance = random.random()
+        if chance < 0.05:
+            self.close_connection = True
+            return
+        self.send_response(503 if chance < 0.1 else 204)
+        self.send_header("Content-Length", "0") if chance < 0.1 else None
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+def run(folder, url, count, first, lifetime):
+    """The numbers for which `enqueue` returned, and whether everything was delivered."""
+    process = subprocess.Popen([client, folder, url, str(count), str(first)], stdout=subprocess.PIPE)
+    killer = None
+    if lifetime is not None:
+        killer = threading.Timer(lifetime, process.send_signal, [signal.SIGKILL])
+        killer.start()
+    lines = process.stdout.read().decode().split("\n")
+    code = process.wait()
+    if killer:
+        killer.cancel()
+    if code not in (0, -signal.SIGKILL):
+        raise SystemExit(f"the client ended with {code}")
+    return [int(line.split()[1]) for line in lines[:-1] if line.startswith("kept")], "empty" in lines, code != 0
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+url = f"http://127.0.0.1:{server.server_port}/"
+start, kept, kills, done = time.monotonic(), set(), 0, 0
+with tempfile.TemporaryDirectory() as folder:
+    # How long a process lives that has nothing to do: kills are to be spread over the work of one that has.
+    began = time.monotonic()
+    run(folder, url, 0, 0, None)
+    idle = time.monotonic() - began
+    while done < rounds and time.monotonic() - start < limit:
+        numbers, _, was_killed = run(folder, url, 25, done * 1000, random.uniform(idle * 0.3, idle * 2.0))
+        kept.update(numbers)
+        kills += was_killed
+        done += 1
+    _, is_empty, _ = run(folder, url, 0, 0, None)
+
+lost = kept - arrivals.keys()
+forged = {number for number, keys in arrivals.items() if len(set(keys)) != 1 or not keys[0]}
+twice = sum(len(keys) > 1 for keys in arrivals.values())
+print(
+    f"{done} runs, {kills} killed, {len(kept)} requests kept, {len(arrivals)} arrived, {twice} of them more than once,"
+    f" {len(lost)} lost, {len(forged)} with another key, {time.monotonic() - start:.0f} s"
+)
+if lost or forged or not is_empty or not kept or kills * 4 < done:
+    sys.exit(1)
+if done < rounds:
+    sys.exit(f"only {done} of {rounds} runs in {limit:.0f} s")
