@@ -43,7 +43,7 @@ final class PartialFile: Sendable {
   var held: (representation: Representation, length: Int64)? {
     var status = stat()
     // What others may write to is not what was loaded, as far as anybody can tell.
-    guard fstat(file.descriptor, &status) == 0, status.st_mode & S_IWOTH == 0, let data = note,
+    guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o002 == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
     return (representation, Int64(status.st_size))
