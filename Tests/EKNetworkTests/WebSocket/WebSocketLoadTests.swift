@@ -50,7 +50,13 @@ struct WebSocketLoadTests {
     let socket = try await connect()
     let sending = Task { try await socket.send(data) }
     #expect(await isStarted.wait())
-    let ping = Task { try await socket.ping() }
+    let isPinging = Gate()
+    let ping = Task {
+      isPinging.open()
+      try await socket.ping()
+    }
+    // The peer takes a second for the message, and the ping goes out with nothing to wait for.
+    #expect(await isPinging.wait())
     mayRead.open()
     try await ping.value
     try await sending.value
