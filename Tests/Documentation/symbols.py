@@ -40,7 +40,9 @@ class Library:
                     continue
                 path = ".".join(owner_of(symbol) + symbol["pathComponents"][-1:])
                 names[symbol["identifier"]["precise"]] = path
-                self.symbols[path].append("".join(part["spelling"] for part in symbol["declarationFragments"]))
+                declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
+                # The quotes of a name that is a keyword are no part of it.
+                self.symbols[path].append(declaration.replace("`", ""))
         for graph in graphs:
             for relation in graph["relationships"]:
                 if relation["kind"] == "conformsTo" and relation["source"] in names:
