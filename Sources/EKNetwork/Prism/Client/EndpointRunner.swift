@@ -20,8 +20,7 @@ struct EndpointRunner: Sendable {
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     let log = RequestLog(
-      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
-      machinery: transport.machinery)
+      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
     let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
     do {
       let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
