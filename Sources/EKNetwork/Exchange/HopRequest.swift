@@ -77,10 +77,20 @@ struct HopRequest: Sendable {
 
   /// Who asks, as far as it shows.
   var identity: RequestIdentity {
+    RequestIdentity(fields: fields, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+  }
+
+  /// Whether the response may be for one user alone.
+  var namesUser: Bool {
+    session?.owner != nil || session?.clientCertificate != nil
+      || fields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
+  }
+
+  /// All fields that are sent, those included that the system adds.
+  private var fields: [String: String] {
     var sent = urlRequest
     if let session, session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
-    return RequestIdentity(
-      fields: sent.allHTTPHeaderFields ?? [:], session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+    return sent.allHTTPHeaderFields ?? [:]
   }
 }
 

@@ -24,6 +24,13 @@ public struct WebSocketOptions: Sendable {
   public var cookieStorage: HTTPCookieStorage?
   /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
   var authorityFile: String?
+  #if canImport(Darwin)
+    /// Whom to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: whom the
+    /// system trusts. With a client certificate the connection fails: show it by the parameters of a socket endpoint.
+    public var tls: TLSOptions?
+    /// What the connection is made with; `nil` for the system's defaults.
+    var parameters: SocketParameters?
+  #endif
   /// What measures the times.
   var clock: any Clock<Duration> = ContinuousClock()
 
