@@ -23,8 +23,7 @@ struct EndpointRunner: Sendable {
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     let log = RequestLog(
-      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
-      machinery: transport.machinery)
+      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
     let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
     let exchange = Exchange(
       transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log,

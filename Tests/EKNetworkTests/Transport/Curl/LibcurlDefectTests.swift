@@ -109,31 +109,6 @@
       }
     }
 
-    // MARK: - Descriptors
-
-    /// In a process of its own, where nothing has been sent yet.
-    @Test func aFirstRequestWithoutDescriptorsIsNotTheLast() async {
-      await #expect(processExitsWith: .exitCode(7)) {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = 64
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        var held: [Int32] = []
-        while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { held.append(descriptor) }
-        let transport = try #require(CurlTransport(configuration: .ephemeral))
-        let nowhere = try #require(URL(string: "http://127.0.0.1:1/"))
-        let error = await #expect(throws: URLError.self) {
-          try await transport.fetch(TransportRequest(URLRequest(url: nowhere)))
-        }
-        #expect(error?.code == .resourceUnavailable)
-        held.forEach { close($0) }
-        let server = try LoopbackServer()
-        server.route("/") { _ in .text("ok") }
-        let response = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/"))))
-        if response.data == Data("ok".utf8), error?.code == .resourceUnavailable { exit(7) }
-      }
-    }
-
     // MARK: - Uploads
 
     /// The kernel takes megabytes, and sends them for longer than a server may be silent.

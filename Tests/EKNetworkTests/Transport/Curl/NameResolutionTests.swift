@@ -4,14 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite("Name resolution") struct NameResolutionTests {
-    @Test func aNameLookupThatIsLeftHoldsUpNobody() throws {
-      let said = try HangingResolver.run(filter: "HangingLookupTests")
-      #expect(said.contains("Test run with 4 tests in 1 suite passed"))
-    }
-  }
-
-  /// For a process whose lookups hang: `NameResolutionTests` starts it.
+  /// For a process whose lookups hang: see `HangingResolver`.
   @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(1)), .enabled(if: HangingResolver.isThere))
   struct HangingLookupTests {
     private let hanging = "http://\(HangingResolver.host)/"
