@@ -33,7 +33,9 @@ import Testing
     #expect(broadcast.listenerCount == 1)
     monitor = nil
     var states: [Bool] = []
-    for await isConnected in stream ?? AsyncStream { $0.finish() } { states.append(isConnected) }
+    if let stream {
+      for await isConnected in stream { states.append(isConnected) }
+    }
     #expect(states == [false])
     stream = nil
     #expect(broadcast.listenerCount == 0)
