@@ -7,6 +7,16 @@ let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault")
 ]
 
+// Read by Apple's tools alone. Elsewhere a resource would only bring a bundle, and the code that looks for it.
+#if os(Linux)
+  let notOnLinux: [String] = ["PrivacyInfo.xcprivacy"]
+  let resources: [Resource] = []
+#else
+  let notOnLinux: [String] = []
+  let resources: [Resource] = [.process("PrivacyInfo.xcprivacy")]
+#endif
+let apple: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+
 let package = Package(
   name: "EKNetwork",
   platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -16,9 +26,16 @@ let package = Package(
   targets: [
     .target(
       name: "EKNetwork",
-      dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux])), "CZlib"]
+      dependencies: [
+        .target(name: "CCurl", condition: .when(platforms: [.linux])),
+        .target(name: "CSession", condition: .when(platforms: apple)),
+        "CZlib",
+      ],
+      exclude: notOnLinux,
+      resources: resources
     ),
     .target(name: "CCurl", dependencies: ["CZlib"]),
+    .target(name: "CSession"),
     .target(name: "CZlib"),
     .target(name: "LoopbackServer", swiftSettings: swiftSettings),
     .executableTarget(
@@ -30,6 +47,13 @@ let package = Package(
       name: "AutobahnClient",
       dependencies: ["EKNetwork"],
       path: "Tests/Autobahn",
+      exclude: ["run.sh"],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
+      name: "CacheConformance",
+      dependencies: ["EKNetwork"],
+      path: "Tests/CacheConformance",
       exclude: ["run.sh"],
       swiftSettings: swiftSettings
     ),

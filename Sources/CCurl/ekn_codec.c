@@ -34,8 +34,13 @@ static struct {
   size_t (*run)(void *, ekn_zstd_output *, ekn_zstd_input *);
   unsigned (*is_error)(size_t);
   size_t (*destroy)(void *);
+  size_t (*set)(void *, int, int);
   bool available;
 } zstd;
+
+// ZSTD_d_windowLogMax. RFC 9659: a decoder of this content coding needs a window of 8 MB at most; the library's own
+// limit is 128 MB, for each layer of coding.
+enum { ZSTD_WINDOW_LOG_MAX_ = 100, ZSTD_WINDOW_LOG_ = 23 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -52,7 +57,8 @@ static void load(void) {
   zstd.available = library && resolve(library, &zstd.create, "ZSTD_createDStream") &&
                    resolve(library, &zstd.run, "ZSTD_decompressStream") &&
                    resolve(library, &zstd.is_error, "ZSTD_isError") &&
-                   resolve(library, &zstd.destroy, "ZSTD_freeDStream");
+                   resolve(library, &zstd.destroy, "ZSTD_freeDStream") &&
+                   resolve(library, &zstd.set, "ZSTD_DCtx_setParameter");
 }
 
 bool ekn_codec_available(ekn_codec codec) {
@@ -83,7 +89,13 @@ ekn_decoder *ekn_decoder_create(ekn_codec codec) {
     case EKN_CODEC_GZIP: ok = (decoder->inflater = ekn_inflater_create(EKN_FORMAT_GZIP)) != NULL; break;
     case EKN_CODEC_DEFLATE: break;
     case EKN_CODEC_BROTLI: ok = (decoder->state = brotli.create(NULL, NULL, NULL)) != NULL; break;
-    case EKN_CODEC_ZSTD: ok = (decoder->state = zstd.create()) != NULL; break;
+    case EKN_CODEC_ZSTD:
+      ok = (decoder->state = zstd.create()) != NULL;
+      if (ok && zstd.is_error(zstd.set(decoder->state, ZSTD_WINDOW_LOG_MAX_, ZSTD_WINDOW_LOG_))) {
+        zstd.destroy(decoder->state);
+        ok = false;
+      }
+      break;
   }
   if (ok) return decoder;
   free(decoder);

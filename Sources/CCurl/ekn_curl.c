@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <linux/sockios.h>
 
 // libcurl's CURLMsg.
 typedef struct {
@@ -17,11 +20,21 @@ typedef struct {
   } data;
 } ekn_message;
 
-enum { EKN_MESSAGE_DONE = 1, EKN_GLOBAL_DEFAULT = 3 };
+enum { EKN_MESSAGE_DONE = 1, EKN_GLOBAL_DEFAULT = 3, EKN_VERSION_FIRST = 0 };
+
+// The beginning of libcurl's curl_version_info_data, which every version has.
+typedef struct {
+  int age;
+  const char *version;
+  unsigned int version_number;
+  const char *host;
+  int features;
+  const char *ssl_version;
+} ekn_version_data;
 
 static struct {
   int (*global_init)(long);
-  char *(*version)(void);
+  ekn_version_data *(*version_info)(int);
   ekn_easy *(*easy_init)(void);
   void (*easy_cleanup)(ekn_easy *);
   void (*easy_reset)(ekn_easy *);
@@ -32,6 +45,7 @@ static struct {
   ekn_slist *(*slist_append)(ekn_slist *, const char *);
   void (*slist_free_all)(ekn_slist *);
   ekn_multi *(*multi_init)(void);
+  int (*multi_cleanup)(ekn_multi *);
   int (*multi_setopt)(ekn_multi *, int, ...);
   int (*multi_add_handle)(ekn_multi *, ekn_easy *);
   int (*multi_remove_handle)(ekn_multi *, ekn_easy *);
@@ -40,17 +54,21 @@ static struct {
 } curl;
 
 static bool loaded;
+static const char *problem = "";
+static ekn_version_data *version_data;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  problem = "libcurl.so.4";
   if (!library) return;
   // ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
 #define EKN_RESOLVE(name)                                            \
-  *(void **)&curl.name = dlsym(library, "curl_" #name);              \
+  problem = "curl_" #name;                                           \
+  *(void **)&curl.name = dlsym(library, problem);                    \
   if (!curl.name) return
   EKN_RESOLVE(global_init);
-  EKN_RESOLVE(version);
+  EKN_RESOLVE(version_info);
   EKN_RESOLVE(easy_init);
   EKN_RESOLVE(easy_cleanup);
   EKN_RESOLVE(easy_reset);
@@ -61,13 +79,16 @@ static void load(void) {
   EKN_RESOLVE(slist_append);
   EKN_RESOLVE(slist_free_all);
   EKN_RESOLVE(multi_init);
+  EKN_RESOLVE(multi_cleanup);
   EKN_RESOLVE(multi_setopt);
   EKN_RESOLVE(multi_add_handle);
   EKN_RESOLVE(multi_remove_handle);
   EKN_RESOLVE(multi_socket_action);
   EKN_RESOLVE(multi_info_read);
 #undef EKN_RESOLVE
+  problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
+  version_data = curl.version_info(EKN_VERSION_FIRST);
 }
 
 bool ekn_curl_load(void) {
@@ -75,11 +96,28 @@ bool ekn_curl_load(void) {
   return loaded;
 }
 
-const char *ekn_curl_version(void) { return curl.version(); }
+const char *ekn_curl_problem(void) {
+  pthread_once(&once, load);
+  return loaded ? NULL : problem;
+}
+
+ekn_version ekn_curl_version(void) {
+  ekn_version version = {version_data->version, version_data->ssl_version, version_data->version_number,
+                         version_data->features};
+  return version;
+}
 
 ekn_easy *ekn_easy_init(void) { return curl.easy_init(); }
 void ekn_easy_cleanup(ekn_easy *easy) { curl.easy_cleanup(easy); }
 void ekn_easy_reset(ekn_easy *easy) { curl.easy_reset(easy); }
+
+bool ekn_easy_knows(ekn_easy *easy, int option) {
+  enum { POINTERS = 10000, OFFSETS = 30000, NOT_BUILT_IN = 4, UNKNOWN_OPTION = 48 };
+  int code = option < POINTERS   ? curl.easy_setopt(easy, option, 0L)
+             : option < OFFSETS ? curl.easy_setopt(easy, option, NULL)
+                                : curl.easy_setopt(easy, option, (int64_t)0);
+  return code != NOT_BUILT_IN && code != UNKNOWN_OPTION;
+}
 
 int ekn_easy_set_long(ekn_easy *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
 int ekn_easy_set_offset(ekn_easy *easy, int option, int64_t value) { return curl.easy_setopt(easy, option, value); }
@@ -101,32 +139,91 @@ int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, v
 }
 
 typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
+typedef int (*progress_callback)(void *, int64_t, int64_t, int64_t, int64_t);
 
-static void note_line(ekn_refusal *refusal, const char *line) {
-  unsigned int last = 0;
+static bool begins_with(const char *line, const char *text) { return strncmp(line, text, strlen(text)) == 0; }
+
+// The wording of all versions from 7.76 on. Only where libcurl begins a line so: the rest may be the server's text.
+void ekn_resend_note(ekn_resend *resend, const char *line) {
+  unsigned int stream = 0;
   const char *mark;
-  if (sscanf(line, "Using Stream ID: %u", &refusal->stream) == 1) return;
-  if (strncmp(line, "REFUSED_STREAM", 14) == 0) refusal->refused = true;
-  if (strstr(line, " GOAWAY, ") && (mark = strstr(line, "last_stream=")) &&
-      sscanf(mark, "last_stream=%u", &last) == 1 && last < refusal->stream)
-    refusal->refused = true;
+  if (begins_with(line, "Using Stream ID: ")) {
+    // In hexadecimal digits before 7.84: what is read then is never too large, and says "refused" too seldom at worst.
+    if (sscanf(line, "Using Stream ID: %u", &stream) == 1) resend->stream = stream;
+  } else if (begins_with(line, "[HTTP/2] [")) {
+    int length = 0;
+    if (sscanf(line, "[HTTP/2] [%u] OPENED stream for %n", &stream, &length) == 1 && length) resend->stream = stream;
+  } else if (begins_with(line, "REFUSED_STREAM, ")) {
+    resend->is_refused = true;
+  } else if (begins_with(line, "received GOAWAY, ") || begins_with(line, "recveived GOAWAY, ")) {
+    if ((mark = strstr(line, ", last_stream=")) && sscanf(mark, ", last_stream=%u", &stream) == 1 &&
+        stream < resend->stream)
+      resend->is_refused = true;
+  } else if (begins_with(line, "Issue another request to this URL: ")) {
+    if (resend->has_response || !(resend->is_harmless || resend->is_refused)) resend->must_stop = true;
+    if (resend->decides) {
+      resend->is_refused = false;
+      resend->stream = 0;
+    }
+  }
 }
 
-static int note_text(ekn_easy *easy, int kind, char *text, size_t length, void *refusal) {
+static int note_text(ekn_easy *easy, int kind, char *text, size_t length, void *resend) {
   char line[128];
   (void)easy;
   if (kind != 0) return 0;
   if (length >= sizeof line) length = sizeof line - 1;
   memcpy(line, text, length);
   line[length] = 0;
-  note_line(refusal, line);
+  ekn_resend_note(resend, line);
   return 0;
 }
 
-void ekn_easy_watch_refusal(ekn_easy *easy, ekn_refusal *refusal) {
-  curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, refusal);
-  curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, (debug_callback)note_text);
-  curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
+int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend) {
+  int code = curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, resend);
+  if (!code) code = curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, (debug_callback)note_text);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
+}
+
+static int stops(void *resend, int64_t total, int64_t now, int64_t total_up, int64_t now_up) {
+  (void)total, (void)now, (void)total_up, (void)now_up;
+  return ((ekn_resend *)resend)->must_stop;
+}
+
+int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend) {
+  resend->decides = true;
+  int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, resend);
+  if (!code) code = curl.easy_setopt(easy, EKN_OPT_XFERINFOFUNCTION, (progress_callback)stops);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, 0L);
+}
+
+// libcurl's curl_sockaddr, up to what is used of it.
+typedef struct {
+  int family, type, protocol;
+} socket_address;
+
+typedef int (*resolver_callback)(void *, void *, void *);
+typedef int (*socket_opener)(void *, int, socket_address *);
+
+static int lookup_begins(void *resolver, void *reserved, void *lookup) {
+  (void)resolver, (void)reserved;
+  ((ekn_lookup *)lookup)->is_running = true;
+  return 0;
+}
+
+// libcurl wants its first socket: the name has been resolved.
+static int lookup_ends(void *context, int purpose, socket_address *address) {
+  ekn_lookup *lookup = context;
+  (void)purpose;
+  lookup->is_running = false;
+  return lookup->is_abandoned ? -1 : socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+}
+
+int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {
+  int code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_DATA, lookup);
+  if (!code) code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_FUNCTION, (resolver_callback)lookup_begins);
+  if (!code) code = curl.easy_setopt(easy, EKN_OPT_OPENSOCKETDATA, lookup);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_OPENSOCKETFUNCTION, (socket_opener)lookup_ends);
 }
 
 long ekn_easy_info_long(ekn_easy *easy, int info) {
@@ -141,6 +238,14 @@ const char *ekn_easy_info_string(ekn_easy *easy, int info) {
   const char *value = NULL;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
+int ekn_easy_socket(ekn_easy *easy) {
+  int descriptor = -1;
+  return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;
+}
+int ekn_socket_queued(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
+}
 void *ekn_easy_context(ekn_easy *easy) {
   void *context = NULL;
   return curl.easy_getinfo(easy, EKN_INFO_PRIVATE, &context) == 0 ? context : NULL;
@@ -152,6 +257,7 @@ ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.sli
 void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }
 
 ekn_multi *ekn_multi_init(void) { return curl.multi_init(); }
+void ekn_multi_cleanup(ekn_multi *multi) { curl.multi_cleanup(multi); }
 int ekn_multi_set_long(ekn_multi *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
@@ -183,7 +289,6 @@ ekn_completion ekn_multi_next_completion(ekn_multi *multi) {
 static struct {
   int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
   int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
-  int (*multi_cleanup)(ekn_multi *);
 } bare;
 
 static bool bare_loaded;
@@ -198,7 +303,6 @@ static void load_bare(void) {
   if (!bare.name) return
   EKN_RESOLVE(easy_send);
   EKN_RESOLVE(easy_recv);
-  EKN_RESOLVE(multi_cleanup);
 #undef EKN_RESOLVE
   bare_loaded = true;
 }
@@ -208,10 +312,6 @@ bool ekn_bare_load(void) {
   return bare_loaded;
 }
 
-int ekn_bare_socket(ekn_easy *easy) {
-  int descriptor = -1;
-  return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;
-}
 int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent) {
   *sent = 0;
   return bare.easy_send(easy, bytes, length, sent);
@@ -220,6 +320,5 @@ int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *receive
   *received = 0;
   return bare.easy_recv(easy, bytes, length, received);
 }
-void ekn_multi_cleanup(ekn_multi *multi) { bare.multi_cleanup(multi); }
 
 #endif

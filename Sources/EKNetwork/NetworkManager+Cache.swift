@@ -45,7 +45,7 @@ extension NetworkManager {
     // Built once, for the key and for the first attempt: asked a second time, token and base URL may be others.
     let built = try runner.build(request, baseURL: baseURL, accessToken: accessToken)
     let urlRequest = built.urlRequest
-    let isCached = request.method == .get && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
     let session = transport.sessionDescription
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,

@@ -55,7 +55,8 @@ extension NetworkManager: NetworkManaging {
   nonisolated func runner(over transport: any Transport) -> RequestRunner {
     let settings = settings.withLock { $0 }
     return RequestRunner(
-      transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
+      transport: settings.httpCache.map { CachingTransport(wire: transport, cache: $0) } ?? transport, tokens: tokens,
+      refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
       eventHandler: settings.eventHandler,
       shared: settings.sharesIdenticalRequests ? sharedExchanges : nil)

@@ -36,6 +36,13 @@ extension NetworkManager {
     set { replace(\.eventHandler, with: newValue) }
   }
 
+  /// Keeps responses as their servers allow it, for every request of the manager. Managers may share one. Defaults to
+  /// `nil`: nothing is kept.
+  public nonisolated var httpCache: HTTPCache? {
+    get { settings.withLock { $0.httpCache } }
+    set { replace(\.httpCache, with: newValue) }
+  }
+
   /// Whether a GET, HEAD or OPTIONS without a body that is identical to one in flight, its header fields and token
   /// included, waits for the response of that one instead of being sent. Defaults to `false`.
   ///

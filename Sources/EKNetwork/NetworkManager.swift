@@ -25,6 +25,7 @@ public actor NetworkManager {
     var userAgentConfiguration: UserAgentConfiguration?
     var responseDecoderProvider: (() -> JSONDecoder)?
     var eventHandler: NetworkEventHandler?
+    var httpCache: HTTPCache?
     var sharesIdenticalRequests = false
     var offlineQueue: PrismOfflineQueue?
   }

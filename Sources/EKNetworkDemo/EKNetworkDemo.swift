@@ -5,9 +5,10 @@ import LoopbackServer
 @main
 enum EKNetworkDemo {
   private static let usage = """
-    usage: EKNetworkDemo [--url URL]
+    usage: EKNetworkDemo [--url URL | --about]
       Without arguments: the tour. Exit code 0 when every step went as it should, else 1.
       --url URL  one GET to a server of your own, through the same library
+      --about    what carries the requests on this machine, and what is done about its defects
     """
 
   static func main() async {
@@ -16,6 +17,7 @@ enum EKNetworkDemo {
     switch arguments.popFirst() {
     case nil: exit(await tour(terminal) ? 0 : 1)
     case "--help", "-h": terminal.line(usage)
+    case "--about": terminal.line("\(TransportDescription.current)")
     case "--url":
       guard let text = arguments.popFirst(), arguments.isEmpty, let url = URL(string: text), url.host != nil else {
         terminal.line(usage)

@@ -10,11 +10,6 @@ for map in "$modules"/{CCurl,CZlib}.build/module.modulemap; do
   if [ -f "$map" ]; then options+=(-Xcc "-fmodule-map-file=$map"); fi
 done
 
-main_actor=(-default-isolation MainActor -D MAIN_ACTOR_BY_DEFAULT)
-nonsending=(-enable-upcoming-feature NonisolatedNonsendingByDefault)
-# "Approachable concurrency" of Xcode 26 is these and what Swift 6 has anyway.
-approachable=("${nonsending[@]}" -enable-upcoming-feature InferIsolatedConformances)
-
 failures=0
 check() { # name, compiler options
   local name="$1"
@@ -27,13 +22,12 @@ check() { # name, compiler options
   fi
 }
 
-check "Swift 5" -swift-version 5
-check "Swift 5, complete checking" -swift-version 5 -strict-concurrency=complete
-check "Swift 5, main actor by default, approachable concurrency" -swift-version 5 "${main_actor[@]}" "${approachable[@]}"
-check "Swift 6" -swift-version 6
-check "Swift 6, nonsending by default" -swift-version 6 "${nonsending[@]}"
-check "Swift 6, main actor by default" -swift-version 6 "${main_actor[@]}"
-check "Swift 6, main actor by default, approachable concurrency" -swift-version 6 "${main_actor[@]}" "${approachable[@]}"
+# The options of each mode are words without spaces. "Approachable concurrency" of Xcode 26 is two of them, and what Swift 6
+# has anyway.
+while IFS='|' read -r name words; do
+  # shellcheck disable=SC2086
+  check "$name" $words </dev/null
+done <Tests/Clients/modes.txt
 if swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken/Broken.swift 2>/dev/null; then
   echo "the check lets through what does not compile"
   exit 1

@@ -24,9 +24,11 @@ maps=()
 for map in "$built"/{CCurl,CZlib}.build/module.modulemap; do
   if [ -f "$map" ]; then maps+=(-Xcc "-fmodule-map-file=$map"); fi
 done
+# Not the folder's contents: objects of sources that are gone stay there.
+mapfile -t objects < <(grep -E '/(EKNetwork|CCurl|CZlib)\.build/' "$built/EKNetworkDemo.product/Objects.LinkFileList")
 swiftc -swift-version 6 -parse-as-library -Onone -g -warnings-as-errors -module-name Responses -I "$built/Modules" \
   -I Sources/CCurl/include -I Sources/CZlib/include "${maps[@]}" Tests/Fuzz/Responses/Client.swift \
-  "$built"/EKNetwork.build/*.o "$built"/CCurl.build/*.o "$built"/CZlib.build/*.o -o "$work/client"
+  "${objects[@]}" -o "$work/client"
 
 # Built once a version.
 library() {

@@ -85,7 +85,8 @@ def identifier(test_id):
 
 def arguments(event):
     """What a failed case was given."""
-    return event.get("_testCase", {}).get("displayName", "")
+    # On one line, as known.txt has it.
+    return " ".join(event.get("_testCase", {}).get("displayName", "").replace("|", " ").split())
 
 
 def read_events(path):

@@ -14,52 +14,22 @@ typedef struct ekn_easy ekn_easy;
 typedef struct ekn_multi ekn_multi;
 typedef struct ekn_slist ekn_slist;
 
+// What is set here, in C. The other options are in CurlOption.swift.
 enum {
-  EKN_OPT_PORT = 3,
-  EKN_OPT_WRITEDATA = 10001,
-  EKN_OPT_URL = 10002,
-  EKN_OPT_READDATA = 10009,
-  EKN_OPT_ERRORBUFFER = 10010,
-  EKN_OPT_WRITEFUNCTION = 20011,
-  EKN_OPT_READFUNCTION = 20012,
-  EKN_OPT_USERAGENT = 10018,
-  EKN_OPT_HTTPHEADER = 10023,
-  EKN_OPT_HEADERDATA = 10029,
-  EKN_OPT_CUSTOMREQUEST = 10036,
   EKN_OPT_VERBOSE = 41,
-  EKN_OPT_NOBODY = 44,
-  EKN_OPT_POST = 47,
-  EKN_OPT_HEADERFUNCTION = 20079,
-  EKN_OPT_FRESH_CONNECT = 74,
-  EKN_OPT_HTTPGET = 80,
-  EKN_OPT_PROXY = 10004,
-  EKN_OPT_PROXYUSERNAME = 10175,
-  EKN_OPT_PROXYPASSWORD = 10176,
-  EKN_OPT_NOPROXY = 10177,
-  EKN_OPT_SSLCERT = 10025,
-  EKN_OPT_KEYPASSWD = 10026,
-  EKN_OPT_CAINFO = 10065,
-  EKN_OPT_SSLKEY = 10087,
-  EKN_OPT_PINNEDPUBLICKEY = 10230,
-  EKN_OPT_DEBUGFUNCTION = 20094,
+  EKN_OPT_NOPROGRESS = 43,
   EKN_OPT_DEBUGDATA = 10095,
-  EKN_OPT_CAPATH = 10097,
-  EKN_OPT_BUFFERSIZE = 98,
-  EKN_OPT_NOSIGNAL = 99,
-  EKN_OPT_PRIVATE = 10103,
-  EKN_OPT_POSTFIELDSIZE_LARGE = 30120,
-  EKN_OPT_CONNECTTIMEOUT_MS = 156,
-  EKN_OPT_HTTP_CONTENT_DECODING = 158,
-  EKN_OPT_SEEKFUNCTION = 20167,
-  EKN_OPT_SEEKDATA = 10168,
-  EKN_OPT_PROTOCOLS = 181,
-  EKN_OPT_TCP_KEEPALIVE = 213,
-  EKN_OPT_PIPEWAIT = 237,
-  EKN_OPT_SUPPRESS_CONNECT_HEADERS = 265,
-  EKN_OPT_PREREQFUNCTION = 20312,
+  EKN_OPT_DEBUGFUNCTION = 20094,
+  EKN_OPT_OPENSOCKETDATA = 10164,
+  EKN_OPT_OPENSOCKETFUNCTION = 20163,
   EKN_OPT_PREREQDATA = 10313,
-  EKN_OPT_UPLOAD_BUFFERSIZE = 280,
-  EKN_OPT_QUICK_EXIT = 322,
+  EKN_OPT_PREREQFUNCTION = 20312,
+  EKN_OPT_PRIVATE = 10103,
+  EKN_OPT_RESOLVER_START_DATA = 10273,
+  EKN_OPT_RESOLVER_START_FUNCTION = 20272,
+  EKN_OPT_SEEKFUNCTION = 20167,
+  EKN_OPT_XFERINFODATA = 10057,
+  EKN_OPT_XFERINFOFUNCTION = 20219,
 
   EKN_PROTO_HTTP = 1,
   EKN_PROTO_HTTPS = 2,
@@ -121,34 +91,75 @@ typedef struct {
   int code;
 } ekn_completion;
 
+// What is known about sending a request again, most of it from libcurl's log: it says so nowhere else.
 typedef struct {
+  // The request's HTTP/2 stream, 0 for none.
   unsigned int stream;
-  bool refused;
-} ekn_refusal;
+  // The server has not looked at the request: by REFUSED_STREAM, or by a GOAWAY that leaves it out (RFC 9113 §6.8, §8.7).
+  bool is_refused;
+  // A response has begun.
+  bool has_response;
+  // The request may be sent twice in any case.
+  bool is_harmless;
+  // libcurl is about to send a request again that must not be.
+  bool must_stop;
+  // This libcurl cannot ask before it sends.
+  bool decides;
+} ekn_resend;
+
+// A transfer and its lookup of a name.
+typedef struct {
+  bool is_running;
+  // Nobody wants the transfer any more: no connection is to be made.
+  bool is_abandoned;
+} ekn_lookup;
 
 // Opens libcurl once per process. False when it is missing or lacks a function that is needed.
 bool ekn_curl_load(void);
-const char *ekn_curl_version(void);
+// What was missing, or failed, when libcurl could not be opened: a file or a function. NULL where nothing was.
+const char *ekn_curl_problem(void);
+
+typedef struct {
+  const char *text;
+  // NULL for a libcurl without TLS.
+  const char *tls;
+  // 0xXXYYZZ for XX.YY.ZZ.
+  unsigned int number;
+  int features;
+} ekn_version;
+
+// Only once libcurl has been loaded.
+ekn_version ekn_curl_version(void);
 
 ekn_easy *ekn_easy_init(void);
 void ekn_easy_cleanup(ekn_easy *easy);
 void ekn_easy_reset(ekn_easy *easy);
+// Whether an option is known, and built in. Sets it to nothing.
+bool ekn_easy_knows(ekn_easy *easy, int option);
 int ekn_easy_set_long(ekn_easy *easy, int option, long value);
 int ekn_easy_set_offset(ekn_easy *easy, int option, int64_t value);
 int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
-// Not a failure where it is unknown (before 7.80): the result says so.
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
-// Notes in `*refusal`, which must outlive the transfer, whether the server has refused the request's stream unread: by
-// REFUSED_STREAM, or by a GOAWAY that leaves it out (RFC 9113 §6.8, §8.7). libcurl says so in its log alone.
-void ekn_easy_watch_refusal(ekn_easy *easy, ekn_refusal *refusal);
+// Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
+int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
+// Ends the transfer where a request that is being watched would be sent again and must not be (CURLE 42).
+int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend);
+// One line of the log.
+void ekn_resend_note(ekn_resend *resend, const char *line);
+// Keeps `*lookup`, which must outlive the transfer, up to date.
+int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL for none; libcurl's own, until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);
+// The socket of a bare connection, -1 for none. libcurl tells no other transfer's before that has ended.
+int ekn_easy_socket(ekn_easy *easy);
+// The bytes that the kernel has still to send over a socket, or that the peer has not confirmed.
+int ekn_socket_queued(int socket);
 // What was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);
@@ -158,6 +169,7 @@ ekn_slist *ekn_slist_append(ekn_slist *list, const char *line);
 void ekn_slist_free(ekn_slist *list);
 
 ekn_multi *ekn_multi_init(void);
+void ekn_multi_cleanup(ekn_multi *multi);
 int ekn_multi_set_long(ekn_multi *multi, int option, long value);
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context);
 int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context);
@@ -169,10 +181,6 @@ ekn_completion ekn_multi_next_completion(ekn_multi *multi);
 
 // A connection without HTTP on it (CURLOPT_CONNECT_ONLY), for WebSockets.
 enum {
-  EKN_OPT_HTTPPROXYTUNNEL = 61,
-  EKN_OPT_HTTP_VERSION = 84,
-  EKN_OPT_CONNECT_ONLY = 141,
-
   EKN_HTTP_VERSION_1_1 = 2,
   EKN_INFO_ACTIVESOCKET = 0x500000 + 44,
   EKN_AGAIN = 81
@@ -180,12 +188,9 @@ enum {
 
 // Whether libcurl has what a bare connection needs.
 bool ekn_bare_load(void);
-// The connection's socket, -1 for none.
-int ekn_bare_socket(ekn_easy *easy);
 int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
 // Without bytes and without an error the peer has ended the connection.
 int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
-void ekn_multi_cleanup(ekn_multi *multi);
 
 #endif
 #endif

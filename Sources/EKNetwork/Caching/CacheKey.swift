@@ -10,6 +10,8 @@ struct CacheKey: Sendable {
   /// Method and URL, and a hash of who asks and of the header fields and the body that go with them: another user, or
   /// another type or language, is another request. Tokens cannot be read from it.
   let text: String
+  /// Whether the response may be for one user alone.
+  let namesUser: Bool
 
   /// Fields that are different each time without making another answer of it: names of one exchange, for logs.
   private static let ignored: Set<String> = [
@@ -19,6 +21,7 @@ struct CacheKey: Sendable {
   /// The key of a request as it is sent, with what its session adds.
   init(_ hop: HopRequest) {
     request = hop.own
+    namesUser = hop.namesUser
     let sent = hop.urlRequest
     var lines: [String] = []
     for (name, value) in sent.allHTTPHeaderFields ?? [:] {

@@ -6,16 +6,27 @@ enum SHA256 {
   private static let constants = primes(64).map { firstFractionBits(cbrt(Double($0))) }
   private static let initial = primes(8).map { firstFractionBits(Double($0).squareRoot()) }
 
+  /// The hash, 32 bytes.
+  static func digest(_ message: [UInt8]) -> [UInt8] {
+    words(message).flatMap { word in
+      stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+    }
+  }
+
   /// The hash in hexadecimal digits.
   static func hexadecimal(_ message: [UInt8]) -> String {
-    var state = initial
-    let padded = padding(message)
-    for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
     let digits = Array("0123456789abcdef".utf8)
-    let text = state.flatMap { word in
+    let text = words(message).flatMap { word in
       stride(from: 28, through: 0, by: -4).map { digits[Int(word >> UInt32($0) & 15)] }
     }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func words(_ message: [UInt8]) -> [UInt32] {
+    var state = initial
+    let padded = padding(message)
+    for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
+    return state
   }
 
   /// §5.1.1: a one bit, zeros up to 56 bytes of the last block, and the length in bits.

@@ -24,7 +24,13 @@ final class SharedURLCache: Sendable {
       case .given(let cache), .own(let cache): return cache
       case .none:
         // Under the lock, because it happens once: all that Foundation does is to make a directory.
-        let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
+        #if canImport(Darwin)
+          // Without a directory it would share the app's own cache's.
+          let own = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
+          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: own)
+        #else
+          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
+        #endif
         state = .own(cache)
         return cache
       }

@@ -86,7 +86,7 @@ struct URLCacheStore: ResponseStore {
     if let text = found.userInfo?[keyField] as? String { return text == key.text }
     return found.response.url?.absoluteString == key.request.url?.absoluteString
       && (key.request.httpMethod ?? "GET") == "GET"
-      && !["Authorization", "Cookie"].contains { key.request.value(forHTTPHeaderField: $0) != nil }
+      && !key.namesUser
   }
 
   private func entry(_ found: CachedURLResponse) -> PrismCacheEntry? {

@@ -6,9 +6,15 @@ import Foundation
 
 /// One download, attempt by attempt: acts on what ``DownloadState`` decides.
 ///
-/// An actor, so that it is not the caller's that waits for the disk.
+/// An actor, so that it is not the caller's that waits for the disk; on Linux on a queue of its own, so that it is no
+/// thread of the pool either.
 actor FileDownload {
   typealias Answer = RequestRunner.Answer<DownloadedFile>
+
+  #if os(Linux)
+    private let executor = QueueExecutor(label: "EKNetwork.Download")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  #endif
 
   private let destination: URL
   private let options: DownloadOptions

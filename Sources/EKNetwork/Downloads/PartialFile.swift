@@ -43,7 +43,7 @@ final class PartialFile: Sendable {
   var held: (representation: Representation, length: Int64)? {
     var status = stat()
     // What others may write to is not what was loaded, as far as anybody can tell.
-    guard fstat(file.descriptor, &status) == 0, status.st_mode & S_IWOTH == 0, let data = note,
+    guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o002 == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
     return (representation, Int64(status.st_size))
@@ -66,7 +66,7 @@ final class PartialFile: Sendable {
 
   /// Moves the file into its place. `false` when a file is there, which is not replaced.
   func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
-    if synchronizing, fsync(file.descriptor) != 0 { throw DownloadError(errno, destination) }
+    if synchronizing, !Self.synchronize(file.descriptor) { throw DownloadError(errno, destination) }
     guard replacing else { return try link(synchronizing: synchronizing) }
     guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
     unlink(noteURL.path)
@@ -92,6 +92,14 @@ final class PartialFile: Sendable {
     discard()
     if synchronizing { synchronizeFolder() }
     return true
+  }
+
+  private static func synchronize(_ descriptor: Int32) -> Bool {
+    #if canImport(Darwin)
+      // There, fsync leaves the bytes in the drive's own memory. Not every file system knows this one.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+    #endif
+    return fsync(descriptor) == 0
   }
 
   private func synchronizeFolder() {

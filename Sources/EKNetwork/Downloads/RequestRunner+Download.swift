@@ -16,7 +16,8 @@ extension RequestRunner {
       progress?.succeeded()
       return kept
     }
-    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let log = RequestLog(
+      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
     let download = try FileDownload(
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
     // The bytes that count are those in the file, which the download reports itself.

@@ -10,6 +10,8 @@ struct Exchange: Sendable {
   var redirectPolicy = RedirectPolicy.follow
   /// What the request says of itself; `nil` leaves it to the method.
   var isIdempotent: Bool?
+  var cacheMode = CacheMode.default
+  var decodesContent = true
   var limits = ResponseLimits()
   var progress: ProgressReporter?
   /// Called with the body bytes sent so far, in the place of what `progress` is told.
@@ -50,6 +52,8 @@ struct Exchange: Sendable {
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
     request.isIdempotent = isIdempotent
+    request.cacheMode = cacheMode
+    request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = onSend ?? progress?.onSend

@@ -75,12 +75,45 @@ struct HopRequest: Sendable {
     return hop
   }
 
+  /// The same hop with other fields for this one time, and past the system's own cache, which would respond by rules of
+  /// its own.
+  func sending(_ fields: [(name: String, value: String)]) -> HopRequest {
+    var hop = self
+    hop.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
+    for (name, value) in fields { hop.urlRequest.setValue(value, forHTTPHeaderField: name) }
+    return hop
+  }
+
+  /// Every field that is sent, also the cookies that the system adds.
+  var sentFields: [String: String] {
+    guard let session, session.systemSendsCookies else { return urlRequest.allHTTPHeaderFields ?? [:] }
+    var sent = urlRequest
+    session.cookies.apply(to: &sent, start: start)
+    return sent.allHTTPHeaderFields ?? [:]
+  }
+
+  /// What the session does, beside its fields, that tells users apart.
+  var sessionIdentity: String? {
+    guard let session, session.owner != nil || session.clientCertificate != nil else { return nil }
+    return "\(session.owner ?? "")\n\(session.clientCertificate ?? "")"
+  }
+
   /// Who asks, as far as it shows.
   var identity: RequestIdentity {
+    RequestIdentity(fields: fields, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+  }
+
+  /// Whether the response may be for one user alone.
+  var namesUser: Bool {
+    session?.owner != nil || session?.clientCertificate != nil
+      || fields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
+  }
+
+  /// All fields that are sent, those included that the system adds.
+  private var fields: [String: String] {
     var sent = urlRequest
     if let session, session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
-    return RequestIdentity(
-      fields: sent.allHTTPHeaderFields ?? [:], session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+    return sent.allHTTPHeaderFields ?? [:]
   }
 }
 

@@ -7,12 +7,14 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
   private let body: any TransportBody
   private let status: Int
   private let log: RequestLog
+  private let head: ResponseHead
   private let isOver = Locked(false)
   private var count: Int64 = 0
 
-  init(_ body: any TransportBody, status: Int, log: RequestLog) {
+  init(_ body: any TransportBody, status: Int, head: ResponseHead, log: RequestLog) {
     self.body = body
     self.status = status
+    self.head = head
     self.log = log
   }
 
@@ -24,7 +26,7 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     do {
       let chunk = try await body.next()
       count += Int64(chunk?.count ?? 0)
-      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.timings) } }
+      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.timings, head: head) } }
       return chunk
     } catch {
       end { log.failed(error) }

@@ -49,7 +49,8 @@ struct RequestRunner {
     _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let log = RequestLog(
+      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
     let progress = request.progress.map { ProgressReporter($0) }
     let exchange = exchange(for: request, progress: progress, log: log)
     do {
@@ -62,7 +63,9 @@ struct RequestRunner {
         return (200..<300).contains(status) ? .success((response, hop)) : .refusal(response)
       }
       progress?.succeeded()
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
+      log.finished(
+        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
+        head: response.head)
       return (response, sent)
     } catch {
       log.failed(error)
@@ -75,7 +78,8 @@ struct RequestRunner {
     _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
+    let log = RequestLog(
+      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
     let exchange = exchange(for: request, progress: nil, log: log)
     do {
       var response = try await attempts(
@@ -87,7 +91,8 @@ struct RequestRunner {
         return try await Self.refusal(response)
       }
       if log.hasListeners {
-        response.body = ObservedBody(response.body, status: response.head.statusCode ?? 0, log: log)
+        response.body = ObservedBody(
+          response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
       }
       return response
     } catch {
@@ -101,6 +106,7 @@ struct RequestRunner {
   ) -> Exchange {
     Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
+      cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
       progress: progress, log: log, shared: shared)
   }

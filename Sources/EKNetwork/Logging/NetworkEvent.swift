@@ -29,13 +29,17 @@ public struct NetworkEvent: Sendable {
   public let elapsed: Duration
   /// What happened.
   public let kind: Kind
+  /// With `finished`: the response's `Cache-Status` field (RFC 9211), whose last member is that of the ``HTTPCache``, if
+  /// there is one.
+  public let cacheStatus: String?
 
   /// An event as the library would make it, for tests.
-  public init(request: UInt64, method: String, elapsed: Duration, kind: Kind) {
+  public init(request: UInt64, method: String, elapsed: Duration, kind: Kind, cacheStatus: String? = nil) {
     self.request = request
     self.method = method
     self.elapsed = elapsed
     self.kind = kind
+    self.cacheStatus = cacheStatus
   }
 }
 

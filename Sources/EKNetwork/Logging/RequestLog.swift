@@ -8,11 +8,18 @@ struct RequestLog: Sendable {
   private let method: String
   private let start = ContinuousClock.now
 
-  init(_ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil) {
+  /// - Parameter machinery: What carries the requests. The first one says so in the log.
+  init(
+    _ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil,
+    machinery: @autoclosure () -> TransportDescription? = nil
+  ) {
     self.logger = logger
     self.handler = handler
     self.method = method
     request = logger.nextRequest()
+    if request == 1, logger.hasListeners, let machinery = machinery() {
+      logger.log(machinery.reason == nil ? .debug : .info, "Requests are carried by", machinery.metadata)
+    }
   }
 
   /// Whether somebody wants to know how long the parts of an exchange take.
@@ -48,9 +55,11 @@ struct RequestLog: Sendable {
   }
 
   /// The whole answer is there.
-  func finished(status: Int, bytes: Int64, timings: NetworkTimings?) {
+  func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
     let elapsed = elapsed
-    report(.finished(status: status, bytes: bytes, timings: timings ?? NetworkTimings(total: elapsed)))
+    report(
+      .finished(status: status, bytes: bytes, timings: timings ?? NetworkTimings(total: elapsed)),
+      cacheStatus: head?.value("cache-status"))
     logger.log(
       .debug, "Request finished",
       base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
@@ -66,8 +75,9 @@ struct RequestLog: Sendable {
 
   private var elapsed: Duration { .now - start }
 
-  private func report(_ kind: @autoclosure () -> NetworkEvent.Kind) {
-    handler?(NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind()))
+  private func report(_ kind: @autoclosure () -> NetworkEvent.Kind, cacheStatus: @autoclosure () -> String? = nil) {
+    handler?(
+      NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind(), cacheStatus: cacheStatus()))
   }
 
   private func base(_ metadata: [String: String]) -> [String: String] {

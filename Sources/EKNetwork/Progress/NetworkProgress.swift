@@ -26,7 +26,7 @@ public final class NetworkProgress: @unchecked Sendable {
   /// How fast it goes, as an average that forgets within seconds; `nil` until that can be told.
   @Published public internal(set) var bytesPerSecond: Double?
 
-  private let latest = Locked(Latest())
+  private let latest = Locked(PendingProgress())
 
   /// A progress at 0.
   public init() {}
@@ -34,41 +34,23 @@ public final class NetworkProgress: @unchecked Sendable {
 
 #if canImport(Combine)
   extension NetworkProgress: ObservableObject {
-    private struct Latest {
-      var update = ProgressUpdate()
-      /// Whether it is on its way to the main thread.
-      var isScheduled = false
-    }
-
     /// Back to 0, for a request that begins.
-    func reset() {
-      report { $0 = ProgressUpdate() }
-    }
+    func reset() { report { $0 = ProgressUpdate() } }
 
     /// Publishes an update unless a later one was published.
-    func advance(to update: ProgressUpdate) {
-      report { $0.advance(to: update) }
-    }
+    func advance(to update: ProgressUpdate) { report { $0.advance(to: update) } }
 
     private func report(_ change: (inout ProgressUpdate) -> Void) {
-      let mustSchedule = latest.withLock { latest in
-        change(&latest.update)
-        defer { if !Thread.isMainThread { latest.isScheduled = true } }
-        return !latest.isScheduled
-      }
-      if Thread.isMainThread {
-        publish()
-      } else if mustSchedule {
-        DispatchQueue.main.async { self.publish() }
+      switch latest.withLock({ $0.report(onMainThread: Thread.isMainThread, change) }) {
+      case .publish: publish()
+      case .schedule: DispatchQueue.main.async { self.publish() }
+      case .nothing: break
       }
     }
 
     /// On the main thread. It publishes the newest update, so that the order of the calls does not matter.
     private func publish() {
-      let update = latest.withLock { latest in
-        latest.isScheduled = false
-        return latest.update
-      }
+      let update = latest.withLock { $0.take() }
       if update.totalBytes != totalBytes { totalBytes = update.totalBytes }
       if update.completedBytes != completedBytes { completedBytes = update.completedBytes }
       if update.bytesPerSecond != bytesPerSecond { bytesPerSecond = update.bytesPerSecond }
@@ -77,13 +59,9 @@ public final class NetworkProgress: @unchecked Sendable {
   }
 #else
   extension NetworkProgress {
-    private struct Latest {
-      var update = ProgressUpdate()
-    }
-
     /// Back to 0, for a request that begins.
     func reset() {
-      latest.withLock { $0.update = ProgressUpdate() }
+      latest.withLock { $0.reset() }
       $totalBytes.update { $0 = nil }
       $completedBytes.update { $0 = 0 }
       $bytesPerSecond.update { $0 = nil }
@@ -95,10 +73,7 @@ public final class NetworkProgress: @unchecked Sendable {
     /// It is there when this returns: a command-line program may keep its main thread waiting for the request. Whoever
     /// awaits the fraction finds the bytes that belong to it, or later ones.
     func advance(to update: ProgressUpdate) {
-      let update = latest.withLock { latest in
-        latest.update.advance(to: update)
-        return latest.update
-      }
+      let update = latest.withLock { $0.advance(to: update) }
       $totalBytes.update { $0 = update.totalBytes }
       $completedBytes.update { $0 = max($0, update.completedBytes) }
       $bytesPerSecond.update { $0 = update.bytesPerSecond }

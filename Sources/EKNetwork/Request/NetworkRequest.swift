@@ -15,6 +15,9 @@ public protocol NetworkRequest {
   var path: String { get }
   /// The request method.
   var method: HTTPMethod { get }
+  /// The name of the method as it is sent: for one that ``HTTPMethod`` does not list, such as `PROPFIND`, a token
+  /// (RFC 9110 §9.1). Defaults to that of ``method``.
+  var methodName: String { get }
   /// Header fields. They win over the access token and over every default. Defaults to `nil`.
   var headers: [String: String]? { get }
   /// Query items, sent sorted by name after those of the base URL. Defaults to `nil`.
@@ -62,9 +65,16 @@ public protocol NetworkRequest {
   /// ``retryPolicy`` to judge. Defaults to what RFC 9110 §9.2.2 says of ``method``, or `true` with an
   /// `Idempotency-Key` header. On Apple platforms the system decides.
   var isIdempotent: Bool { get }
+  /// How the request uses the manager's ``NetworkManager/httpCache``. Defaults to ``CacheMode/default``; without a
+  /// cache it means nothing.
+  var cacheMode: CacheMode { get }
   /// The greatest size of a response body in bytes, its content codings undone; more is a ``ResponseLimitError``, at
   /// once where the server announces it. Defaults to `nil`: no limit.
   var maximumResponseSize: Int64? { get }
+  /// Whether content codings such as gzip are undone (RFC 9110 §8.4). If not, the body is handed out as it was sent,
+  /// and one whose coding is not known is no error. On Apple platforms, and wherever a `URLSession` carries the request,
+  /// the system undoes those that it knows all the same. Defaults to `true`.
+  var decodesContent: Bool { get }
   /// How many times larger than what was received a body may become when its content coding is undone; more is a
   /// ``ResponseLimitError``. The first MiB is always allowed. Defaults to `nil`: no limit.
   var maximumInflation: Int? { get }
@@ -79,6 +89,7 @@ public protocol NetworkRequest {
 // The requirements above document the defaults.
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest {
+  public var methodName: String { method.rawValue }
   public var headers: [String: String]? { nil }
   public var queryParameters: [String: String]? { nil }
   public var contentType: String { "application/json" }
@@ -99,6 +110,8 @@ extension NetworkRequest {
   public var isIdempotent: Bool {
     method.isIdempotent || headers?.field("Idempotency-Key") != nil
   }
+  public var cacheMode: CacheMode { .default }
+  public var decodesContent: Bool { true }
   public var maximumResponseSize: Int64? { nil }
   public var maximumInflation: Int? { nil }
 

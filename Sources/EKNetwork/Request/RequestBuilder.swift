@@ -28,8 +28,8 @@ enum RequestBuilder {
 
     var urlRequest = URLRequest(url: url)
     // A new `URLRequest` is a GET already, and the setter costs a quarter of all that is done here.
-    let method = request.method
-    if method != .get { urlRequest.httpMethod = method.rawValue }
+    let method = request.methodName
+    if method != "GET" { urlRequest.httpMethod = method }
     urlRequest.allHTTPHeaderFields = headers.fields
     payload.attach(to: &urlRequest)
     if let timeout = request.timeout { urlRequest.setOwnTimeout(timeout.timeoutInterval) }

@@ -5,8 +5,7 @@ public enum TransportChoice: Sendable, Equatable {
   case automatic
   /// Foundation's own machinery on every platform.
   case urlSession
-  #if os(Linux)
-    /// libcurl, with other certificates than the system's. A delegate of the session is not asked.
-    case secured(by: TLSOptions)
-  #endif
+  /// Other certificates than the system's, or pinned keys: over libcurl on Linux, on Apple's platforms over a session
+  /// of its own with the same configuration. A delegate of the session is not asked.
+  case secured(by: TLSOptions)
 }

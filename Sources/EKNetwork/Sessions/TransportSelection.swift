@@ -25,12 +25,22 @@ enum TransportSelection {
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
       if case .secured(let options) = choice {
-        return CurlTransport(configuration: session.configuration, tls: options) ?? UnavailableTransport()
+        return CurlTransport(configuration: session.configuration, tls: options)
+          ?? UnavailableTransport(
+            .secureConnectionFailed, "TLS options need libcurl. \(TransportDescription.current.reason ?? "")")
       }
       if choice == .automatic, !isCustomised(session),
         let transport = CurlTransport(configuration: session.configuration)
       {
         return transport
+      }
+    #elseif canImport(Darwin)
+      if case .secured(let options) = choice {
+        // A private key in a file is no identity: the system keeps them in a keychain.
+        guard options.clientCertificate == nil else {
+          return UnavailableTransport(.clientCertificateRejected, "Client certificates need a delegate of the session")
+        }
+        return URLSessionTransport(session, host: .shared(for: session, options))
       }
     #endif
     return URLSessionTransport(session)

@@ -1,18 +1,18 @@
-#if os(Linux)
-  import Foundation
+import Foundation
+
+#if canImport(FoundationNetworking)
   import FoundationNetworking
-
-  /// Stands where libcurl cannot be opened and nothing else can do what was asked for: nothing is sent over a
-  /// connection that is less than it should be.
-  struct UnavailableTransport: Transport {
-    var resolvesRedirects: Bool { false }
-    var resourceTimeout: Duration? { nil }
-    let sessionDescription = SessionDescription.opaque()
-
-    func start(_ request: TransportRequest) async throws -> TransportResponse {
-      throw URLError(
-        .secureConnectionFailed,
-        userInfo: [NSLocalizedDescriptionKey: "TLS options need libcurl, and libcurl.so.4 cannot be opened"])
-    }
-  }
 #endif
+
+/// Stands where nothing can do what was asked for: nothing is sent over a connection that is less than it should be.
+struct UnavailableTransport: Transport {
+  let error: URLError
+
+  init(_ code: URLError.Code, _ description: String) { error = URLError(code, url: nil, description: description) }
+
+  var resolvesRedirects: Bool { false }
+  var resourceTimeout: Duration? { nil }
+  let sessionDescription = SessionDescription.opaque()
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
+}

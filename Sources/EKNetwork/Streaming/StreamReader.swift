@@ -9,32 +9,35 @@ import Foundation
 /// There is no task and no buffer between the consumer and the transport. When the loop is left, by whatever way, the
 /// sequence that holds the reader goes, and the reader takes the exchange with it.
 ///
-/// Sendable, unchecked: `state` belongs to whoever has made `isBusy` true, and to `deinit`. It is no lock that waits:
-/// parsers call decoders and closures of the user, and two loops over one stream could make no sense of their halves.
+/// Sendable, unchecked: `state` belongs to the call that has made `isBusy` true, and to `deinit`. It is no lock that
+/// waits: parsers call decoders and closures of the user, and two loops over one stream could make no sense of their
+/// halves.
 final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   private struct State {
     var parser: Parser
-    var hasStarted = false
+    /// Whether the body is this reader's.
+    var hasClaim = false
     var isAtEnd = false
     var isOver = false
     /// What the parser threw when it was asked for what is ready.
     var failure: (any Error)?
   }
 
-  private let body: any TransportBody
+  private let shared: ReadOnceBody
   private let isBusy = Locked(false)
   // A pointer, because the runtime would check every access to a property of a class.
   private let state: UnsafeMutablePointer<State>
 
-  init(_ body: any TransportBody, parser: Parser) {
-    self.body = body
+  init(_ body: ReadOnceBody, parser: Parser) {
+    shared = body
     state = .allocate(capacity: 1)
     state.initialize(to: State(parser: parser))
   }
 
   deinit {
-    // A stream that nobody has read from does not speak for the others that may be read.
-    if state.pointee.hasStarted { body.cancel() }
+    // A stream that has not been read from does not speak for the others that may be read.
+    if state.pointee.hasClaim { shared.body.cancel() }
+    release(&state.pointee.hasClaim)
     state.deinitialize(count: 1)
     state.deallocate()
   }
@@ -59,21 +62,22 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     }
   }
 
-  /// The next element; waits for it. `nil` at the end, and for ever after an error.
+  /// The next element; waits for it. `nil` at the end, and for ever after an error. A ``ConcurrentReadError`` is none of
+  /// these: what another loop is reading is left to it, and can be asked for again.
   nonisolated(nonsending) func next() async throws -> Parser.Element? {
-    guard take() else {
-      body.cancel()
-      throw URLError(.cannotLoadFromNetwork)
-    }
+    guard take() else { throw ConcurrentReadError() }
     defer { release() }
     guard !state.pointee.isOver else { return nil }
-    state.pointee.hasStarted = true
+    if !state.pointee.hasClaim {
+      guard shared.claim(for: self) else { throw ConcurrentReadError() }
+      state.pointee.hasClaim = true
+    }
     do {
       try Task.checkCancellation()
       if let failure = state.pointee.failure { throw failure }
       while !state.pointee.isAtEnd {
         if let element = try state.pointee.parser.next() { return element }
-        if let chunk = try await body.next() {
+        if let chunk = try await shared.body.next() {
           state.pointee.parser.append(chunk)
         } else {
           state.pointee.isAtEnd = true
@@ -81,12 +85,19 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
       }
       if let element = try state.pointee.parser.finish() { return element }
       state.pointee.isOver = true
+      release(&state.pointee.hasClaim)
       return nil
     } catch {
       state.pointee.isOver = true
-      body.cancel()
+      shared.body.cancel()
       throw error
     }
+  }
+
+  /// The body has ended, or is to end: others may look.
+  private func release(_ hasClaim: inout Bool) {
+    if hasClaim { shared.release(by: self) }
+    hasClaim = false
   }
 
   private func take() -> Bool {

@@ -5,14 +5,18 @@ import Foundation
 /// It gives what the streams of the response give, ``StreamingResponse/lines()`` and the like, at a fraction of their
 /// cost: those are `AsyncThrowingStream`s, which spend about half a microsecond on every element.
 ///
-/// It is read once, in one of its forms. Each is pulled by its consumer: a loop that stops reading stops the server.
+/// It is read once, in one of its forms, by one loop at a time; a second loop meanwhile ends with a
+/// ``ConcurrentReadError``, and the first goes on. Each form is pulled by its consumer: a loop that stops reading stops
+/// the server.
 public struct StreamingBody: AsyncSequence, Sendable {
   /// What it consists of.
   public typealias Element = Data
 
-  let source: any TransportBody
+  let source: ReadOnceBody
 
-  init(_ source: any TransportBody) { self.source = source }
+  init(_ source: ReadOnceBody) { self.source = source }
+
+  init(_ body: any TransportBody) { self.init(ReadOnceBody(body)) }
 
   /// The body in pieces, each handed on as soon as it arrives, never empty.
   public func makeAsyncIterator() -> StreamingSequence<Data>.AsyncIterator { chunks.makeAsyncIterator() }

@@ -6,7 +6,8 @@ import Foundation
 
 /// A successful response whose body is read while it arrives.
 ///
-/// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, ….
+/// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, …. A
+/// second loop while the first is at it ends with a ``ConcurrentReadError``; the first goes on, and loses nothing.
 /// Each is pulled by its consumer: a loop that stops reading stops the server. Leaving the loop, by `break`, by an error
 /// or by cancellation of the task, ends the exchange and closes its connection; so does dropping the response unread.
 public struct StreamingResponse: Sendable {
@@ -15,7 +16,7 @@ public struct StreamingResponse: Sendable {
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
 
-  let source: any TransportBody
+  let source: ReadOnceBody
 
   /// A response with a body of your own, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
@@ -30,7 +31,7 @@ public struct StreamingResponse: Sendable {
   init(statusCode: Int, headers: [String: String], source: any TransportBody) {
     self.statusCode = statusCode
     self.headers = headers
-    self.source = source
+    self.source = ReadOnceBody(source)
   }
 
   /// The body at its full speed, for what iterates over more elements than a stream is made for.

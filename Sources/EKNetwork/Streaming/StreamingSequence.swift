@@ -1,7 +1,7 @@
 /// What a response body consists of, in one of its forms, pulled by whoever iterates.
 ///
 /// An element that has already arrived costs a function call, a small part of what `AsyncThrowingStream` asks for each.
-/// It is read once: a second loop goes on where the first one stopped. Leaving the loop and dropping the sequence, or
+/// It is read once, by one loop at a time: a second loop goes on where the first one stopped. Leaving the loop and dropping the sequence, or
 /// cancelling the task, ends the exchange and closes its connection.
 public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   // Closures, because they are called without a look at what `Element` is.
@@ -25,7 +25,7 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// Goes on where the sequence stands.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ready: ready, pull: pull) }
 
-  /// Iterates over a body. Two at once, over one sequence, are an error.
+  /// Iterates over a body. Where two ask at once, the second meets a ``ConcurrentReadError``; the first goes on.
   public struct AsyncIterator: AsyncIteratorProtocol {
     @usableFromInline let ready: @Sendable () -> Element?
     @usableFromInline let pull: nonisolated(nonsending) @Sendable () async throws -> Element?

@@ -49,6 +49,13 @@ struct RawHead: Sendable {
     String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
   }
 
+  /// What the status line says after the code.
+  var reasonPhrase: String {
+    let line = bytes.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+    let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+    return parts.count > 2 ? String(decoding: parts[2], as: UTF8.self) : ""
+  }
+
   /// The field lines in the order in which they came, folded lines unfolded.
   var fields: [(name: String, value: String)] {
     bytes.withUnsafeBytes { bytes in

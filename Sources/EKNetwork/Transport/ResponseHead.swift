@@ -45,6 +45,19 @@ struct ResponseHead: Sendable {
     }
   }
 
+  /// Every field in its order. Foundation has joined repeated ones, and forgotten the order.
+  var cacheFields: CacheFields {
+    switch source {
+    case .foundation(let response): CacheFields((response as? HTTPURLResponse)?.headerDictionary)
+    case .raw(let head): CacheFields(head.fields)
+    }
+  }
+
+  /// The reason phrase (RFC 9112 §4); empty where Foundation has left it out.
+  var reasonPhrase: String {
+    if case .raw(let head) = source { head.reasonPhrase } else { "" }
+  }
+
   /// The announced length of the body; `nil` when there is none, or one that makes no sense.
   var contentLength: Int64? {
     if case .raw(let head) = source, let length = head.number("content-length") { return length }

@@ -4,7 +4,7 @@ import Foundation
 /// `HTTPPort`, the same for `HTTPS` and `SOCKS`, `ExceptionsList`, `kCFProxyUsernameKey`, `kCFProxyPasswordKey`).
 ///
 /// A session that has a dictionary uses its proxies and no others: an empty one means none.
-struct SessionProxies: Sendable, Equatable {
+struct SessionProxies: Sendable, Hashable {
   /// A proxy for `http` URLs, as a URL without credentials.
   let plain: String?
   /// A proxy for `https` URLs, which are tunnelled through it with `CONNECT` (RFC 9110 §9.3.6).

@@ -6,7 +6,8 @@ import Foundation
 
 /// One attempt on the wire. Redirects, retries, tokens and status codes are the business of `Exchange/`.
 ///
-/// What every transport promises: an error is a `URLError`, or `CancellationError` when the task was cancelled;
+/// What every transport promises: an error is a `URLError`, or `CancellationError` when the task was cancelled, or one of the
+/// library's own when nothing was sent;
 /// cancelling ends a suspended call within milliseconds and closes the connection; nothing is buffered without bound.
 protocol Transport: Sendable {
   /// Whether a redirect has been followed (or declined) below this seam already, so that `Exchange/` must not follow it.
@@ -15,11 +16,18 @@ protocol Transport: Sendable {
   /// The `timeoutIntervalForResource` of the session, for one attempt with all its redirects.
   var resourceTimeout: Duration? { get }
 
+  /// What carries the requests, for the log; `nil` for a user's own code.
+  var machinery: TransportDescription? { get }
+
   /// What is known of the session. What it adds to a request is added above this seam, by ``HopRequest``.
   var sessionDescription: SessionDescription { get }
 
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+extension Transport {
+  var machinery: TransportDescription? { nil }
 }
 
 /// What a transport is asked to do.
@@ -37,6 +45,10 @@ struct TransportRequest: Sendable {
   var isIdempotent: Bool?
   /// How many times larger than what was received a body may become when its content codings are undone.
   var maximumInflation: Int?
+  /// How the request uses a cache, if there is one in front of the transport.
+  var cacheMode = CacheMode.default
+  /// Whether content codings are undone, where that is the library's own doing.
+  var decodesContent = true
   /// Whether somebody wants to know how long the parts of the exchange take.
   var wantsTimings = false
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the

@@ -64,7 +64,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     let request = try HopRequest(request, session: SessionDescription(cookies: cookies)).urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
-    let transport = try ByteTransports.make(handshake.address)
+    let transport = try ByteTransports.make(handshake.address, options)
     let agreement = try await Handshake.run(handshake, on: transport, options: options)
     if let url = request.url { cookies.store(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)

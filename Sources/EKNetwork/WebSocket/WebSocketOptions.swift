@@ -20,15 +20,43 @@ public struct WebSocketOptions: Sendable {
   /// How often a silent peer is pinged; `nil`, the default, for never. One that is silent through the interval after
   /// a ping as well has the connection ended with ``WebSocketError/timedOut``.
   public var keepAliveInterval: Duration?
+  /// How many bytes of messages wait for their reader before nothing more is read from the connection. One message
+  /// alone may have more. Defaults to 4 MiB.
+  public var maximumQueuedBytes = 4 << 20
   /// Where the handshake's cookies come from and go to; `nil`, the default, for no cookies.
   public var cookieStorage: HTTPCookieStorage?
+  #if os(Linux)
+    /// Whom to trust over TLS, and how to be known to the server, as ``TransportChoice/secured(by:)`` says it for
+    /// requests. Defaults to `nil`: the system's authorities, any key, no client certificate. What this machine's
+    /// libcurl cannot do fails the connection.
+    public var tls: TLSOptions?
+  #endif
+  /// The proxies; `nil` takes them from where the platform has them, on Linux from the environment.
+  private(set) var proxies: SessionProxies?
   /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
   var authorityFile: String?
+  #if canImport(Darwin)
+    /// Whom to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: whom the
+    /// system trusts. With a client certificate the connection fails: show it by the parameters of a socket endpoint.
+    public var tls: TLSOptions?
+    /// What the connection is made with; `nil` for the system's defaults.
+    var parameters: SocketParameters?
+  #endif
   /// What measures the times.
   var clock: any Clock<Duration> = ContinuousClock()
 
   /// The defaults.
   public init() {}
+
+  #if os(Linux)
+    /// Goes through the proxies that a session's configuration names in its `connectionProxyDictionary`, as the
+    /// session's requests do on Linux: a `ws` URL through the proxy for `http`, a `wss` URL through the one for `https`,
+    /// both by `CONNECT` (RFC 6455 §4.1), or through SOCKS. A configuration without a dictionary leaves the choice to the
+    /// platform.
+    public mutating func useProxies(of configuration: URLSessionConfiguration) {
+      proxies = configuration.connectionProxyDictionary.map { SessionProxies($0) }
+    }
+  #endif
 
   /// The defaults, with a ``keepAliveInterval`` of 30 seconds.
   public static var keptAlive: WebSocketOptions {

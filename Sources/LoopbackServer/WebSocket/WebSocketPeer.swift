@@ -34,12 +34,18 @@ extension LoopbackServer {
         length = Int(truncatingIfNeeded: more.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
       }
       guard let mask = take(head[1] & 0x80 == 0 ? 0 : 4), length >= 0, let payload = take(length) else { return nil }
-      let plain = mask.isEmpty ? payload : payload.enumerated().map { $1 ^ mask[$0 & 3] }
+      var plain = payload
+      if !mask.isEmpty {
+        plain.withUnsafeMutableBufferPointer { bytes in
+          for index in bytes.indices { bytes[index] ^= mask[index & 3] }
+        }
+      }
       return Frame(isFinal: head[0] & 0x80 != 0, opcode: head[0] & 0x0F, payload: Data(plain))
     }
 
-    /// The next text or binary frame. Pings are answered; a close frame is, too, and is the end.
+    /// The next text or binary message. Pings are answered; a close frame is, too, and is the end.
     public func readMessage() -> Data? {
+      var message = Data()
       while let frame = readFrame() {
         switch frame.opcode {
         case 8:
@@ -47,7 +53,9 @@ extension LoopbackServer {
           return nil
         case 9: send(opcode: 10, frame.payload)
         case 10: continue
-        default: return frame.payload
+        default:
+          message += frame.payload
+          if frame.isFinal { return message }
         }
       }
       return nil
@@ -88,7 +96,7 @@ extension LoopbackServer {
 extension LoopbackServer.Response {
   /// Accepts a WebSocket; the closure has the connection to itself, which is closed when it returns.
   public static func webSocket(
-    _ request: LoopbackServer.Request, subprotocol: String? = nil,
+    _ request: LoopbackServer.Request, subprotocol: String? = nil, extensions: String? = nil,
     _ serve: @escaping @Sendable (LoopbackServer.WebSocketPeer) -> Void
   ) -> LoopbackServer.Response {
     guard let key = request.headers["Sec-WebSocket-Key"] else { return .text("Not a WebSocket\n", status: 426) }
@@ -96,6 +104,7 @@ extension LoopbackServer.Response {
       "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": AcceptKey.answer(to: key),
     ]
     if let subprotocol { fields.append("Sec-WebSocket-Protocol", subprotocol) }
+    if let extensions { fields.append("Sec-WebSocket-Extensions", extensions) }
     return .upgrade(headers: fields) { serve(LoopbackServer.WebSocketPeer(stream: $0)) }
   }
 

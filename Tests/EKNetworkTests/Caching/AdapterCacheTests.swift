@@ -73,6 +73,11 @@ import Testing
     try plant(#"{"id":50,"name":"a"}"#, expires: 100)
     #expect(try await client.request(on: kept { $0.queryItems = [URLQueryItem(name: "a", value: "b")] }).id == 2)
     #expect(try await client.request(on: kept { $0.headers = ["Authorization": "Bearer x"] }).id == 3)
+    // Nobody knows whose it is: who signs in by his session does not get it.
+    try plant(#"{"id":50,"name":"a"}"#, expires: 100)
+    let anna = PrismNetworkAdapter.forTests(
+      cache: cache, configure: { $0.httpAdditionalHeaders = ["Authorization": "Bearer anna"] })
+    #expect(try await anna.request(on: kept()).id == 4)
   }
 
   /// Foundation's session would answer from it by itself, whatever the query and the token.

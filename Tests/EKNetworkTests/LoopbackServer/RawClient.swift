@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// A TCP client that sends and receives exactly what it is told, blocking. It gives up after 30 seconds of silence.
@@ -69,6 +70,26 @@ final class RawClient {
   func disconnect() {
     if isOpen { close(descriptor) }
     isOpen = false
+  }
+
+  /// Ends both sides, for whoever is just reading or writing, too.
+  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// Whether the peer has ended its side and everything was read. Does not wait.
+  var isAtEnd: Bool {
+    var byte: UInt8 = 0
+    return buffer.isEmpty && recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+  }
+
+  /// Whether a write would not wait.
+  var isWritable: Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&entry, 1, 0) > 0
+  }
+
+  /// Fires again and again while a write would not wait.
+  func writeSource(_ queue: DispatchQueue) -> any DispatchSourceWrite {
+    DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
   }
 
   /// Ends the client's side.

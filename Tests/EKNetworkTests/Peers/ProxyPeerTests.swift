@@ -85,6 +85,23 @@
       #expect(!head.contains("Proxy-"))
     }
 
+    /// libcurl before 8.19 would send them all through the first one's tunnel.
+    @Test("A tunnel belongs to those who have its credentials")
+    func tunnelIdentity() async throws {
+      func identified(_ user: String?) throws -> any Transport {
+        try transport(
+          "authenticating", user.map { ["kCFProxyUsernameKey": $0, "kCFProxyPasswordKey": "s%cret"] } ?? [:])
+      }
+      let url = try #require(URL(string: "https://localhost/"))
+      for _ in 0..<3 {
+        #expect(try await fetch(identified("someone"), "\(url)").0 == 200)
+        for other in ["somebody", nil] {
+          let error = await #expect(throws: URLError.self) { try await fetch(identified(other), "\(url)") }
+          #expect(error?.code == .userAuthenticationRequired)
+        }
+      }
+    }
+
     @Test("Exceptions and an empty dictionary reach the host directly")
     func direct() async throws {
       let url = try peer.url("origin", scheme: "http").absoluteString

@@ -107,6 +107,23 @@
       #expect(code == .clientCertificateRejected)
     }
 
+    /// libcurl from 7.87 on keeps what it has read for a day.
+    @Test("A file of authorities that was replaced is read again, and what was trusted before is not any more")
+    func replacedAuthorities() async throws {
+      let folder = try ScratchFolder()
+      let right = try Data(contentsOf: peer.file("ca.pem"))
+      let wrong = try Data(contentsOf: peer.file("unknown-root.pem"))
+      let file = try folder.file("authorities.pem", wrong)
+      let transport = secured { $0.certificateAuthorityFile = file }
+      for _ in 0..<2 {
+        #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
+        try right.write(to: file, options: .atomic)
+        #expect(try await text(transport, peer.url("good")) == "ok")
+        try wrong.write(to: file, options: .atomic)
+      }
+      #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
+    }
+
     @Test("A file of authorities that cannot be read trusts nobody")
     func missingAuthorities() async throws {
       let transport = secured { $0.certificateAuthorityFile = peer.file("missing.pem") }

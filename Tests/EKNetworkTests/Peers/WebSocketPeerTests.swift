@@ -33,6 +33,42 @@
       try await WebSocket.connect(to: url(server, path), protocols: ["v0", "v1"], options: options(change))
     }
 
+    @Test(
+      "Pins, authorities and what is left of them hold for a WebSocket", arguments: ["websockets-tls", "aiohttp-tls"])
+    func security(_ server: String) async throws {
+      let command =
+        "openssl x509 -pubkey -noout -in '\(peer.file("good.pem").path)' | openssl pkey -pubin -outform der"
+        + " | openssl dgst -sha256 -binary | base64"
+      let pin = String(decoding: try ChildProcess("/bin/sh", ["-c", command]).run(), as: UTF8.self)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let other = Data(repeating: 1, count: 32).base64EncodedString()
+      func code(_ tls: TLSOptions?) async throws -> URLError.Code? {
+        do {
+          let socket = try await connect(server) {
+            $0.authorityFile = nil
+            $0.tls = tls
+          }
+          try await socket.ping()
+          try await socket.close()
+          return nil
+        } catch let error as URLError {
+          return error.code
+        }
+      }
+      let authority = peer.file("ca.pem")
+      #expect(try await code(nil) == .serverCertificateHasUnknownRoot)
+      #expect(try await code(TLSOptions(certificateAuthorityFile: authority)) == nil)
+      #expect(try await code(TLSOptions(certificateAuthorityFile: authority, pinnedPublicKeys: [other, pin])) == nil)
+      #expect(
+        try await code(TLSOptions(certificateAuthorityFile: authority, pinnedPublicKeys: [other]))
+          == .serverCertificateUntrusted)
+      let client = TLSOptions.ClientCertificate(
+        certificateFile: peer.file("client.pem"), keyFile: peer.file("missing.key"))
+      #expect(
+        try await code(TLSOptions(certificateAuthorityFile: authority, clientCertificate: client))
+          == .clientCertificateRejected)
+    }
+
     @Test("Text and bytes come back, compressed and not", arguments: servers + ["plain"], [true, false])
     func echo(_ server: String, isCompressed: Bool) async throws {
       let socket = try await connect(server) { if !isCompressed { $0.compression = nil } }

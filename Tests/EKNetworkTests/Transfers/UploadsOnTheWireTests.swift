@@ -85,6 +85,37 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
+  @Test func aFileThatIsWrittenToMidwayIsNeverTakenForWhole() async throws {
+    let size = 32 << 20
+    let url = try folder.file("a", Data(count: size))
+    let opening = Gate()
+    let hasChanged = Gate()
+    server.route("/files", onHead: { _ in .steps([.open(opening), .wait(hasChanged)]) }) { _ in .text("") }
+    let manager = Wire.automatic.manager(server)
+    let upload = Task { [probe = SendablePost(url: url)] in try await manager.send(probe) }
+    #expect(await opening.wait())
+    let handle = try FileHandle(forWritingTo: url)
+    try handle.seek(toOffset: UInt64(size - 1))
+    try handle.write(contentsOf: Data([1]))
+    try handle.close()
+    // The clock of a file system may stand still between two writes.
+    var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
+    #expect(utimes(url.path, &times) == 0)
+    hasChanged.open()
+    await #expect(throws: RequestBodyError.fileChanged(url, announced: Int64(size), actual: Int64(size))) {
+      _ = try await upload.value
+    }
+  }
+
+  @Test func aFileThatIsReplacedBeforeItIsOpenedIsAnother() throws {
+    let url = try folder.file("a", Data("one".utf8))
+    let segment = try FileSegment(url)
+    _ = try segment.open()
+    let other = try folder.file("b", Data("two".utf8))
+    #expect(rename(other.path, url.path) == 0)
+    #expect(throws: RequestBodyError.fileChanged(url, announced: 3, actual: 3)) { _ = try segment.open() }
+  }
+
   @Test(arguments: [-1_000_000, -1, 1, 1_000_000])
   func aFileThatChangesItsSizeMidwayIsNeverTakenForWhole(change: Int) async throws {
     let size = 32 << 20
@@ -120,7 +151,8 @@ import Testing
   }
 
   @Test func aHeadAnnouncesNoContentThatIsNeverSent() async throws {
-    let manager = Wire.automatic.manager(server)
+    // A number of its own gives the connections to this test alone.
+    let manager = Wire.automatic.manager(server) { $0.httpMaximumConnectionsPerHost = 34 }
     for _ in 1...2 {
       var probe = post(RequestBody(sequence: Pieces([Data.noise(3)]), contentType: "a/b"))
       probe.method = .head
@@ -128,6 +160,7 @@ import Testing
     }
     #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == [nil, nil])
     #expect(server.requests.map(\.isComplete) == [true, true])
+    #expect(server.acceptedConnections == 1)
   }
 
   @Test(arguments: [0, 1, 9, 11, 1_000])

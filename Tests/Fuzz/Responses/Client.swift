@@ -9,7 +9,8 @@ enum Client {
   static func main() async {
     let arguments = CommandLine.arguments
     let numbers = arguments.dropFirst().prefix(6).compactMap { UInt64($0) }
-    guard arguments.count == 8, numbers.count == 6, let ask = Asker(seed: numbers[0], ports: numbers[3...], authority: arguments[7])
+    guard arguments.count == 8, numbers.count == 6,
+      let ask = Asker(seed: numbers[0], ports: numbers[3...], authority: arguments[7])
     else {
       say("usage: Client SEED FIRST COUNT PLAIN TLS H2 CA")
       exit(64)
@@ -75,7 +76,7 @@ struct Ask: NetworkRequest, Sendable {
   var method = HTTPMethod.get
   var content = Content.none
   var expectsContinue = false
-  var timeout: Duration? { .seconds(30) }
+  var timeout: Duration? { .seconds(60) }
   var maximumResponseSize: Int64? { 8 << 20 }
 
   enum Content: Sendable {
@@ -137,8 +138,8 @@ struct Asker: Sendable {
     var source = Source(state: seed &* 0x2545_F491_4F6C_DD1D ^ index)
     let manager: NetworkManager
     switch Int.random(in: 0..<100, using: &source) {
-    case ..<70: manager = plain[Int.random(in: 0..<2, using: &source)]
-    case ..<80: manager = secure[0]
+    case ..<80: manager = plain[Int.random(in: 0..<2, using: &source)]
+    case ..<86: manager = secure[0]
     default: manager = secure[1]
     }
     var request = Ask(path: "/\(seed)/\(index)")
@@ -251,7 +252,7 @@ struct Asker: Sendable {
 ///
 /// Unchecked: `lock` guards everything.
 final class Record: @unchecked Sendable {
-  private static let limit: UInt64 = 90
+  private static let limit: UInt64 = 200
   private let lock = NSLock()
   private var open: [UInt64: UInt64] = [:]
   private var endings: [Ending: Int] = [:]

@@ -13,6 +13,8 @@ from http1 import FIELDS, CODINGS, LENGTHS, body_of, spoil
 STATUSES = ["200"] * 12 + ["204", "206", "301", "302", "304", "307", "401", "404", "408", "416", "417", "421", "429", "500", "503",
                            "100", "101", "abc", "", "20", "2000", "-1"]
 HEADER = 9
+# Python's Huffman coding takes its time for the others, which a spoiled frame makes as well.
+SHORT = [field for field in FIELDS if len(field) < 200]
 
 
 def frame(kind, flags, stream, payload):
@@ -83,13 +85,13 @@ def mangle(random, data, stream):
 def fields_of(random):
     """Fields as HTTP/2 has them, or does not."""
     fields = []
-    for field in random.sample(FIELDS, random.choice([0, 1, 3, 20])):
+    for field in random.sample(SHORT, random.choice([0, 1, 3, 10])):
         name, _, value = field.partition(b":")
         fields.append((name.lower() if random.random() < 0.9 else name, value.strip()))
     if random.random() < 0.05:
         fields.append(random.choice([(b":status", b"200"), (b":path", b"/"), (b"connection", b"close"), (b"transfer-encoding", b"chunked"),
-                                     (b"te", b"trailers"), (b"", b"x"), (b":", b""), (b"x" * 17000, b"y" * 17000)]))
-    if random.random() < 0.02:
+                                     (b"te", b"trailers"), (b"", b"x"), (b":", b""), (b"x" * 300, b"y" * 9000)]))
+    if random.random() < 0.003:
         fields += [(b"x-%d" % number, b"v" * 500) for number in range(random.choice([50, 400]))]
     return fields
 

@@ -61,8 +61,9 @@ class Ending(asyncio.Protocol):
             return self.wait()
         self.is_over = True
         if how == "reset":
-            with_linger = struct.pack("ii", 1, 0)
-            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, with_linger)
+            connection = self.transport.get_extra_info("socket")
+            if connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return self.transport.abort()
         # What TLS still wants to say must not keep the connection.
         self.transport.close()
@@ -72,9 +73,11 @@ class Ending(asyncio.Protocol):
 class HTTP1(Ending):
     def connection_made(self, transport):
         super().connection_made(transport)
-        self.buffer, self.is_clean, self.is_busy = b"", True, False
+        self.buffer, self.is_clean, self.is_busy, self.is_deaf = b"", True, False, False
 
     def data_received(self, data):
+        if self.is_deaf:
+            return
         self.buffer += data
         if not self.is_busy:
             self.serve()
@@ -85,7 +88,7 @@ class HTTP1(Ending):
             if end < 0:
                 return
             head = self.buffer[:end + 4]
-            method, path = head.split(b" ", 2)[:2]
+            method, _, path = head.partition(b" ")
             seed, index = chosen(path)
             source = random.Random(f"{seed}/{index}")
             # Some respond without having read the request's body.
@@ -97,8 +100,8 @@ class HTTP1(Ending):
             if length is None and not early:
                 return self.wait()
             if length is None:
-                self.is_clean = False
-                self.buffer = b""
+                # What else comes is not a request.
+                self.is_clean, self.is_deaf, self.buffer = False, True, b""
             else:
                 self.buffer = self.buffer[end + 4 + length:]
             reply = http1.make(source, index, method == b"HEAD")

@@ -13,6 +13,7 @@ struct EndpointRunner: Sendable {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
+  let cache = Locked<HTTPCache?>(nil)
   let sharedExchanges = SharedFlights<ExchangeKey>()
   let sharesIdenticalRequests = Locked(false)
 
@@ -22,13 +23,17 @@ struct EndpointRunner: Sendable {
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     let log = RequestLog(
-      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
+      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 },
+      machinery: transport.machinery)
+    let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
     let exchange = Exchange(
-      transport: transport, redirectPolicy: redirectPolicy, log: log,
+      transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log,
       shared: sharesIdenticalRequests.withLock { $0 } ? sharedExchanges : nil)
     do {
       let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
-      log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
+      log.finished(
+        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
+        head: response.head)
       return (response, sent)
     } catch {
       log.failed(Self.cause(of: error))

@@ -67,6 +67,19 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
+  /// Keeps responses as their servers allow it, as that of ``NetworkManager`` does. It comes after what the policies of
+  /// this adapter keep: what they have is used first, for as long as they say. Defaults to `nil`.
+  public nonisolated var httpCache: HTTPCache? {
+    get { runner.cache.withLock { $0 } }
+    set {
+      let old = runner.cache.withLock { cache in
+        defer { cache = newValue }
+        return cache
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
   /// Whether a GET that is identical to one in flight, its header fields included, waits for the response of that one
   /// instead of being sent, as with ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {

@@ -78,6 +78,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   }
 
   private func open(_ target: SocketTarget) async throws -> SocketSession.Carrier {
+    let options = target.applied(to: options)
     do {
       if target.isWebSocket {
         return .webSocket(

@@ -9,7 +9,8 @@ actor SocketSession {
 
   private let carrier: Carrier
   private var splitter: SocketLineSplitter
-  private var frames: ArraySlice<Data> = []
+  /// Whether the splitter holds the rest of a message, whose end ends a line as well.
+  private var isInMessage = false
   private var isAtEnd = false
   private let isCancelled = Locked(false)
   /// Why the frames ended; `nil` when the peer ended them properly, or this side.
@@ -25,11 +26,16 @@ actor SocketSession {
   /// The next frame; `nil` when the connection has ended.
   func next() async -> Data? {
     while true {
-      if let frame = frames.popFirst() { return frame }
-      if isAtEnd { return nil }
       do {
-        frames = try await receive()
+        if let frame = try splitter.next() { return frame }
+        if isInMessage {
+          isInMessage = false
+          if let frame = splitter.finish() { return frame }
+        }
+        if isAtEnd { return nil }
+        try await receive()
       } catch {
+        if isAtEnd { return nil }
         isAtEnd = true
         if !isCancelled.withLock({ $0 }) { failure = error }
         cancel()
@@ -37,7 +43,7 @@ actor SocketSession {
     }
   }
 
-  private func receive() async throws -> ArraySlice<Data> {
+  private func receive() async throws {
     switch carrier {
     case .webSocket(let socket):
       guard let message = try await socket.receive() else { break }
@@ -46,17 +52,16 @@ actor SocketSession {
         case .text(let text): Data(text.utf8)
         case .binary(let data): data
         }
-      var lines = try splitter.add(data)
-      if let rest = splitter.finish() { lines.append(rest) }
-      return lines[...]
+      splitter.append(data)
+      isInMessage = true
+      return
     case .lines(let transport):
       let bytes = try await transport.receive()
       guard !bytes.isEmpty else { break }
-      return try splitter.add(Data(bytes))[...]
+      return splitter.append(Data(bytes))
     }
     isAtEnd = true
     cancel()
-    return []
   }
 
   nonisolated var isOver: Bool {

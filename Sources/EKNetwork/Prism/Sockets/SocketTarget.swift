@@ -16,21 +16,42 @@ struct SocketTarget: Sendable {
   let path: String
   let headers: [String: String]
   let subprotocols: [String]
+  #if canImport(Darwin)
+    let parameters: SocketParameters
+    /// What the parameters allow a message to have; 0 for no limit.
+    let maximumMessageSize: Int
+  #endif
 
   init(_ endpoint: any PrismNetworkSocketEndpoint) throws {
     host = endpoint.host.debugDescription
     port = Int(try endpoint.port.rawValue)
-    let protocols = endpoint.parameters.defaultProtocolStack.applicationProtocols
+    let given = endpoint.parameters
+    let protocols = given.defaultProtocolStack.applicationProtocols
     isSecure = protocols.contains { $0 is NWProtocolTLS.Options }
     isWebSocket = protocols.contains { $0 is NWProtocolWebSocket.Options }
+    #if canImport(Darwin)
+      parameters = SocketParameters(given)
+      maximumMessageSize =
+        protocols.lazy.compactMap { $0 as? NWProtocolWebSocket.Options }.first?.maximumMessageSize ?? 0
+    #endif
     path = endpoint.path
     headers = endpoint.headers
     subprotocols = endpoint.subprotocols
   }
 
   func address(_ options: WebSocketOptions) throws -> TransportAddress {
-    guard !host.isEmpty, port > 0 else { throw PrismNetworkError.invalidURL }
-    return TransportAddress(host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+    guard HostSyntax.isValid(host), port > 0 else { throw PrismNetworkError.invalidURL }
+    return TransportAddress(host: host, port: port, isSecure: isSecure, options: options)
+  }
+
+  /// The options with what the endpoint's parameters say besides.
+  func applied(to options: WebSocketOptions) -> WebSocketOptions {
+    #if canImport(Darwin)
+      var options = options
+      options.parameters = parameters
+      if maximumMessageSize > 0 { options.maximumMessageSize = min(options.maximumMessageSize, maximumMessageSize) }
+    #endif
+    return options
   }
 
   func request() throws -> URLRequest {

@@ -5,6 +5,8 @@ struct FileSegment: Equatable, Sendable {
   let url: URL
   let size: Int64
   private let opened: OpenFile?
+  /// Which file it was, and when it was last written; `nil` for one that nobody else can write.
+  private let version: FileVersion?
 
   /// Looks at a file without opening it.
   init(_ url: URL) throws(RequestBodyError) {
@@ -19,6 +21,7 @@ struct FileSegment: Equatable, Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(url) }
     self.url = url
     size = Int64(status.st_size)
+    version = FileVersion(status)
     opened = nil
   }
 
@@ -26,6 +29,7 @@ struct FileSegment: Equatable, Sendable {
   init(unlinked file: OpenFile, name: URL, size: Int64) {
     url = name
     self.size = size
+    version = nil
     opened = file
   }
 
@@ -42,12 +46,15 @@ struct FileSegment: Equatable, Sendable {
     return file
   }
 
-  /// Throws if the file's size is not the announced one any more.
+  /// Throws if the file is not the one that was announced any more: another size, another file of the same name, or the
+  /// same one written to.
   func check(_ file: OpenFile) throws(RequestBodyError) {
     var status = stat()
     guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
-    guard now.size == size else { throw .fileChanged(url, announced: size, actual: now.size) }
+    guard now.size == size, version == nil || now.version == version else {
+      throw .fileChanged(url, announced: size, actual: now.size)
+    }
   }
 
   private static func error(_ code: Int32, _ url: URL) -> RequestBodyError {

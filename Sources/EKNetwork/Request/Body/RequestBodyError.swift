@@ -8,7 +8,8 @@ public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Send
   case notARegularFile(URL)
   /// The file cannot be opened or read. `code` is the system's `errno`.
   case fileNotReadable(URL, code: Int32)
-  /// The file has another size than when the request began. Nothing was sent that the server could take for the whole.
+  /// The file has another size than when the request began, or was replaced or written to meanwhile. Nothing was sent
+  /// that the server could take for the whole.
   case fileChanged(URL, announced: Int64, actual: Int64)
   /// A stream or sequence gave another number of bytes than was declared. Where it gave too many, `actual` is how many
   /// there were when that was noticed.
@@ -23,6 +24,8 @@ public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Send
     case .notARegularFile(let url): "\(Self.name(url)) is not a regular file"
     case .fileNotReadable(let url, let code):
       "The file \(Self.name(url)) cannot be read: \(String(cString: strerror(code)))"
+    case .fileChanged(let url, let announced, let actual) where announced == actual:
+      "The file \(Self.name(url)) was written to while it was sent"
     case .fileChanged(let url, let announced, let actual):
       "The file \(Self.name(url)) changed while it was sent: \(announced) bytes were announced, it has \(actual)"
     case .lengthMismatch(let declared, let actual):

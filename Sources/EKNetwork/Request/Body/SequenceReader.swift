@@ -6,6 +6,9 @@ final class SequenceReader: BlockReader {
   private let puller: BodyPuller
   private var piece = Data()
   private var task: Task<Void, Never>?
+  #if os(Linux)
+    private let executor = QueueExecutor(label: "EKNetwork.Sequence")
+  #endif
 
   init(_ puller: BodyPuller) { self.puller = puller }
 
@@ -25,7 +28,7 @@ final class SequenceReader: BlockReader {
   private func nextPiece() throws -> Data? {
     let result = Locked<Result<Data?, any Error>>(.success(nil))
     let isThere = DispatchSemaphore(value: 0)
-    task = Task { [puller] in
+    let pull: @Sendable () async -> Void = { [puller] in
       do {
         let piece = try await puller.next()
         result.withLock { $0 = .success(piece) }
@@ -34,6 +37,12 @@ final class SequenceReader: BlockReader {
       }
       isThere.signal()
     }
+    #if os(Linux)
+      // The caller may be on a thread of the pool, and all the others may wait here as well.
+      task = Task(executorPreference: executor, operation: pull)
+    #else
+      task = Task(operation: pull)
+    #endif
     isThere.wait()
     return try result.withLock { $0 }.get()
   }

@@ -4,14 +4,15 @@ public struct EventReconnectPolicy: Sendable, Equatable {
   public var initialDelay: Duration
   /// The longest wait after repeated failures, and the most that a server's `Retry-After` is granted.
   public var maximumDelay: Duration
-  /// After how many attempts in a row without an event the last error is thrown; `nil` for never.
+  /// How many attempts in a row may fail; the error of the next one is thrown. `nil` for no limit. An attempt that opens
+  /// a stream is none that failed, whether an event comes or not.
   public var maximumFailures: Int?
 
   /// A policy.
   ///
   /// - Parameters:
-  ///   - initialDelay: Defaults to 3 seconds. It doubles with each attempt that brings no event, less a random share
-  ///     of up to a half. The server's `retry` takes its place; the first wait is then exactly that.
+  ///   - initialDelay: Defaults to 3 seconds. It doubles with each attempt that fails, less a random share of up to a
+  ///     half. The server's `retry` takes its place; the first wait is then exactly that.
   ///   - maximumDelay: Defaults to a minute.
   ///   - maximumFailures: Defaults to `nil`, as in a browser: an unreachable server is tried for ever.
   public init(

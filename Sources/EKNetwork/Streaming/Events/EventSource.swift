@@ -18,6 +18,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// Opens a stream of its own.
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
+  let options: EventSourceOptions
 
   /// Starts a subscription of its own.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
@@ -28,10 +29,12 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private var state: EventSourceState
     private var reader: StreamReader<EventStreamParser>?
     private var isOver = false
+    /// The body of the last refusal, for the request's own decoder.
+    private let refusal = Locked<Data?>(nil)
 
     init(_ source: EventSource) {
       self.source = source
-      state = EventSourceState(policy: source.policy)
+      state = EventSourceState(policy: source.policy, lastEventID: source.options.lastEventID)
     }
 
     /// The next event; `nil` when the server has ended the subscription with 204.
@@ -76,7 +79,11 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
     /// `false` when the subscription is over.
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
-      let request = EventStreamRequest(base: source.request, lastEventID: state.lastEventID)
+      let ownTimeout = source.options.idleTimeout ?? source.request.timeout
+      // Once the stream is open its silence is watched here; until then, and where that fails, the transport does.
+      let request = EventStreamRequest(
+        base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
+        refusal: refusal)
       let response: StreamingResponse
       do {
         response = try await source.stream(request)
@@ -88,10 +95,22 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       let contentType = response.headers.field("Content-Type")
       let mediaType = contentType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
       guard mediaType == "text/event-stream" else { throw EventStreamError.unexpectedContentType(contentType) }
+      state.opened()
+      let body = WatchedBody(
+        response.source.body, heartbeat: HeartbeatState(fixed: ownTimeout), clock: source.options.clock)
       let parser = EventStreamParser(
-        maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID)
-      reader = StreamReader(response.source, parser: parser)
+        maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID,
+        onComment: { [weak body] in body?.heard() })
+      reader = StreamReader(ReadOnceBody(body), parser: parser)
+      source.options.onOpen?(response.headers)
       return true
+    }
+
+    /// What the request's own decoder makes of a refusal.
+    private func decoded(_ error: any Error) -> any Error {
+      guard let body = refusal.withLock({ $0 }), let decoder = source.request.errorDecoder else { return error }
+      guard error is HTTPError || error as? NetworkError == .unauthorized else { return error }
+      return decoder(body) ?? error
     }
 
     /// Waits for the next attempt; `false` when there is to be none.
@@ -103,7 +122,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
         because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
         bodyIsReplayable: source.request.body?.isReplayable ?? true, random: .random(in: 0...1))
       switch action {
-      case .fail(let error): throw error
+      case .fail(let error): throw decoded(error)
       case .finish: return false
       case .reconnect(let delay):
         try await source.clock.sleep(for: delay)

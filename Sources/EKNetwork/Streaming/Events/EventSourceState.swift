@@ -10,15 +10,31 @@ struct EventSourceState {
   }
 
   private let policy: EventReconnectPolicy
+  /// Attempts in a row that have failed: no stream was opened.
   private var failures = 0
+  /// Waits in a row without an opened stream between them.
+  private var waits = 0
+  private var isOpen = false
+  private var hasReceived = false
   private var reconnectionTime: Duration?
   /// The ID of the last event, for `Last-Event-ID`.
-  private(set) var lastEventID = ""
+  private(set) var lastEventID: String
 
-  init(policy: EventReconnectPolicy) { self.policy = policy }
+  init(policy: EventReconnectPolicy, lastEventID: String = "") {
+    self.policy = policy
+    self.lastEventID = lastEventID
+  }
+
+  /// A stream has been opened, which is a success: a feed may be quiet for as long as it likes.
+  mutating func opened() {
+    isOpen = true
+    hasReceived = false
+    failures = 0
+    waits = 0
+  }
 
   /// An event has been handed on.
-  mutating func received() { failures = 0 }
+  mutating func received() { hasReceived = true }
 
   /// The connection has ended, or could not be made.
   ///
@@ -32,25 +48,33 @@ struct EventSourceState {
     because error: (any Error)?, parser: EventStreamParser? = nil, retryAfter: Duration? = nil, bodyIsReplayable: Bool,
     random: Double
   ) -> Action {
+    let wasOpen = isOpen
+    isOpen = false
     if let parser {
       lastEventID = parser.lastEventID
       reconnectionTime = parser.reconnectionTime ?? reconnectionTime
     }
     if let error, !Self.isPassing(error) { return .fail(error) }
     guard bodyIsReplayable else { return error.map { .fail($0) } ?? .finish }
-    failures += 1
+    waits += 1
+    if !wasOpen { failures += 1 }
     if let maximum = policy.maximumFailures, failures > maximum {
       return .fail(error ?? URLError(.networkConnectionLost))
     }
-    return .reconnect(after: max(delay(random: random), min(retryAfter ?? .zero, policy.maximumDelay)))
+    var delay = delay(random: random)
+    // A server that opens streams and ends them at once, and asks for no delay, is not hammered.
+    if wasOpen, !hasReceived { delay = max(delay, Self.shortestDelay) }
+    return .reconnect(after: max(delay, min(retryAfter ?? .zero, policy.maximumDelay)))
   }
+
+  private static let shortestDelay = Duration.milliseconds(100)
 
   private func delay(random: Double) -> Duration {
     let base = max(.zero, reconnectionTime ?? policy.initialDelay)
     // The server has named the time itself, for a client that has lost nothing but the connection.
-    if reconnectionTime != nil, failures == 1 { return base }
-    let floor = max(base, .milliseconds(100))
-    let doublings = min(failures - 1, 30)
+    if reconnectionTime != nil, waits == 1 { return base }
+    let floor = max(base, Self.shortestDelay)
+    let doublings = min(waits - 1, 30)
     let grown = floor.clampedNanoseconds.multipliedReportingOverflow(by: 1 << UInt64(doublings))
     let longest = max(policy.maximumDelay, base).clampedNanoseconds
     let full = grown.overflow ? longest : min(grown.partialValue, longest)

@@ -10,6 +10,10 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
 
   let base: Base
   let lastEventID: String
+  /// How long the exchange may stand still, if the request does not say it.
+  let silence: Duration?
+  /// Where the body of a refusal goes.
+  let refusal: Locked<Data?>
 
   var path: String { base.path }
   var method: HTTPMethod { base.method }
@@ -17,11 +21,19 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var contentType: String { base.contentType }
   var body: RequestBody? { base.body }
   var multipartData: MultipartFormData? { base.multipartData }
-  var errorDecoder: ((Data) -> Error?)? { base.errorDecoder }
+  /// Makes no error: the subscription has to see the status and `Retry-After`, and asks the request's own decoder at its
+  /// end.
+  var errorDecoder: ((Data) -> Error?)? {
+    guard base.errorDecoder != nil else { return nil }
+    return { [refusal] data in
+      refusal.withLock { $0 = data }
+      return nil
+    }
+  }
   var allowsRetry: Bool { base.allowsRetry }
   var jsonEncoder: JSONEncoder { base.jsonEncoder }
   var pathIsPercentEncoded: Bool { base.pathIsPercentEncoded }
-  var timeout: Duration? { base.timeout }
+  var timeout: Duration? { silence ?? base.timeout }
   var redirectPolicy: RedirectPolicy { base.redirectPolicy }
   var expectsContinue: Bool { base.expectsContinue }
   var isIdempotent: Bool { base.isIdempotent }

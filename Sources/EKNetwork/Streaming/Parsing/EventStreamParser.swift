@@ -22,16 +22,21 @@ struct EventStreamParser: StreamParser {
   private var type = ""
   private var id: String
   private var retry: Duration?
-  /// The ID to resume after: that of the last event that was dispatched (§9.2.6), even if it had no data.
+  /// The ID to resume after: that of the last event that was dispatched (§9.2.6), even if it had no data. An ID that no
+  /// header field can carry is passed over: to resume after an earlier one repeats events, after none loses them.
   private(set) var lastEventID: String
+  private var isIDSendable = true
+  private let onComment: (@Sendable () -> Void)?
   /// The reconnection time that the server has set.
   private(set) var reconnectionTime: Duration?
 
   /// - Parameters:
   ///   - maximumSize: How many bytes a line, or the data of an event, may hold.
   ///   - lastEventID: The ID that a stream before this one ended with.
-  init(maximumSize: Int, lastEventID: String = "") {
+  ///   - onComment: Is called for each comment, which servers send to show that they are alive (§9.2.7).
+  init(maximumSize: Int, lastEventID: String = "", onComment: (@Sendable () -> Void)? = nil) {
     self.maximumSize = maximumSize
+    self.onComment = onComment
     self.lastEventID = lastEventID
     id = lastEventID
   }
@@ -98,7 +103,10 @@ struct EventStreamParser: StreamParser {
       line = line.from(Self.byteOrderMark.count)
     }
     guard let first = line.first else { return dispatch() }
-    guard first != UInt8(ascii: ":") else { return nil }
+    guard first != UInt8(ascii: ":") else {
+      onComment?()
+      return nil
+    }
     let colon = line.firstOffset(of: UInt8(ascii: ":")) ?? line.count
     let value = line.from(min(colon + 1, line.count))
     try field(line.upTo(colon), value.first == UInt8(ascii: " ") ? value.from(1) : value)
@@ -113,7 +121,10 @@ struct EventStreamParser: StreamParser {
     } else if name.equals("event") {
       type = String(decoding: value, as: UTF8.self)
     } else if name.equals("id") {
-      if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
+      guard !value.contains(0) else { return }
+      id = String(decoding: value, as: UTF8.self)
+      // RFC 9110 §5.5.
+      isIDSendable = HeaderSyntax.trimmedValue(id) != nil
     } else if name.equals("retry") {
       guard let milliseconds = Self.digits(value) else { return }
       retry = .milliseconds(milliseconds)
@@ -122,7 +133,7 @@ struct EventStreamParser: StreamParser {
   }
 
   private mutating func dispatch() -> ServerSentEvent? {
-    lastEventID = id
+    if isIDSendable { lastEventID = id }
     defer {
       data.removeAll(keepingCapacity: data.count <= 64 * 1024)
       type = ""

@@ -59,7 +59,7 @@ struct LineSplitter: Sendable {
   private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
     guard !isSkipping else { return }
     // A carriage return at the end may turn out to be no part of the line.
-    guard carry.count + piece.count <= maximumLength + 1 else { return try overlong(at: lineNumber + 1) }
+    guard carry.count + piece.count - 1 <= maximumLength else { return try overlong(at: lineNumber + 1) }
     carry.append(contentsOf: piece)
   }
 

@@ -29,12 +29,13 @@
       guard names.count <= maximumDepth else {
         throw CurlError.make(.cannotDecodeContentData, "More than \(maximumDepth) content codings", url: url)
       }
-      for name in names.reversed() {
+      let meter = InflationMeter(factor: maximumInflation)
+      for (layer, name) in names.reversed().enumerated() {
         guard let codec = codec(named: name), let decoder = ContentDecoder(codec) else {
           throw CurlError.make(
             .cannotDecodeContentData, "The content coding \"\(name.prefix(40))\" is unknown", url: url)
         }
-        decoded = DecodedBody(decoded, decoder: decoder, url: url, maximumInflation: maximumInflation)
+        decoded = DecodedBody(decoded, decoder: decoder, url: url, meter: meter, readsWire: layer == 0)
       }
       return decoded
     }

@@ -9,12 +9,14 @@
     private let body: any TransportBody
     private let decoder: ContentDecoder
     private let url: URL
-    private let maximumInflation: Int?
-    private var received: Int64 = 0
+    private let meter: InflationMeter
+    /// Whether `body` is what comes from the wire.
+    private let readsWire: Bool
     private var decoded: Int64 = 0
 
-    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, maximumInflation: Int? = nil) {
-      self.maximumInflation = maximumInflation
+    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter, readsWire: Bool) {
+      self.meter = meter
+      self.readsWire = readsWire
       self.body = body
       self.decoder = decoder
       self.url = url
@@ -34,7 +36,7 @@
             try decoder.finish()
             return nil
           }
-          received += Int64(encoded.count)
+          if readsWire { meter.received(encoded.count) }
           decoder.feed(encoded)
         }
       } catch let failure as ContentDecoder.Failure {
@@ -46,11 +48,9 @@
     func cancel() { body.cancel() }
 
     private func checkInflation() throws {
-      guard let maximumInflation, decoded > ResponseLimits.inflationAllowance else { return }
-      let (allowed, overflow) = received.multipliedReportingOverflow(by: Int64(maximumInflation))
-      guard !overflow, decoded > allowed else { return }
+      guard let factor = meter.factor, !meter.allows(decoded) else { return }
       body.cancel()
-      throw ResponseLimitError(limit: .inflation(maximumInflation), url: url)
+      throw ResponseLimitError(limit: .inflation(factor), url: url)
     }
   }
 

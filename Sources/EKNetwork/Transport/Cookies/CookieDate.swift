@@ -1,10 +1,9 @@
-import Foundation
-
 /// The dates of cookies, in any of the forms that servers send (RFC 6265 §5.1.1).
 enum CookieDate {
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-  static func parse(_ text: String) -> Date? {
+  /// Seconds since the beginning of 1970.
+  static func seconds(_ text: String) -> Double? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
     var month: Int?
@@ -26,8 +25,16 @@ enum CookieDate {
       return nil
     }
     let days = days(year: year, month: month, day: day)
-    let seconds = days * 86_400 + time.hour * 3_600 + time.minute * 60 + time.second
-    return Date(timeIntervalSince1970: TimeInterval(seconds))
+    // No integer: where those have 32 bits they end in 2038.
+    return Double(days) * 86_400 + Double(time.hour * 3_600 + time.minute * 60 + time.second)
+  }
+
+  /// The seconds of `Max-Age` (RFC 6265 §5.2.2): digits, with a sign perhaps. What does not fit is as good as for ever.
+  static func maximumAge(_ value: String) -> Int? {
+    let digits = value.hasPrefix("-") ? value.dropFirst() : value[...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    if value.hasPrefix("-") { return -1 }
+    return min(Int(digits) ?? .max, Int(clamping: 100 * 365 * 86_400 as Int64))
   }
 
   private static func isDelimiter(_ byte: UInt8) -> Bool {

@@ -12,8 +12,11 @@ struct CookieNote: Equatable {
     self.sameSite = sameSite
   }
 
+  /// Where the note is.
+  static let key = HTTPCookiePropertyKey(rawValue: "Comment")
+
   init(of cookie: HTTPCookie) {
-    let words = (cookie.comment ?? "").split(separator: " ")
+    let words = (cookie.properties?[Self.key] as? String ?? "").split(separator: " ")
     if words.count > 1, words[0] == "created", let created = Double(words[1]) {
       self.created = created
       sameSite = words.count > 2 ? SetCookieLine.SameSite(rawValue: String(words[2])) : nil

@@ -40,7 +40,8 @@ struct CookieRules: Sendable {
     }
     let note = CookieNote(created: old.map { CookieNote(of: $0).created } ?? created, sameSite: line.sameSite)
     var properties: [HTTPCookiePropertyKey: Any] = [
-      .name: line.name, .value: line.value, .originURL: url, .path: path, .domain: domain, .comment: note.text,
+      .name: line.name, .value: line.value, .originURL: url, .path: path, .domain: domain,
+      CookieNote.key: note.text,
     ]
     if line.isSecure { properties[.secure] = "TRUE" }
     if line.isHTTPOnly { properties[.init(rawValue: "HttpOnly")] = "TRUE" }

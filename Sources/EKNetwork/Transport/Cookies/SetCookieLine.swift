@@ -48,7 +48,7 @@ struct SetCookieLine: Equatable {
   private mutating func apply(_ name: String, _ value: String) {
     switch name {
     case "expires": expires = CookieDate.parse(value) ?? expires
-    case "max-age": maxAge = Self.seconds(value) ?? maxAge
+    case "max-age": maxAge = CookieDate.maximumAge(value) ?? maxAge
     case "domain":
       let domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
       if !domain.isEmpty { self.domain = domain }
@@ -58,14 +58,6 @@ struct SetCookieLine: Equatable {
     case "samesite": sameSite = SameSite(rawValue: value.lowercased())
     default: break
     }
-  }
-
-  /// RFC 6265 §5.2.2: digits, with a sign perhaps. What does not fit is as good as for ever.
-  private static func seconds(_ value: String) -> Int? {
-    let digits = value.hasPrefix("-") ? value.dropFirst() : value[...]
-    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    if value.hasPrefix("-") { return -1 }
-    return min(Int(digits) ?? .max, 100 * 365 * 86_400)
   }
 
   private static func pair(_ part: Substring.UTF8View.SubSequence) -> (name: String, value: String?)? {

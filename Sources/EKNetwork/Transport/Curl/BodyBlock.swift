@@ -31,15 +31,24 @@ struct BodyBlock: ~Copyable {
     count += bytes.count
   }
 
-  /// The bytes, without a copy, and an empty block; `nil` when there are none.
+  /// What is kept in memory as long as ``takeData()`` is.
+  var memory: Int { isSparse ? count : capacity }
+
+  /// Whether the bytes are too few for the memory that they lie in.
+  private var isSparse: Bool { count < capacity / 4 }
+
+  /// The bytes, and an empty block; `nil` when there are none. They take their memory along, unless they would hold on
+  /// to more than four times their size: then they are copied.
   mutating func takeData() -> Data? {
     guard let full = base else { return nil }
-    defer {
-      base = nil
-      capacity = 0
-      count = 0
+    let (count, capacity, isSparse) = (count, capacity, isSparse)
+    base = nil
+    self.capacity = 0
+    self.count = 0
+    if isSparse {
+      defer { Self.release(full, capacity) }
+      return Data(bytes: full, count: count)
     }
-    let capacity = capacity
     return Data(bytesNoCopy: full, count: count, deallocator: .custom { block, _ in Self.release(block, capacity) })
   }
 

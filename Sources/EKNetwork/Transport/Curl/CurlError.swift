@@ -75,7 +75,7 @@
       28: (.timedOut, "a time limit of libcurl's own"),
       35: (.secureConnectionFailed, "the TLS handshake failed"),
       42: (.unknown, "a callback stopped the transfer and left its own reason"),
-      43: (.unknown, "libcurl was called wrongly"),
+      43: (.badServerResponse, "options are checked before; what is left is a header line that is none"),
       47: (.httpTooManyRedirects, "redirects are not libcurl's business, but its code is"),
       52: (.networkConnectionLost, "the server closed without a byte of an answer"),
       53: (.secureConnectionFailed, "the TLS engine is missing"),
@@ -99,6 +99,7 @@
       96: (.cannotConnectToHost, "the QUIC connection failed"),
       97: (.cannotConnectToHost, "the proxy handshake failed"),
       98: (.clientCertificateRequired, "the server asks for a client certificate"),
+      100: (.dataLengthExceedsMaximum, "newer versions' answer to a line of the head past their limit"),
     ]
   }
 #endif

@@ -13,8 +13,22 @@
   /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to whoever holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
     /// The loop of the process. It lives as long as the process does, and costs nothing while nothing happens. `nil`
-    /// when libcurl cannot be opened.
-    static let shared: CurlEventLoop? = CurlEventLoop()
+    /// when libcurl cannot be used, or while the process has no descriptors left: the next request tries again.
+    static var shared: CurlEventLoop? {
+      loop.withLock { loop in
+        if loop == nil { loop = CurlEventLoop() }
+        return loop
+      }
+    }
+
+    private static let loop = Locked<CurlEventLoop?>(nil)
+
+    /// Why a request cannot begin while there is no loop.
+    static var startError: any Error {
+      URLError(
+        .resourceUnavailable,
+        userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
+    }
 
     enum Operation {
       case start(CurlTransfer)
@@ -45,6 +59,7 @@
 
     private static let eventCapacity = 256
 
+    let capabilities: CurlCapabilities
     private let poller: LoopPoller<Operation>
     private let turn = Locked(Turn())
 
@@ -55,7 +70,8 @@
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     private init?() {
-      guard ekn_curl_load(), let poller = LoopPoller<Operation>() else { return nil }
+      guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
+      self.capabilities = capabilities
       self.poller = poller
       let thread = Thread { [unowned self] in run() }
       thread.name = "EKNetwork"
@@ -141,7 +157,10 @@
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
       guard let pool = pool(transfer.request.pool), pool.add(transfer) else {
-        finish(transfer, with: CurlError.make(.unknown, "libcurl is out of resources", url: transfer.request.url))
+        finish(
+          transfer,
+          with: transfer.loopFailure
+            ?? CurlError.make(.unknown, "libcurl is out of resources", url: transfer.request.url))
         return
       }
       deadlines.insert(transfer, at: transfer.loopDeadline)
@@ -150,6 +169,7 @@
     private func resume(_ transfer: CurlTransfer, bit: Int) {
       guard let handle = transfer.loopHandle, transfer.loopPauseBits & bit != 0 else { return }
       transfer.loopPauseBits &= ~bit
+      if capabilities.readsWhilePaused { pool(transfer.request.pool)?.watchAgain(handle) }
       transfer.loopLastActivity = now
       deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
@@ -183,6 +203,7 @@
 
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
+        transfer.loopLook(at: now)
         let deadline = transfer.loopDeadline
         if deadline > now {
           deadlines.insert(transfer, at: deadline)
@@ -221,6 +242,7 @@
       if delivery.pauses, let handle = transfer.loopHandle {
         transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
         _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
+        if capabilities.readsWhilePaused { pool(transfer.request.pool)?.watchAgain(handle) }
       }
     }
 

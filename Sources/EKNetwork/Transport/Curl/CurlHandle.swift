@@ -3,125 +3,187 @@
   import Foundation
   import FoundationNetworking
 
-  /// A reusable libcurl easy handle. Belongs to whoever holds the event loop's turn.
+  /// A libcurl easy handle. Belongs to whoever holds the event loop's turn.
   final class CurlHandle {
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
-    /// Whether the server has refused a request that must not be sent twice, without having looked at it.
-    private let refusal: UnsafeMutablePointer<ekn_refusal>
+    private let resend: UnsafeMutablePointer<ekn_resend>
+    private let lookup: UnsafeMutablePointer<ekn_lookup>
+    private let capabilities: CurlCapabilities
+    /// What an abandoned transfer's options still point to.
+    private var abandonedRequest: CurlRequest?
+    /// What libcurl wants to know of which socket.
+    private(set) var watched: (socket: Int32, what: Int32)?
     private unowned let eventLoop: CurlEventLoop
 
     init?(eventLoop: CurlEventLoop) {
       guard let easy = ekn_easy_init() else { return nil }
       self.easy = easy
       self.eventLoop = eventLoop
+      capabilities = eventLoop.capabilities
       errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
-      refusal = .allocate(capacity: 1)
-      refusal.initialize(to: ekn_refusal())
+      resend = .allocate(capacity: 1)
+      resend.initialize(to: ekn_resend())
+      lookup = .allocate(capacity: 1)
+      lookup.initialize(to: ekn_lookup())
     }
 
     deinit {
       ekn_easy_cleanup(easy)
       errorText.deallocate()
-      refusal.deallocate()
+      resend.deallocate()
+      lookup.deallocate()
     }
 
-    /// Sets every option that the transfer needs. A reset keeps connections, names and TLS sessions.
-    func prepare(for transfer: CurlTransfer) {
+    /// Sets every option that the transfer needs, and says why it must not begin where one that matters was refused.
+    func prepare(for transfer: CurlTransfer) -> (any Error)? {
       self.transfer = transfer
       errorText.pointee = 0
-      refusal.pointee = ekn_refusal()
+      resend.pointee = ekn_resend()
+      resend.pointee.is_harmless = transfer.request.isIdempotent
+      lookup.pointee = ekn_lookup()
+      watched = nil
       let context = Unmanaged.passUnretained(self).toOpaque()
-      ekn_easy_reset(easy)
-      set(EKN_OPT_NOSIGNAL, 1)
-      set(EKN_OPT_PROTOCOLS, EKN_PROTO_HTTP | EKN_PROTO_HTTPS)
-      set(EKN_OPT_BUFFERSIZE, 64 * 1024)
-      set(EKN_OPT_TCP_KEEPALIVE, 1)
+      var settings = CurlSettings(easy)
+      settings.set(.nosignal, 1)
+      setProtocols(&settings)
+      settings.set(.buffersize, 64 * 1024)
+      settings.set(.tcpKeepalive, 1)
       // Connecting is under the transfer's own idle timeout; libcurl's limit of 300 s would cut a longer one short.
-      set(EKN_OPT_CONNECTTIMEOUT_MS, 24 * 3600 * 1000)
-      // Without it, removing a handle whose name is being resolved waits for the resolver thread.
-      set(EKN_OPT_QUICK_EXIT, 1)
-      set(EKN_OPT_SUPPRESS_CONNECT_HEADERS, 1)
-      set(EKN_OPT_HTTP_CONTENT_DECODING, 0)
-      // libcurl sends a request again by itself when a reused connection dies before the answer begins.
-      _ = ekn_easy_set_prereq_callback(easy, prereqCallback, context)
+      settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
+      settings.set(.suppressConnectHeaders, 1)
+      settings.set(.httpContentDecoding, 0)
       // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), errorText)
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_PRIVATE), context)
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_WRITEDATA), context)
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HEADERDATA), context)
-      _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_WRITEFUNCTION), writeCallback)
-      _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_HEADERFUNCTION), headerCallback)
-      apply(transfer.request, context: context)
+      settings.set(.capath, pointer: nil)
+      settings.set(.errorbuffer, pointer: errorText)
+      settings.set(.private, pointer: context)
+      settings.set(.writedata, pointer: context)
+      settings.set(.headerdata, pointer: context)
+      settings.set(.writefunction, callback: writeCallback)
+      settings.set(.headerfunction, callback: headerCallback)
+      watchLookup(&settings)
+      watchResend(of: transfer.request, &settings, context: context)
+      apply(transfer.request, &settings, context: context)
+      return settings.error
     }
 
-    private func apply(_ request: CurlRequest, context: UnsafeMutableRawPointer) {
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), request.url.absoluteString)
-      if request.isSecure {
-        set(EKN_OPT_PIPEWAIT, 1)
-        if let tls = request.pool.tls { apply(tls) }
-        // Only HTTP/2 has refusals, and only these requests need to know of them.
-        if !request.isIdempotent { ekn_easy_watch_refusal(easy, refusal) }
-      }
-      if let proxies = request.proxies { apply(proxies, isSecure: request.isSecure) }
-      if request.method == "HEAD" {
-        set(EKN_OPT_NOBODY, 1)
-      } else if let upload = request.upload {
-        set(EKN_OPT_POST, 1)
-        set(EKN_OPT_UPLOAD_BUFFERSIZE, upload.length.map { $0 > 64 * 1024 } ?? false ? 256 * 1024 : 64 * 1024)
-        _ = ekn_easy_set_offset(easy, Int32(EKN_OPT_POSTFIELDSIZE_LARGE), upload.length ?? -1)
-        _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_READDATA), context)
-        _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_READFUNCTION), readCallback)
-        _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_SEEKDATA), context)
-        _ = ekn_easy_set_seek_callback(easy, seekCallback)
-        _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method)
+    private func setProtocols(_ settings: inout CurlSettings) {
+      if capabilities.missingOptions.contains(.protocols) {
+        settings.set(.protocolsStr, "http,https")
+        if capabilities.missingOptions.contains(.protocolsStr) { settings.note(.protocols, 1) }
       } else {
-        set(EKN_OPT_HTTPGET, 1)
-        if request.method != "GET" { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CUSTOMREQUEST), request.method) }
+        settings.set(.protocols, EKN_PROTO_HTTP | EKN_PROTO_HTTPS)
       }
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_HTTPHEADER), UnsafeRawPointer(request.headerLines.list))
     }
 
-    private func apply(_ tls: TLSOptions) {
-      func set(_ option: Int, _ value: String?) {
-        if let value { _ = ekn_easy_set_string(easy, Int32(option), value) }
+    /// Removing a handle whose name is being resolved must not wait for the resolver's thread.
+    private func watchLookup(_ settings: inout CurlSettings) {
+      if capabilities.joinsResolver {
+        settings.note(.resolverStartFunction, ekn_easy_watch_lookup(easy, lookup))
+      } else {
+        settings.set(.quickExit, 1)
       }
-      set(EKN_OPT_CAINFO, tls.certificateAuthorityFile?.path)
-      if !tls.pinnedPublicKeys.isEmpty {
-        set(EKN_OPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";"))
-      }
-      set(EKN_OPT_SSLCERT, tls.clientCertificate?.certificateFile.path)
-      set(EKN_OPT_SSLKEY, tls.clientCertificate?.keyFile.path)
-      set(EKN_OPT_KEYPASSWD, tls.clientCertificate?.keyPassword)
     }
 
-    private func apply(_ proxies: SessionProxies, isSecure: Bool) {
-      // An empty string keeps libcurl from looking at the environment.
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXY), (isSecure ? proxies.secure : proxies.plain) ?? "")
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_NOPROXY), proxies.exceptions)
-      guard let user = proxies.user else { return }
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYUSERNAME), user)
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_PROXYPASSWORD), proxies.password ?? "")
+    /// libcurl sends a request again by itself when a reused connection dies before the response begins.
+    private func watchResend(
+      of request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
+    ) {
+      if capabilities.asksBeforeSending {
+        if ekn_easy_set_prereq_callback(easy, prereqCallback, context) != 0 { settings.note(.xferinfofunction, 1) }
+        // Only HTTP/2 has refusals, and only these requests need to know of them.
+        if request.isSecure, !request.isIdempotent { settings.note(.verbose, ekn_easy_watch_resend(easy, resend)) }
+      } else if !request.isIdempotent || request.hasExpectation {
+        settings.note(.xferinfofunction, ekn_easy_watch_resend(easy, resend))
+        settings.note(.xferinfofunction, ekn_easy_stop_resend(easy, resend))
+      }
+    }
+
+    private func apply(
+      _ request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
+    ) {
+      settings.set(.url, request.url.absoluteString)
+      if request.isSecure {
+        settings.set(.pipewait, 1)
+        if let tls = request.pool.tls { settings.apply(tls) }
+      }
+      if let proxies = request.proxies { settings.apply(proxies, isSecure: request.isSecure) }
+      if request.method == "HEAD" {
+        settings.set(.nobody, 1)
+      } else if let upload = request.upload {
+        settings.set(.post, 1)
+        settings.set(.uploadBuffersize, upload.length.map { $0 > 64 * 1024 } ?? false ? 256 * 1024 : 64 * 1024)
+        settings.set(.postfieldsizeLarge, offset: upload.length ?? -1)
+        settings.set(.readdata, pointer: context)
+        settings.set(.readfunction, callback: readCallback)
+        settings.set(.seekdata, pointer: context)
+        settings.note(.seekfunction, ekn_easy_set_seek_callback(easy, seekCallback))
+        settings.set(.customrequest, request.method)
+      } else {
+        settings.set(.httpget, 1)
+        if request.method != "GET" { settings.set(.customrequest, request.method) }
+      }
+      settings.set(.httpheader, pointer: UnsafeRawPointer(request.headerLines.list))
     }
 
     /// Whether the server has said that it has not looked at the request, so that it can be sent again.
-    var wasRefused: Bool { refusal.pointee.refused }
+    var wasRefused: Bool { resend.pointee.is_refused }
 
-    func useFreshConnection() {
+    /// Whether the transfer was ended because libcurl was about to send it again.
+    var wasStopped: Bool { resend.pointee.must_stop }
+
+    /// `false` where libcurl refuses.
+    func useFreshConnection() -> Bool {
       errorText.pointee = 0
-      set(EKN_OPT_FRESH_CONNECT, 1)
+      var settings = CurlSettings(easy)
+      settings.set(.freshConnect, 1)
+      return settings.refused == nil
     }
 
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 
+    /// How many bytes the kernel has still to send.
+    var queuedBytes: Int { watched.map { Int(ekn_socket_queued($0.socket)) } ?? 0 }
+
     /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.
     func finish() {
       ekn_easy_reset(easy)
       transfer = nil
+      abandonedRequest = nil
+    }
+
+    /// Whether to remove the handle now would wait for a name to be resolved.
+    var isResolving: Bool { capabilities.joinsResolver && lookup.pointee.is_running }
+
+    /// libcurl is done with the transfer, whatever it was at.
+    func ended() { lookup.pointee.is_running = false }
+
+    /// Takes the handle off its transfer while its host's name is still being resolved. It ends with that, for it gets no
+    /// connection any more.
+    func abandon() {
+      lookup.pointee.is_abandoned = true
+      abandonedRequest = transfer?.request
+      transfer = nil
+    }
+
+    /// Keeps what libcurl wants to know of a socket, and returns what it is told.
+    func watch(_ socket: Int32, _ what: Int32) -> Int32 {
+      if what != EKN_POLL_REMOVE {
+        watched = (socket, what)
+      } else if watched?.socket == socket {
+        watched = nil
+      }
+      return capabilities.readsWhilePaused && transfer?.loopIsHeldBack == true ? Self.withoutReading(what) : what
+    }
+
+    private static func withoutReading(_ what: Int32) -> Int32 {
+      switch what & ~Int32(EKN_POLL_IN) {
+      case Int32(EKN_POLL_NONE): Int32(EKN_POLL_REMOVE)
+      case let rest: rest
+      }
     }
 
     /// What went wrong, in libcurl's words.
@@ -135,15 +197,17 @@
         verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
     }
 
-    private func set(_ option: Int, _ value: Int) {
-      _ = ekn_easy_set_long(easy, Int32(option), value)
-    }
-
     // MARK: - Callbacks, in a turn of the event loop, inside a call of libcurl's
 
     fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard let transfer else { return 0 }
       transfer.loopLastActivity = eventLoop.now
+      // libcurl takes for a body what follows an interim response and is not HTTP. Nobody reads one before its head.
+      guard transfer.loopParser.isComplete else {
+        transfer.loopFailure = CurlError.make(
+          .badServerResponse, "The server sent a body before a final response head", url: transfer.request.url)
+        return 0
+      }
       eventLoop.markDirty(transfer)
       if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
       return bytes.count
@@ -155,6 +219,7 @@
       switch transfer.loopParser.line(bytes) {
       case .none: return bytes.count
       case .head(let head):
+        resend.pointee.has_response = true
         transfer.loopReceivedHead(head)
         eventLoop.markDirty(transfer)
         return bytes.count
@@ -184,7 +249,8 @@
     /// Called before each time that the request is sent.
     fileprivate func isAboutToSend() -> Int32 {
       guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
-      refusal.pointee = ekn_refusal()
+      resend.pointee.is_refused = false
+      resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)
     }
 

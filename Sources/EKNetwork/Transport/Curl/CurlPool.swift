@@ -7,10 +7,23 @@
     /// Idle connections kept for reuse, and idle easy handles likewise.
     private static let maximumIdle = 64
 
-    /// Connections are only shared where both are the same: a session that trusts others must not inherit them.
+    /// Connections are only shared where all of it is the same: a session that trusts others must not inherit them, and a
+    /// tunnel through a proxy belongs to those who have its credentials.
     struct Key: Hashable, Sendable {
       var connectionsPerHost: Int
       var tls: TLSOptions?
+      /// `nil` takes them from the environment.
+      var proxies: SessionProxies?
+      /// What the file of authorities in `tls` was when the request began.
+      var authorities: FileStamp?
+
+      /// The key at this moment: a file of authorities that was replaced is another.
+      var current: Key {
+        guard let file = tls?.certificateAuthorityFile else { return self }
+        var key = self
+        key.authorities = FileStamp(path: file.path)
+        return key
+      }
     }
 
     let multi: OpaquePointer
@@ -20,6 +33,8 @@
     var timer: UInt64?
     private(set) var activeCount = 0
     private var idleHandles: [CurlHandle] = []
+    /// Of transfers that have been cancelled, and that libcurl has to end first.
+    private var abandonedHandles: [ObjectIdentifier: CurlHandle] = [:]
     private unowned let eventLoop: CurlEventLoop
 
     init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
@@ -29,18 +44,22 @@
       self.key = key
       self.eventLoop = eventLoop
       let context = Unmanaged.passUnretained(self).toOpaque()
-      _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
-      _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), key.connectionsPerHost)
-      // libcurl's default is four times the handles of the moment, which closes connections after a burst.
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, key.connectionsPerHost))
+      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
+        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0,
+        ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), key.connectionsPerHost) == 0,
+        // libcurl's default is four times the handles of the moment, which closes connections after a burst.
+        ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, key.connectionsPerHost)) == 0
+      else {
+        ekn_multi_cleanup(multi)
+        return nil
+      }
     }
 
     func add(_ transfer: CurlTransfer) -> Bool {
       guard let handle = idleHandles.popLast() ?? CurlHandle(eventLoop: eventLoop) else { return false }
-      handle.prepare(for: transfer)
+      transfer.loopFailure = handle.prepare(for: transfer)
       transfer.loopHandle = handle
-      guard ekn_multi_add(multi, handle.easy) == 0 else {
+      guard transfer.loopFailure == nil, ekn_multi_add(multi, handle.easy) == 0 else {
         release(handle)
         return false
       }
@@ -50,17 +69,28 @@
 
     func remove(_ transfer: CurlTransfer) {
       guard let handle = transfer.loopHandle else { return }
-      _ = ekn_multi_remove(multi, handle.easy)
-      activeCount -= 1
-      release(handle)
+      if handle.isResolving {
+        transfer.loopHandle = nil
+        handle.abandon()
+        abandonedHandles[ObjectIdentifier(handle)] = handle
+      } else {
+        _ = ekn_multi_remove(multi, handle.easy)
+        activeCount -= 1
+        release(handle)
+      }
     }
 
     /// Sends a transfer's request again, over a connection of its own. `false` when that is not possible.
     func resend(_ transfer: CurlTransfer) -> Bool {
-      guard let handle = transfer.loopHandle else { return false }
-      _ = ekn_multi_remove(multi, handle.easy)
-      handle.useFreshConnection()
-      return ekn_multi_add(multi, handle.easy) == 0
+      guard let old = transfer.loopHandle else { return false }
+      _ = ekn_multi_remove(multi, old.easy)
+      var handle = old
+      if !eventLoop.capabilities.reusesHandles {
+        guard let new = CurlHandle(eventLoop: eventLoop), new.prepare(for: transfer) == nil else { return false }
+        transfer.loopHandle = new
+        handle = new
+      }
+      return handle.useFreshConnection() && ekn_multi_add(multi, handle.easy) == 0
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired.
@@ -76,18 +106,34 @@
         guard let easy = completion.easy else { return nil }
         guard let context = ekn_easy_context(easy) else { continue }
         let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+        handle.ended()
         if let transfer = handle.transfer { return (transfer, Int(completion.code)) }
+        if abandonedHandles.removeValue(forKey: ObjectIdentifier(handle)) != nil {
+          _ = ekn_multi_remove(multi, easy)
+          activeCount -= 1
+          release(handle)
+        }
       }
     }
 
     private func release(_ handle: CurlHandle) {
       handle.transfer?.loopHandle = nil
+      guard eventLoop.capabilities.reusesHandles, idleHandles.count < Self.maximumIdle else { return }
       handle.finish()
-      if idleHandles.count < Self.maximumIdle { idleHandles.append(handle) }
+      idleHandles.append(handle)
     }
 
-    fileprivate func watch(_ socket: Int32, _ what: Int32) {
-      eventLoop.watch(socket, what, pool: index)
+    fileprivate func watch(_ socket: Int32, _ what: Int32, easy: OpaquePointer?) {
+      let handle = easy.flatMap { ekn_easy_context($0) }.map {
+        Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue()
+      }
+      eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
+    }
+
+    /// Watches the socket of a transfer that has been paused, or goes on, for what there is to do.
+    func watchAgain(_ handle: CurlHandle) {
+      guard let (socket, what) = handle.watched else { return }
+      eventLoop.watch(socket, handle.watch(socket, what), pool: index)
     }
 
     fileprivate func setTimer(milliseconds: Int) {
@@ -104,8 +150,8 @@
     context.map { Unmanaged<CurlPool>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private let socketCallback: ekn_socket_callback = { _, socket, what, context, _ in
-    pool(context)?.watch(socket, what)
+  private let socketCallback: ekn_socket_callback = { easy, socket, what, context, _ in
+    pool(context)?.watch(socket, what, easy: easy)
     return 0
   }
 

@@ -12,6 +12,8 @@
     let upload: (any UploadSource)?
     /// Whether the request may be sent again when its connection died before an answer began.
     let isIdempotent: Bool
+    /// Whether it has `Expect` (RFC 9110 §10.1.1).
+    let hasExpectation: Bool
     /// Nanoseconds without a byte in either direction after which the server is given up.
     let idleTimeout: UInt64
     /// The end of the attempt, in nanoseconds of the event loop's clock.
@@ -34,14 +36,20 @@
     // Unchecked: written by `init` alone.
     let list: OpaquePointer?
 
-    init(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
+    /// `nil` when there is no memory for one of them.
+    init?(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
       var list: OpaquePointer?
-      for (name, value) in fields {
-        // `Name;` is libcurl's way to send a field without a value.
-        list = ekn_slist_append(list, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? list
+      func append(_ line: String) -> Bool {
+        guard let longer = ekn_slist_append(list, line) else { return false }
+        list = longer
+        return true
       }
-      for name in suppressed { list = ekn_slist_append(list, "\(name):") ?? list }
+      // `Name;` is libcurl's way to send a field without a value.
+      let isComplete =
+        fields.allSatisfy { append($0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)") }
+        && suppressed.allSatisfy { append("\($0):") }
       self.list = list
+      guard isComplete else { return nil }
     }
 
     deinit { ekn_slist_free(list) }

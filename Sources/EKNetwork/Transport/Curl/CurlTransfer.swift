@@ -26,11 +26,16 @@
     var loopOutcome: Result<Void, any Error>?
     var loopIsDirty = false
     var deadlineIndex = -1
+    private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
     private var loopIsHTTP2 = false
+    private var loopSharesSocket = false
     private var loopHasSent = false
     private var loopHasResent = false
+    /// Whether the first request was refused, and the second one has not been sent yet.
+    private var loopWasRefused = false
+    private var loopIsStopped = false
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
@@ -91,15 +96,29 @@
 
     // MARK: - Event loop's side
 
-    /// When the transfer is to be ended if nothing happens.
+    /// When the transfer is to be ended if nothing happens, or looked at before.
     var loopDeadline: UInt64 {
       // A consumer that does not read, or a body that is not ready, is not the server's silence.
-      let idleEnd = loopPauseBits == 0 ? loopLastActivity.addingClamped(request.idleTimeout) : .max
-      return min(idleEnd, request.deadline)
+      guard loopPauseBits == 0 else { return request.deadline }
+      let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
+      let nextLook = loopIsSending ? loopProgress.nextLook(after: loopLastActivity, idle: request.idleTimeout) : .max
+      return min(idleEnd, nextLook, request.deadline)
     }
 
+    private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
+
+    /// Looks whether the kernel goes on sending what libcurl has given it: that is no silence either.
+    func loopLook(at now: UInt64) {
+      guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
+      if loopProgress.hasMoved(queued: handle.queuedBytes, at: now) { loopLastActivity = now }
+    }
+
+    /// Whether nothing of the transfer is to be read from its socket, which is its own.
+    var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopSharesSocket }
+
     func loopReceivedHead(_ head: RawHead) {
-      loopIsHTTP2 = request.upload != nil && head.version == "HTTP/2"
+      loopSharesSocket = head.version == "HTTP/2"
+      loopIsHTTP2 = request.upload != nil && loopSharesSocket
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopHead = head
@@ -130,17 +149,24 @@
     func loopRewound() { loopSent = 0 }
 
     /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2), or where the
-    /// server has said that it has not looked at the first (RFC 9113 §8.7).
+    /// server has said that it has not looked at the first (RFC 9113 §8.7). Never once there is a response.
     func loopMaySend(wasRefused: Bool) -> Bool {
-      guard loopHasSent, !request.isIdempotent, !wasRefused else {
+      guard loopHasSent, loopHasHead || !(request.isIdempotent || wasRefused || loopWasRefused) else {
         loopHasSent = true
+        loopWasRefused = false
         return true
       }
-      loopFailure = CurlError.make(
+      loopIsStopped = true
+      return false
+    }
+
+    private var loopStopError: (any Error)? {
+      // libcurl would send the request again by itself after 417; whether that is done is not its business.
+      if loopHasHead { return nil }
+      return CurlError.make(
         .networkConnectionLost,
         "The server closed the connection instead of answering; the \(request.method) request is not sent again, "
           + "because it may have been acted upon", url: request.url)
-      return false
     }
 
     /// What libcurl makes of a GOAWAY that leaves the request out.
@@ -151,12 +177,14 @@
     /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
     /// connection is reset, libcurl does not do it by itself.
     func loopMayResend(after code: Int) -> Bool {
-      guard Self.connectionLosses.contains(code), !loopHasResent, loopFailure == nil, loopParser.isEmpty,
+      guard Self.connectionLosses.contains(code), !loopHasResent, loopFailure == nil, !loopIsStopped,
+        loopParser.isEmpty,
         let handle = loopHandle,
         handle.wasRefused || request.isIdempotent && (handle.hasReusedConnection || code == Self.framingLoss)
       else { return false }
       guard request.upload?.rewind() ?? true else { return false }
       loopHasResent = true
+      loopWasRefused = handle.wasRefused
       loopSent = 0
       loopPauseBits = 0
       return true
@@ -165,6 +193,7 @@
     /// What the transfer's end means to its consumer; `nil` for success.
     func loopError(code: Int) -> (any Error)? {
       if let loopFailure { return loopFailure }
+      if loopIsStopped || loopHandle?.wasStopped == true { return loopStopError }
       if code == 0 {
         guard !loopHasHead else { return nil }
         return CurlError.make(
@@ -183,11 +212,12 @@
     /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is
     /// done with libcurl.
     func loopDeliver() -> Queue.Delivery {
+      let memory = loopBlock.memory
       let chunk = loopBlock.takeData()
       let head = loopHead
       let outcome = loopOutcome
       loopHead = nil
-      return queue.withLock { $0.deliver(head: head, chunk: chunk, outcome: outcome) }
+      return queue.withLock { $0.deliver(head: head, chunk: chunk, memory: memory, outcome: outcome) }
     }
   }
 

@@ -4,34 +4,45 @@
 
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
-    private let eventLoop: CurlEventLoop
+    private static let files = BlockingQueue(label: "EKNetwork.Cookies")
+
+    /// `nil` when it could not be started yet.
+    private let eventLoop: CurlEventLoop?
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
 
-    /// `nil` when libcurl cannot be opened.
+    /// `nil` when libcurl cannot be used.
     init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
-      guard let eventLoop = CurlEventLoop.shared else { return nil }
-      self.eventLoop = eventLoop
+      guard CurlLibrary.capabilities != nil else { return nil }
+      eventLoop = CurlEventLoop.shared
       var description = SessionDescription(configuration)
       description.clientCertificate = tls?.clientCertificate.map {
         "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
       }
       self.configuration = description
-      pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
+      pool = CurlPool.Key(
+        connectionsPerHost: description.connectionsPerHost, tls: tls, proxies: description.proxies)
     }
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
+    var machinery: TransportDescription? { .current }
     var sessionDescription: SessionDescription { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
+      guard let eventLoop = eventLoop ?? CurlEventLoop.shared else { throw CurlEventLoop.startError }
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      let cookies = head.setCookieLines
-      if !cookies.isEmpty {
-        configuration.cookies.store(setCookieLines: cookies, for: transfer.request.url, request: request.urlRequest)
+      let lines = head.setCookieLines
+      if !lines.isEmpty {
+        let url = transfer.request.url
+        // The storage of the process writes a file for each of them.
+        await Self.files.run { [cookies = configuration.cookies] in
+          cookies.store(setCookieLines: lines, for: url, request: request.urlRequest)
+        }
       }
+      guard request.decodesContent else { return TransportResponse(head: head, body: body) }
       return TransportResponse(
         head: head,
         body: try ContentCoding.decoding(
@@ -57,9 +68,10 @@
         headerLines: headers,
         upload: upload,
         isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
+        hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        pool: pool,
+        pool: pool.current,
         proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
@@ -73,6 +85,9 @@
       default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
       }
       guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+      guard HostSyntax.isValid(HostSyntax.unbracketed(host)) else {
+        throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
+      }
       return url
     }
 
@@ -124,7 +139,10 @@
         // RFC 9110 §8.6: a method that anticipates content says so when there is none.
         fields.append(("Content-Length", "0"))
       }
-      return CurlHeaderLines(fields, suppressing: suppressed)
+      guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {
+        throw TransportOptionError(option: CurlOption.httpheader.name, library: "libcurl \(CurlLibrary.versionText)")
+      }
+      return lines
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {

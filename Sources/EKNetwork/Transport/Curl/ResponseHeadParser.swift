@@ -19,7 +19,8 @@ struct ResponseHeadParser {
 
   private let url: URL
   private var lines: [UInt8] = []
-  private var isComplete = false
+  /// Whether the final head is there.
+  private(set) var isComplete = false
 
   init(url: URL) { self.url = url }
 

@@ -21,14 +21,23 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     case wait
   }
 
-  /// Reading from the wire stops when this many bytes wait, and goes on when half of them are gone.
+  private struct Chunk {
+    var data: Data
+    /// What it holds in memory, which is more than its bytes where a block is not full.
+    var memory: Int
+  }
+
+  /// Reading from the wire stops when this much memory is held by what waits, and goes on when half of it is free.
   static var highWater: Int { 512 * 1024 }
+  /// Chunks that wait are joined up to that many bytes: a server that sends byte by byte must not have each of them
+  /// kept as an object of its own.
+  private static var joinedSize: Int { 64 * 1024 }
 
   private var head: ResponseHead?
   private var headWaiter: HeadWaiter?
-  private var chunks: [Data] = []
+  private var chunks: [Chunk] = []
   private var firstChunk = 0
-  private var bufferedBytes = 0
+  private var bufferedMemory = 0
   private var chunkWaiter: ChunkWaiter?
   private var outcome: Result<Void, any Error>?
   private var isPaused = false
@@ -38,7 +47,10 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
 
   // MARK: - From the wire
 
-  mutating func deliver(head: ResponseHead?, chunk: Data?, outcome: Result<Void, any Error>?) -> Delivery {
+  /// - Parameter memory: What the chunk holds in memory; its bytes, if nothing is said.
+  mutating func deliver(
+    head: ResponseHead?, chunk: Data?, memory: Int? = nil, outcome: Result<Void, any Error>?
+  ) -> Delivery {
     var delivery = Delivery()
     guard !isOver else { return delivery }
     if let head {
@@ -54,8 +66,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
         chunkWaiter = nil
         delivery.chunk = (waiter, .success(chunk))
       } else {
-        chunks.append(chunk)
-        bufferedBytes += chunk.count
+        keep(chunk, memory: memory ?? chunk.count)
       }
     }
     if let outcome {
@@ -68,11 +79,24 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
         chunkWaiter = nil
         delivery.chunk = (waiter, outcome.map { nil })
       }
-    } else if bufferedBytes >= Self.highWater, !isPaused {
+    } else if bufferedMemory >= Self.highWater, !isPaused {
       isPaused = true
       delivery.pauses = true
     }
     return delivery
+  }
+
+  private mutating func keep(_ data: Data, memory: Int) {
+    if firstChunk < chunks.count, chunks[chunks.count - 1].data.count + data.count <= Self.joinedSize {
+      chunks[chunks.count - 1].data.append(data)
+      // It grows by doubling.
+      let grown = 2 * chunks[chunks.count - 1].data.count
+      bufferedMemory += grown - chunks[chunks.count - 1].memory
+      chunks[chunks.count - 1].memory = grown
+    } else {
+      chunks.append(Chunk(data: data, memory: memory))
+      bufferedMemory += memory
+    }
   }
 
   // MARK: - From the consumer
@@ -91,21 +115,23 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   mutating func next(_ waiter: ChunkWaiter) -> Pull {
     if firstChunk < chunks.count {
       let chunk = chunks[firstChunk]
-      chunks[firstChunk] = Data()
+      chunks[firstChunk] = Chunk(data: Data(), memory: 0)
       firstChunk += 1
       if firstChunk == chunks.count {
         chunks.removeAll(keepingCapacity: true)
         firstChunk = 0
       }
-      bufferedBytes -= chunk.count
-      let resumes = isPaused && bufferedBytes <= Self.highWater / 2
+      bufferedMemory -= chunk.memory
+      let resumes = isPaused && bufferedMemory <= Self.highWater / 2
       if resumes { isPaused = false }
-      return .chunk(chunk, resumes: resumes)
+      return .chunk(chunk.data, resumes: resumes)
     }
     switch outcome {
     case .success: return .chunk(nil, resumes: false)
     case .failure(let error): return .failure(error)
     case nil:
+      // One caller at a time is the contract; a second one must not make the first wait for ever.
+      guard chunkWaiter == nil else { return .failure(ConcurrentReadError()) }
       chunkWaiter = waiter
       return .wait
     }
@@ -123,7 +149,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     head = nil
     chunks = []
     firstChunk = 0
-    bufferedBytes = 0
+    bufferedMemory = 0
     return delivery
   }
 

@@ -43,7 +43,8 @@ struct ExchangeState {
   private var chunks: [Data] = []
   private var taken = 0
   private var buffered = 0
-  private var isSuspended = false
+  /// Whether the task has to wait for the consumer.
+  private(set) var isSuspended = false
   private var ending: Result<Void, any Error>?
   private var rejectsChallenge = false
   private var headIsAwaited = false
@@ -171,7 +172,7 @@ struct ExchangeState {
     case nil: break
     }
     // One caller at a time is the contract; a second one must not make the first wait for ever.
-    guard !bodyIsAwaited else { return (.failure(URLError(.resourceUnavailable)), Effects()) }
+    guard !bodyIsAwaited else { return (.failure(ConcurrentReadError()), Effects()) }
     bodyIsAwaited = true
     return (nil, Effects())
   }

@@ -12,10 +12,14 @@ import Foundation
 /// Sendable, unchecked: `exchanges` is a `Locked`, and the weak `source` is set once, before anybody else sees this.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private weak var source: URLSession?
+  private let caching: SessionCaching
   private let exchanges = Locked<[Int: SessionTask]>([:])
 
   /// - Parameter source: the user's session. It is not kept alive: it may own, in the end, what owns this.
-  init(source: URLSession) { self.source = source }
+  init(source: URLSession, caching: SessionCaching) {
+    self.source = source
+    self.caching = caching
+  }
 
   /// Makes the exchange known. Before the task is resumed, or its first callback finds nobody.
   func add(_ task: SessionTask, identifier: Int) {
@@ -60,10 +64,20 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-      sessionTask(task)?.exchange.didMeasure(metrics)
-      _ = callUser { session, delegate in
-        (delegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
-      }
+      sessionTask(task)?.exchange.didMeasure(NetworkTimings(metrics))
+      guard let source, let delegate = source.delegate as? any URLSessionTaskDelegate else { return }
+      delegate.urlSession?(source, task: task, didFinishCollecting: metrics)
+    }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+      completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+      guard caching.isWanted else { return completionHandler(nil) }
+      let delegate = source?.delegate as? any URLSessionDataDelegate
+      let asked: Void? = delegate?.urlSession?(
+        session, dataTask: dataTask, willCacheResponse: proposed, completionHandler: completionHandler)
+      if asked == nil { completionHandler(proposed) }
     }
   #endif
 

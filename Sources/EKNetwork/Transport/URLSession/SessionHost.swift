@@ -4,53 +4,44 @@ import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
+#if canImport(Darwin)
+  import CSession
+#endif
 
 #if canImport(Darwin)
-  /// Runs exchanges on the user's session.
-  final class SessionHost: Sendable {
-    private let session: URLSession
-    /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
-    /// to every request. The user's session would add them by itself.
-    private let foreign: URLSession?
-    private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
-    let description: SessionDescription
+  typealias SessionHost = SystemSessionHost
 
-    static func shared(for session: URLSession) -> SessionHost { SessionHost(session) }
+  extension SystemSessionHost {
+    private static let secured = SessionRegistry<TLSOptions, SystemSessionHost>()
 
-    private init(_ session: URLSession) {
-      self.session = session
-      let configuration = session.configuration
-      var description = SessionDescription(configuration)
-      description.systemSendsCookies = true
-      self.description = description
-      guard description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }) else {
-        foreign = nil
-        return
+    /// A host for the user's session; with ``TLSOptions`` one with a session of its own, which shares the
+    /// configuration, and no connection.
+    static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
+      guard let tls else {
+        return SystemSessionHost(session, session.configuration, isOwn: false) {
+          URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
+        }
       }
-      configuration.httpAdditionalHeaders = configuration.httpAdditionalHeaders?.filter {
-        !OriginFields.contains("\($0.key)")
+      return secured.host(for: session, tls) {
+        let make = { URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil) }
+        return SystemSessionHost(make(session.configuration), session.configuration, isOwn: true, makeForeign: make)
       }
-      foreign = URLSession(
-        configuration: configuration, delegate: session.delegate, delegateQueue: session.delegateQueue)
+    }
+  }
+
+  extension URLSession: SystemSession {
+    var isBackground: Bool { configuration.identifier != nil }
+
+    func makeTask(_ request: URLRequest, for sessionTask: SessionTask, caching: SessionCaching) -> (any GatedTask)? {
+      guard let task = ekn_data_task(self, request) else { return nil }
+      let delegate = SessionDelegate(source: self, caching: caching)
+      delegate.add(sessionTask, identifier: task.taskIdentifier)
+      task.delegate = delegate
+      return task
     }
 
-    deinit { foreign?.finishTasksAndInvalidate() }
-
-    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
-      // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
-      let exchange = URLSessionExchange(
-        request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
-      let delegate = SessionDelegate(source: session)
-      var urlRequest = request.urlRequest
-      if let body = urlRequest.httpBodyStream as? BodyStream { urlRequest.httpBodyStream = SystemStream.make(body) }
-      let task = (request.hop.hasLeftOrigin ? foreign ?? session : session).dataTask(with: urlRequest)
-      task.delegate = delegate
-      delegate.add(
-        SessionTask(
-          exchange: exchange, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields),
-        identifier: task.taskIdentifier)
-      exchange.gate.start(task)
-      return exchange
+    func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
+      StreamSink.makeStream(body, for: exchange)
     }
   }
 #else
@@ -72,6 +63,7 @@ import Foundation
     private init(_ source: URLSession) {
       let own = source.configuration.detached()
       description = SessionDescription(own)
+      let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
       // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
@@ -80,8 +72,8 @@ import Foundation
       own.urlCache = nil
       own.timeoutIntervalForRequest = Self.never
       own.httpAdditionalHeaders = nil
-      pooledDelegate = SessionDelegate(source: source)
-      closingDelegate = SessionDelegate(source: source)
+      pooledDelegate = SessionDelegate(source: source, caching: caching)
+      closingDelegate = SessionDelegate(source: source, caching: caching)
       pooled = URLSession(configuration: own, delegate: pooledDelegate, delegateQueue: nil)
       closing = URLSession(configuration: own, delegate: closingDelegate, delegateQueue: nil)
     }
@@ -92,7 +84,7 @@ import Foundation
       closing.finishTasksAndInvalidate()
     }
 
-    func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
+    func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
       let exchange = URLSessionExchange(
         request, idleTimeout: request.urlRequest.idleTimeout(default: description.requestTimeout), limit: limit,
         overflow: .fail,
@@ -126,33 +118,11 @@ import Foundation
   // MARK: - One host for each session
 
   extension SessionHost {
-    private struct Entry {
-      weak var source: URLSession?
-      let host: SessionHost
-    }
-
-    // Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession`
-    // has no room for one. The entry of a session that is gone leaves with the next new session.
-    private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
+    private static let hosts = SessionRegistry<Bool, SessionHost>()
 
     /// The host of a session, made when it is first needed.
     static func shared(for source: URLSession) -> SessionHost {
-      let key = ObjectIdentifier(source)
-      let known = entries.withLock { entries in
-        entries[key].flatMap { $0.source === source ? $0.host : nil }
-      }
-      if let known { return known }
-      let made = SessionHost(source)
-      let (host, dropped) = entries.withLock { entries in
-        if let entry = entries[key], entry.source === source { return (entry.host, [Entry]()) }
-        let dropped = entries.filter { $0.value.source == nil }
-        for key in dropped.keys { entries[key] = nil }
-        let replaced = entries.updateValue(Entry(source: source, host: made), forKey: key)
-        return (made, Array(dropped.values) + (replaced.map { [$0] } ?? []))
-      }
-      // Out here: the end of a host calls Foundation.
-      withExtendedLifetime(dropped) {}
-      return host
+      hosts.host(for: source, true) { SessionHost(source) }
     }
   }
 

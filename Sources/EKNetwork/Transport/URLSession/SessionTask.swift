@@ -17,6 +17,8 @@ struct SessionTask: Sendable {
   let cookies: SessionCookies?
   /// The names of header fields that were added.
   let addedFields: [String]
+  /// Whether a cancellation that nobody here asked for means that the server's key was refused.
+  var refusesKeys = false
 
   func didReceive(_ response: URLResponse) {
     guard let response = response as? HTTPURLResponse else { return exchange.didReceive(response) }
@@ -27,7 +29,14 @@ struct SessionTask: Sendable {
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     // A redirect without a Location is never announced.
     if error == nil, let response = response as? HTTPURLResponse, exchange.response == nil { store(response) }
-    exchange.didComplete(error, response: response)
+    exchange.didComplete(refusal(error) ?? error, response: response)
+  }
+
+  /// What a delegate that turns a certificate down makes of the task says no more than that it was cancelled.
+  private func refusal(_ error: (any Error)?) -> (any Error)? {
+    guard refusesKeys, (error as? URLError)?.code == .cancelled else { return nil }
+    return URLError(
+      .serverCertificateUntrusted, url: original.url, description: "The server's certificate or key is not trusted.")
   }
 
   /// The request that Foundation proposes for a redirect, without what was added for this hop alone.

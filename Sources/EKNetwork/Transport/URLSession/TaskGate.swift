@@ -4,20 +4,40 @@ import Foundation
   import FoundationNetworking
 #endif
 
+/// What a ``TaskGate`` needs of a task.
+protocol GatedTask: AnyObject, Sendable {
+  /// Whether a question of its delegate's may still be answered.
+  var takesAnswers: Bool { get }
+  func resume()
+  func suspend()
+  func cancel()
+}
+
+extension URLSessionTask: GatedTask {
+  var takesAnswers: Bool {
+    #if canImport(Darwin)
+      state == .running || state == .suspended
+    #else
+      state == .running
+    #endif
+  }
+}
+
 /// Stands between a task and everybody who wants something from it.
 ///
 /// FoundationNetworking ends the process when a redirect or a challenge is answered after the task was cancelled. So
 /// cancelling and answering take turns, and after the first cancellation nothing is answered any more.
 ///
-/// Sendable, unchecked: `task` and `isCancelled` are reached with `lock` held alone. The lock may be held while
+/// Sendable, unchecked: `task`, `isCancelled` and `isSuspended` are reached with `lock` held alone. The lock may be held while
 /// Foundation waits for its own work queue: nothing on that queue ever takes it.
 final class TaskGate: @unchecked Sendable {
   private let lock = NSLock()
-  private var task: URLSessionTask?
+  private var task: (any GatedTask)?
   private var isCancelled = false
+  private var isSuspended = false
 
   /// Starts the task, unless the exchange has been cancelled in the meantime.
-  func start(_ task: URLSessionTask) {
+  func start(_ task: any GatedTask) {
     lock.withLock {
       guard !isCancelled else { return task.cancel() }
       self.task = task
@@ -39,7 +59,7 @@ final class TaskGate: @unchecked Sendable {
   func answer(_ answer: () -> Void) {
     lock.withLock {
       // The user's own delegate can cancel the task as well, past this gate.
-      guard !isCancelled, let task, task.state == .running else { return }
+      guard !isCancelled, let task, task.takesAnswers else { return }
       answer()
     }
   }
@@ -49,8 +69,14 @@ final class TaskGate: @unchecked Sendable {
     lock.withLock { task = nil }
   }
 
-  #if canImport(Darwin)
-    func suspend() { lock.withLock { task?.suspend() } }
-    func resume() { lock.withLock { task?.resume() } }
-  #endif
+  /// Suspends or resumes the task, as `wanted` says at this moment. Two threads that want different things can come
+  /// here in any order: what holds in the end is what was decided last, and each `suspend` has its `resume`.
+  func follow(_ wanted: () -> Bool) {
+    lock.withLock {
+      let wanted = wanted()
+      guard let task, wanted != isSuspended else { return }
+      isSuspended = wanted
+      if wanted { task.suspend() } else { task.resume() }
+    }
+  }
 }

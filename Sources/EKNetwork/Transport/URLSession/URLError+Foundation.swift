@@ -22,10 +22,11 @@ extension URLError {
   /// On Linux most failures are `URLError.unknown`, and only libcurl's text tells them apart; the text stays as the
   /// description. What is not a `URLError`, such as an error of a custom `URLProtocol`, passes through.
   static func mapped(_ error: any Error, url: URL?) -> any Error {
+    let nsError = error as NSError
+    if nsError.domain == NSPOSIXErrorDomain { return posix(nsError, url: url) }
     #if canImport(Darwin)
       return error
     #else
-      let nsError = error as NSError
       guard nsError.domain == NSURLErrorDomain else { return error }
       var userInfo = nsError.userInfo
       if userInfo[NSURLErrorFailingURLErrorKey] == nil, let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
@@ -33,6 +34,20 @@ extension URLError {
       let code = corrected(Code(rawValue: nsError.code) ?? .unknown, text: text)
       return URLError(code, userInfo: userInfo)
     #endif
+  }
+
+  /// What the system says of a socket, mostly of one that died while the app was in the background.
+  private static func posix(_ error: NSError, url: URL?) -> any Error {
+    guard let code = POSIXErrorCode(rawValue: Int32(truncatingIfNeeded: error.code)) else { return error }
+    var userInfo = error.userInfo
+    if let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
+    userInfo[NSUnderlyingErrorKey] = error
+    return URLError(NetworkFailure.code(of: code), userInfo: userInfo)
+  }
+
+  /// The error of a session that cannot send this request, or none.
+  static func unusable(_ url: URL?, _ description: String) -> URLError {
+    URLError(.resourceUnavailable, url: url, description: description)
   }
 
   /// The code that `text`, one of libcurl's messages, stands for.

@@ -14,6 +14,7 @@ final class URLSessionExchange: Sendable {
     var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
+    var pump: BodyPump?
     var timings: NetworkTimings?
   }
 
@@ -108,21 +109,35 @@ final class URLSessionExchange: Sendable {
 
   func fail(_ error: any Error) { change { $0.fail(error) } }
 
+  /// Sends a body through a sink of the system's. If it fails the task is cancelled before anything can take what was
+  /// sent for the whole; the stream ends with the exchange, not before.
+  func pump(_ body: BodyStream, into sink: sending any BodySink) {
+    let pump = BodyPump(body.source.makeUpload()) { [weak self] error in
+      self?.fail(error)
+      self?.gate.cancel()
+    }
+    let (old, isTooLate) = storage.withLock { storage in
+      let old = storage.pump
+      if !storage.state.isOver { storage.pump = pump }
+      return (old, storage.state.isOver)
+    }
+    old?.cancel()
+    if !isTooLate { pump.start(sink) }
+  }
+
   /// What the system measured of the task, where it does.
   var timings: NetworkTimings? { storage.withLock { $0.timings } }
 
-  #if canImport(Darwin)
-    func didMeasure(_ metrics: URLSessionTaskMetrics) {
-      guard request.wantsTimings, let timings = NetworkTimings(metrics) else { return }
-      storage.withLock { $0.timings = timings }
-    }
-  #endif
+  func didMeasure(_ timings: @autoclosure () -> NetworkTimings?) {
+    guard request.wantsTimings, let timings = timings() else { return }
+    storage.withLock { $0.timings = timings }
+  }
 
   /// The stream to answer with when the body is asked for again. Where it cannot be had, the exchange fails.
   func secondBody() -> InputStream? {
     if let body = request.urlRequest.httpBodyStream as? BodyStream, body.source.isReplayable {
       #if canImport(Darwin)
-        return SystemStream.make(body)
+        return StreamSink.makeStream(body, for: self)
       #else
         return body.unread
       #endif
@@ -160,19 +175,21 @@ final class URLSessionExchange: Sendable {
   ) -> (received: Int64, total: Int64?)? {
     let now = ContinuousClock.now
     var progress: (received: Int64, total: Int64?)?
-    let (effects, headWaiter, bodyWaiter, timer) = storage.withLock { storage in
+    let (effects, headWaiter, bodyWaiter, timer, pump) = storage.withLock { storage in
       storage.timeouts.noteActivity(now)
       let effects = event(&storage.state)
       let headWaiter = effects.head == nil ? nil : storage.headWaiter.take()
       let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
       let timer = effects.isOver ? storage.timer.take() : nil
+      let pump = effects.isOver ? storage.pump.take() : nil
       if !storage.state.isOver, !storage.state.isHeadHeld {
         let expected = storage.state.response?.expectedContentLength ?? -1
         progress = (storage.state.received, expected >= 0 ? expected : nil)
       }
-      return (effects, headWaiter, bodyWaiter, timer)
+      return (effects, headWaiter, bodyWaiter, timer, pump)
     }
     timer?.cancel()
+    pump?.cancel()
     if let head = effects.head { headWaiter?.resume(with: head) }
     if let body = effects.body { bodyWaiter?.resume(with: body) }
     perform(effects)
@@ -181,10 +198,8 @@ final class URLSessionExchange: Sendable {
 
   private func perform(_ effects: ExchangeState.Effects) {
     if effects.cancelsTask { queue.async { [gate] in gate.cancel() } }
-    #if canImport(Darwin)
-      if effects.suspendsTask { gate.suspend() }
-      if effects.resumesTask { gate.resume() }
-    #endif
+    guard effects.suspendsTask || effects.resumesTask else { return }
+    gate.follow { storage.withLock { $0.state.isSuspended } }
   }
 
   // MARK: - Timers

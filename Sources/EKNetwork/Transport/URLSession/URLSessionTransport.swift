@@ -45,11 +45,16 @@ struct URLSessionTransport: Transport {
   private let limit: Int
   let sessionDescription: SessionDescription
 
-  init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
+  var machinery: TransportDescription? {
+    TransportDescription(machinery: .urlSession, reason: TransportDescription.current.reason)
+  }
+
+  /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
+  init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
     self.session = session
-    host = SessionHost.shared(for: session)
+    self.host = host ?? SessionHost.shared(for: session)
     limit = streamLimit
-    var description = host.description
+    var description = self.host.description
     if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
     sessionDescription = description
   }
@@ -79,7 +84,7 @@ struct URLSessionTransport: Transport {
         request.hop = request.hop.sending(body)
       }
     #endif
-    let exchange = host.start(request, limit: limit)
+    let exchange = try host.start(request, limit: limit)
     let body = URLSessionBody(exchange)
     let head = try await exchange.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
@@ -92,17 +97,20 @@ extension URLRequest {
     guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }
-    #if !canImport(Darwin)
-      // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
-      guard HTTPToken.isValid(httpMethod ?? "GET") else {
-        throw URLError(.badURL, url: url, description: "The method is not a token.")
-      }
-      for (name, value) in allHTTPHeaderFields ?? [:]
-      where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
-        throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
-      }
-      if let stream = httpBodyStream, stream.streamStatus != .notOpen {
-        throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
+    guard HTTPToken.isValid(httpMethod ?? "GET") else {
+      throw URLError(.badURL, url: url, description: "The method is not a token.")
+    }
+    for (name, value) in allHTTPHeaderFields ?? [:]
+    where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
+      throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
+    }
+    if let stream = httpBodyStream, stream.streamStatus != .notOpen {
+      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    }
+    #if canImport(Darwin)
+      guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
+        throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession sends no GET with a body.")
       }
     #endif
   }

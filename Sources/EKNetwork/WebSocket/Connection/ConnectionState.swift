@@ -11,24 +11,36 @@ struct ConnectionState {
     var error: WebSocketError?
   }
 
+  /// What a message costs besides its bytes.
+  private static let messageCost = 64
+
   let capacity: Int
+  let byteCapacity: Int
   private(set) var outcome: Outcome?
   /// Whether a close frame was sent, after which nothing else is.
   private(set) var isClosing = false
   private(set) var isOver = false
   private var queue: [WebSocketMessage] = []
+  private var queuedBytes = 0
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   private var turnTaken = false
   private var turns = WaiterQueue<Void>()
   var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
   private var endings: [CheckedContinuation<Void, Never>] = []
-  var pendingControls = 0
+  var pendingPongs = 0
   /// How many times something was received.
-  var activity = 0
+  var received = 0
+  /// How many frames of messages the system has taken.
+  var sent = 0
+  /// The close frame that is sent when the message is, which is being sent.
+  private var closeFrame: [UInt8]?
   private var lastID: UInt64 = 0
 
-  init(capacity: Int) { self.capacity = max(1, capacity) }
+  init(capacity: Int, byteCapacity: Int) {
+    self.capacity = max(1, capacity)
+    self.byteCapacity = max(1, byteCapacity)
+  }
 
   mutating func makeID() -> UInt64 {
     lastID += 1
@@ -50,14 +62,19 @@ struct ConnectionState {
   mutating func deliver(_ message: WebSocketMessage) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     // Who closes has stopped listening: what no longer fits is let go, so that the peer's close frame can be read.
-    if isClosing, queue.count >= capacity { return .dropped }
+    if isClosing, isFull { return .dropped }
     queue.append(message)
-    return queue.count >= capacity && !isClosing ? .keptAndFull : .kept
+    queuedBytes += Self.cost(of: message)
+    return isFull && !isClosing ? .keptAndFull : .kept
   }
+
+  private var isFull: Bool { queue.count >= capacity || queuedBytes >= byteCapacity }
+
+  private static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
 
   /// False when there is room already.
   mutating func awaitRoom(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
-    guard queue.count >= capacity, !isClosing, !isOver else { return false }
+    guard isFull, !isClosing, !isOver else { return false }
     reader = continuation
     return true
   }
@@ -79,8 +96,9 @@ struct ConnectionState {
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
     guard !queue.isEmpty else { return nil }
     let message = queue.removeFirst()
+    queuedBytes -= Self.cost(of: message)
     // Not for every message: the reader and the receiver would take turns, and each turn is a switch of tasks.
-    return (message, queue.count <= capacity / 2 ? takeReader() : nil)
+    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? takeReader() : nil)
   }
 
   mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
@@ -106,20 +124,36 @@ struct ConnectionState {
     return true
   }
 
-  mutating func endTurn() -> CheckedContinuation<Void, any Error>? {
+  /// What goes out now, and whose turn it is.
+  mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     let next = turns.popFirst()
     turnTaken = next != nil
-    return next
+    return (closeFrame.take(), next)
   }
 
   mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
 
   // MARK: - Ending
 
-  /// Whether a close frame is to be sent now.
-  mutating func beginClosing() -> (sends: Bool, reader: CheckedContinuation<Void, Never>?) {
-    defer { isClosing = true }
-    return (!isClosing && outcome == nil && !isOver, takeReader())
+  struct Closing {
+    /// Whether this began it.
+    var isFirst = false
+    /// The frame that is to be sent now.
+    var frame: [UInt8]?
+    var reader: CheckedContinuation<Void, Never>?
+  }
+
+  /// Begins to close.
+  ///
+  /// - Parameters:
+  ///   - frame: The close frame, of which the first one counts.
+  ///   - afterMessage: Whether the message that is being sent goes out whole before it. A peer that has sent a close
+  ///     frame, or broken the protocol, takes no more of it.
+  mutating func beginClosing(_ frame: [UInt8], afterMessage: Bool) -> Closing {
+    let isFirst = !isClosing && outcome == nil && !isOver
+    isClosing = true
+    if isFirst { closeFrame = frame }
+    return Closing(isFirst: isFirst, frame: afterMessage && turnTaken ? nil : closeFrame.take(), reader: takeReader())
   }
 
   /// What to resume when the messages have ended.

@@ -1,4 +1,4 @@
-/// Compresses and frames messages, one after the other.
+/// Compresses messages, one after the other, and makes frames of them.
 ///
 /// Unchecked: used by the one sender whose turn it is.
 final class MessageSender: @unchecked Sendable {
@@ -10,20 +10,24 @@ final class MessageSender: @unchecked Sendable {
     self.minimumSize = minimumSize
   }
 
-  func frame(_ message: WebSocketMessage) -> [UInt8] {
+  func frames(of message: WebSocketMessage) -> OutgoingMessage {
     switch message {
-    case .text(var text): text.withUTF8 { frame(.text, UnsafeRawBufferPointer($0)) }
-    case .binary(let data): data.withUnsafeBytes { frame(.binary, $0) }
+    case .text(var text):
+      if let deflated = text.withUTF8({ deflate(UnsafeRawBufferPointer($0)) }) {
+        return OutgoingMessage(.text, .bytes(deflated), isCompressed: true)
+      }
+      return OutgoingMessage(.text, .text(text))
+    case .binary(let data):
+      if let deflated = data.withUnsafeBytes({ deflate($0) }) {
+        return OutgoingMessage(.binary, .bytes(deflated), isCompressed: true)
+      }
+      return OutgoingMessage(.binary, .data(data))
     }
   }
 
-  private func frame(_ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer) -> [UInt8] {
-    // RFC 6455 §5.3: a fresh key from a secure source for every frame.
-    let key = UInt32.random(in: .min ... .max)
-    if let deflater, payload.count >= minimumSize, let deflated = deflater.deflate(payload) {
-      return deflated.withUnsafeBytes { FrameEncoder.frame(opcode, $0, isCompressed: true, key: key) }
-    }
-    return FrameEncoder.frame(opcode, payload, key: key)
+  private func deflate(_ payload: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let deflater, payload.count >= minimumSize else { return nil }
+    return deflater.deflate(payload)
   }
 
   /// A control frame; these need no turn.

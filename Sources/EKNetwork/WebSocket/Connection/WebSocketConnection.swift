@@ -2,7 +2,7 @@ import Foundation
 
 /// An open connection: reads in a task of its own, writes for whoever sends, and acts on what ``ConnectionState`` says.
 final class WebSocketConnection: Sendable {
-  private static let maximumPendingControls = 64
+  private static let maximumPendingPongs = 64
 
   private let transport: any ByteTransport
   private let options: WebSocketOptions
@@ -17,7 +17,8 @@ final class WebSocketConnection: Sendable {
       deflater: parameters.flatMap {
         MessageDeflater(windowBits: $0.clientWindowBits, keepsContext: $0.clientKeepsContext)
       }, minimumSize: options.compression?.minimumSize ?? 0)
-    state = Locked(ConnectionState(capacity: options.maximumQueuedMessages))
+    state = Locked(
+      ConnectionState(capacity: options.maximumQueuedMessages, byteCapacity: options.maximumQueuedBytes))
   }
 
   var outcome: ConnectionState.Outcome? { state.withLock { $0.outcome } }
@@ -37,16 +38,16 @@ final class WebSocketConnection: Sendable {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
     var receiver = MessageReceiver(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
     var bytes = agreement.rest
-    var events: [MessageReceiver.Event] = []
     do {
       while true {
-        bytes.withUnsafeBytes { receiver.receive($0, into: &events) }
-        for event in events { await handle(event) }
-        events.removeAll(keepingCapacity: true)
+        var offset = 0
+        // One at a time, each delivered before the next is inflated.
+        while let event = bytes.withUnsafeBytes({ receiver.next(in: $0, from: &offset) }) { await handle(event) }
         if receiver.isEnded { break }
+        bytes = []
         bytes = try await transport.receive()
         if bytes.isEmpty { throw ByteTransportError.failed("The peer ended it without a close frame") }
-        state.withLock { $0.activity &+= 1 }
+        state.withLock { $0.received &+= 1 }
       }
       // RFC 6455 §7.1.1: the server ends the connection first; what it still sends has no meaning.
       let timer = limitClosing()
@@ -64,15 +65,15 @@ final class WebSocketConnection: Sendable {
   private func handle(_ event: MessageReceiver.Event) async {
     switch event {
     case .message(let message): await deliver(message)
-    case .ping(let payload): sendControl(.pong, payload)
+    case .ping(let payload): sendPong(payload)
     case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
     case .close(let code, let reason):
       let isOurs = state.withLock { $0.isClosing }
-      sendClose(code, code == .noStatusReceived ? "" : reason)
+      sendClose(code, code == .noStatusReceived ? "" : reason, afterMessage: false)
       let isClean = isOurs || code == .normalClosure || code == .goingAway || code == .noStatusReceived
       end(code, reason, isClean ? nil : .closed(code: code, reason: reason))
     case .failure(let failure):
-      sendClose(failure.code, failure.reason)
+      sendClose(failure.code, failure.reason, afterMessage: false)
       end(failure.code, failure.reason, .protocolViolation(code: failure.code, reason: failure.reason))
     }
   }
@@ -128,21 +129,30 @@ final class WebSocketConnection: Sendable {
   // MARK: - Writing
 
   /// Sends a message; returns when the system has taken it. Cancelled while it waits for its turn it is not sent;
-  /// cancelled later it is sent whole, as half a frame would break the connection.
+  /// cancelled later it is sent whole, as half a message would break the connection.
   func send(_ message: WebSocketMessage) async throws {
     try await takeTurn()
-    let frame = sender.frame(message)
     let waiter = OneShot()
-    transport.send(frame, isLast: false) { error in
-      self.state.withLock { $0.endTurn() }?.resume()
-      waiter.finish(error)
-    }
+    sendFrame(of: sender.frames(of: message), waiter)
     do {
       try await waiter.value()
     } catch let error as ByteTransportError {
       // The messages have not ended yet where some are still to be read.
       guard case .failed(let reason) = error, outcome == nil else { throw failure() }
       throw WebSocketError.connectionLost(reason: reason)
+    }
+  }
+
+  /// Sends the next frame of a message, and the others after it. Control frames go between them.
+  private func sendFrame(of message: OutgoingMessage, _ waiter: OneShot) {
+    let (frame, isLast) = message.next()
+    transport.send(frame, isLast: false) { error in
+      if error == nil { self.state.withLock { $0.sent &+= 1 } }
+      if error == nil, !isLast { return self.sendFrame(of: message, waiter) }
+      let (closeFrame, next) = self.state.withLock { $0.endTurn() }
+      if let closeFrame { self.transport.send(closeFrame, isLast: true) { _ in } }
+      next?.resume()
+      waiter.finish(error)
     }
   }
 
@@ -166,16 +176,16 @@ final class WebSocketConnection: Sendable {
     return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason)
   }
 
-  /// Bounded: a peer that asks without reading gets no answer to what does not fit (RFC 6455 §5.5.3).
-  private func sendControl(_ opcode: FrameOpcode, _ payload: Data) {
+  /// Bounded: a peer that pings without reading gets no pong to what does not fit (RFC 6455 §5.5.3).
+  private func sendPong(_ payload: Data) {
     let fits = state.withLock { state in
-      guard state.pendingControls < Self.maximumPendingControls else { return false }
-      state.pendingControls += 1
+      guard state.pendingPongs < Self.maximumPendingPongs else { return false }
+      state.pendingPongs += 1
       return true
     }
     guard fits else { return }
-    transport.send(MessageSender.control(opcode, payload), isLast: false) { _ in
-      self.state.withLock { $0.pendingControls -= 1 }
+    transport.send(MessageSender.control(.pong, payload), isLast: false) { _ in
+      self.state.withLock { $0.pendingPongs -= 1 }
     }
   }
 
@@ -192,7 +202,11 @@ final class WebSocketConnection: Sendable {
         waiter.resume(throwing: failure())
         return false
       }
-      sendControl(.ping, payload)
+      // Not counted with the pongs: there is one for each caller that waits, and what is not sent is never answered.
+      transport.send(MessageSender.control(.ping, payload), isLast: false) { error in
+        guard error != nil else { return }
+        self.state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: self.failure())
+      }
       return true
     } leave: { [state] in
       state.withLock { $0.pings.removeValue(forKey: payload) }
@@ -200,35 +214,35 @@ final class WebSocketConnection: Sendable {
   }
 
   private func keepAlive(every interval: Duration) async {
-    var seen = -1
-    var isPinged = false
+    var keeper = KeepAliveState()
     while true {
       guard (try? await options.clock.sleep(for: interval)) != nil else { return }
-      let (activity, isHeld, isDone) = state.withLock { ($0.activity, $0.isReaderHeld, $0.isOver || $0.outcome != nil) }
-      if isDone { return }
-      // A peer that we do not listen to cannot be heard.
-      if activity != seen || isHeld {
-        isPinged = false
-      } else if isPinged {
+      let unsent = await transport.unsentBytes() ?? 0
+      let action: KeepAliveState.Action? = state.withLock { state in
+        guard !state.isOver, state.outcome == nil else { return nil }
+        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.isReaderHeld)
+      }
+      switch action {
+      case nil: return
+      case .wait?: break
+      case .ping?: transport.send(MessageSender.control(.ping, []), isLast: false) { _ in }
+      case .end?:
         end(.abnormalClosure, "", .timedOut)
         return transport.cancel()
-      } else {
-        isPinged = true
-        sendControl(.ping, Data())
       }
-      seen = activity
     }
   }
 
   // MARK: - Closing
 
+  /// Says whether this is what closes the connection.
   @discardableResult
-  private func sendClose(_ code: WebSocketCloseCode, _ reason: String) -> Bool {
-    let (sends, reader) = state.withLock { $0.beginClosing() }
-    reader?.resume()
-    guard sends else { return false }
-    transport.send(MessageSender.control(.close, FrameEncoder.closePayload(code, reason)), isLast: true) { _ in }
-    return true
+  private func sendClose(_ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool) -> Bool {
+    let frame = MessageSender.control(.close, FrameEncoder.closePayload(code, reason))
+    let closing = state.withLock { $0.beginClosing(frame, afterMessage: afterMessage) }
+    closing.reader?.resume()
+    if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }
+    return closing.isFirst
   }
 
   private func limitClosing() -> Task<Void, Never> {
@@ -241,7 +255,7 @@ final class WebSocketConnection: Sendable {
 
   /// Closes and waits for the connection's end. Cancelled, it ends the connection at once.
   func close(_ code: WebSocketCloseCode, _ reason: String) async {
-    sendClose(code, reason)
+    sendClose(code, reason, afterMessage: true)
     let timer = limitClosing()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -255,6 +269,6 @@ final class WebSocketConnection: Sendable {
 
   /// Closes without anybody waiting for it.
   func abandon() {
-    if sendClose(.goingAway, "") { _ = limitClosing() }
+    if sendClose(.goingAway, "", afterMessage: true) { _ = limitClosing() }
   }
 }

@@ -2,14 +2,15 @@
 enum FrameEncoder {
   /// One whole frame, masked with the key.
   static func frame(
-    _ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, key: UInt32
+    _ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, isFinal: Bool = true,
+    key: UInt32
   ) -> [UInt8] {
     let count = payload.count
     let lengthSize = count <= 125 ? 0 : count <= 0xFFFF ? 2 : 8
     let headSize = 2 + lengthSize + 4
     return [UInt8](unsafeUninitializedCapacity: headSize + count) { buffer, initialized in
       let bytes = UnsafeMutableRawBufferPointer(buffer)
-      bytes[0] = 0x80 | (isCompressed ? 0x40 : 0) | opcode.rawValue
+      bytes[0] = (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue
       switch lengthSize {
       case 0: bytes[1] = 0x80 | UInt8(count)
       case 2:

@@ -42,11 +42,13 @@ struct FrameHeader: Sendable, Equatable {
         return .failure(.init(.protocolError, "The length is not written in its shortest form"))
       }
     }
+    // Where integers have 32 bits: nothing of that size could be kept.
+    guard let length = Int(exactly: length) else { return .failure(.init(.messageTooBig, "The frame is too large")) }
     guard let opcode = FrameOpcode(rawValue: bytes[0] & 0x0F) else {
       return .failure(.init(.protocolError, "Unknown opcode"))
     }
     return .success(
       FrameHeader(
-        isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & 0x40 != 0, opcode: opcode, length: Int(length)))
+        isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & 0x40 != 0, opcode: opcode, length: length))
   }
 }

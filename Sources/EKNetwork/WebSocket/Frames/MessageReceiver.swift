@@ -32,12 +32,22 @@ struct MessageReceiver {
 
   /// Takes bytes as they came and adds what they complete.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, into events: inout [Event]) {
-    var rest = bytes[...]
+    var offset = 0
+    while let event = next(in: bytes, from: &offset) { events.append(event) }
+  }
+
+  /// The next event of bytes as they came; `nil` when they are used up. What comes behind the event is not looked at,
+  /// so that no more than one message is held however well the bytes were compressed.
+  ///
+  /// - Parameter offset: How many of the bytes have been taken.
+  mutating func next(in bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Event? {
+    var rest = bytes[offset...]
+    defer { offset = rest.startIndex }
     do throws(ProtocolFailure) {
       while !isEnded {
-        if frame == nil, try !readHead(&rest) { return }
-        guard let frame else { return }
-        if remaining > 0, rest.isEmpty { return }
+        if frame == nil, try !readHead(&rest) { return nil }
+        guard let frame else { return nil }
+        if remaining > 0, rest.isEmpty { return nil }
         let part = rest.prefix(remaining)
         rest = rest.dropFirst(part.count)
         remaining -= part.count
@@ -47,13 +57,14 @@ struct MessageReceiver {
         } else {
           try add(piece)
         }
-        guard remaining == 0 else { return }
+        guard remaining == 0 else { return nil }
         self.frame = nil
-        if let event = try finish(frame) { events.append(event) }
+        if let event = try finish(frame) { return event }
       }
+      return nil
     } catch {
       isEnded = true
-      events.append(.failure(error))
+      return .failure(error)
     }
   }
 

@@ -20,21 +20,18 @@ struct HandshakeRequest: Sendable {
 
   /// - Parameter nonce: 16 random bytes.
   init(_ request: URLRequest, protocols: [String], options: WebSocketOptions, nonce: [UInt8]) throws {
-    guard let url = request.url, let scheme = url.scheme?.lowercased(), var host = url.host, !host.isEmpty else {
+    guard let url = request.url, let scheme = url.scheme?.lowercased(), let urlHost = url.host else {
       throw WebSocketError.invalidURL
     }
     guard ["ws", "wss", "http", "https"].contains(scheme) else { throw WebSocketError.invalidURL }
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    let host = HostSyntax.unbracketed(urlHost)
     let isSecure = scheme == "wss" || scheme == "https"
     let port = url.port ?? (isSecure ? 443 : 80)
-    guard (1...65535).contains(port), HeaderSyntax.trimmedValue(host) == host, !host.contains(" ") else {
-      throw WebSocketError.invalidURL
-    }
+    guard (1...65535).contains(port), HostSyntax.isValid(host) else { throw WebSocketError.invalidURL }
     for name in protocols where !HeaderSyntax.isToken(name) {
       throw InvalidHeaderError(field: "Sec-WebSocket-Protocol", reason: .invalidValue)
     }
-    address = TransportAddress(
-      host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+    address = TransportAddress(host: host, port: port, isSecure: isSecure, options: options)
     key = Data(nonce).base64EncodedString()
     self.protocols = protocols
     compression = options.compression
@@ -46,7 +43,9 @@ struct HandshakeRequest: Sendable {
     lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
     if !protocols.isEmpty { lines.append("Sec-WebSocket-Protocol: " + protocols.joined(separator: ", ")) }
     if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
-    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+    var fields = request.allHTTPHeaderFields ?? [:]
+    if fields.field("Authorization") == nil { fields["Authorization"] = Self.basicCredentials(of: url) }
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
       guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
       guard let value = HeaderSyntax.trimmedValue(value) else {
         throw InvalidHeaderError(field: name, reason: .invalidValue)
@@ -57,6 +56,13 @@ struct HandshakeRequest: Sendable {
       lines.append("\(name): \(value)")
     }
     head = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+  }
+
+  /// The user and password of a URL, as HTTP sends them (RFC 7617 §2).
+  private static func basicCredentials(of url: URL) -> String? {
+    let (user, password) = (url.user(percentEncoded: false), url.password(percentEncoded: false))
+    guard user != nil || password != nil else { return nil }
+    return "Basic " + Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
   }
 
   /// What the server answers to the key (§4.2.2).

@@ -16,6 +16,8 @@ struct HandshakeResponse: Sendable {
 
   private var bytes: [UInt8] = []
   private var searched = 0
+  /// Where the head begins that is being read: behind the interim responses.
+  private var start = 0
 
   /// Takes bytes; the agreement once the head is whole.
   mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
@@ -27,18 +29,26 @@ struct HandshakeResponse: Sendable {
     while index + 3 < bytes.count {
       if bytes[index] == 13, bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 {
         guard index <= Self.maximumSize else { break }
-        return try Self.check(bytes[..<index], rest: Array(bytes[(index + 4)...]), request)
+        let agreement = try Self.check(bytes[start..<index], rest: Array(bytes[(index + 4)...]), request)
+        if let agreement { return agreement }
+        start = index + 4
+        if start < bytes.count, bytes[start] != UInt8(ascii: "H") {
+          throw .invalidHandshake(reason: "it does not begin like HTTP")
+        }
+        index = start
+        continue
       }
       index += 1
     }
-    searched = max(0, bytes.count - 3)
+    searched = max(start, bytes.count - 3)
     guard bytes.count <= Self.maximumSize else { throw .invalidHandshake(reason: "its head is too long") }
     return nil
   }
 
+  /// `nil` for an interim response (RFC 9110 §15.2), which the final one follows.
   private static func check(
-    _ head: ArraySlice<UInt8>, rest: [UInt8], _ request: HandshakeRequest
-  ) throws(WebSocketError) -> Agreement {
+    _ head: ArraySlice<UInt8>, rest: @autoclosure () -> [UInt8], _ request: HandshakeRequest
+  ) throws(WebSocketError) -> Agreement? {
     var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
     let words = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]) else {
@@ -55,6 +65,7 @@ struct HandshakeResponse: Sendable {
       if name == "set-cookie" { cookieLines.append(value) }
       headers[name] = headers[name].map { $0 + ", " + value } ?? value
     }
+    if (100..<200).contains(status), status != 101 { return nil }
     guard status == 101 else { throw .refused(status: status, headers: headers) }
     guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
       HTTPField.list(headers["connection"] ?? "", contains: "upgrade")
@@ -69,6 +80,6 @@ struct HandshakeResponse: Sendable {
     return Agreement(
       subprotocol: subprotocol,
       compression: try DeflateParameters.agreed(headers["sec-websocket-extensions"], offer: request.compression),
-      headers: headers, cookieLines: cookieLines, rest: rest)
+      headers: headers, cookieLines: cookieLines, rest: rest())
   }
 }

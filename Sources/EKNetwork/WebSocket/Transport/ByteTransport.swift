@@ -8,6 +8,12 @@ protocol ByteTransport: AnyObject, Sendable {
   /// Sends bytes after those of earlier calls, and says when the system has taken them. After a call with `isLast`
   /// nothing more is sent: later calls complete with an error.
   func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void)
+  /// How many bytes the system has taken that have not arrived at the peer; `nil` where that is not known.
+  func unsentBytes() async -> Int?
   /// Ends the connection at once; whatever is under way fails.
   func cancel()
+}
+
+extension ByteTransport {
+  func unsentBytes() async -> Int? { nil }
 }

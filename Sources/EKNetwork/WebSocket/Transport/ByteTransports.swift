@@ -1,11 +1,16 @@
+import Foundation
+
 /// The byte transport of the platform.
 enum ByteTransports {
-  static func make(_ address: TransportAddress) throws -> any ByteTransport {
+  static func make(
+    _ address: TransportAddress, _ options: WebSocketOptions = WebSocketOptions()
+  ) throws -> any ByteTransport {
     #if os(Linux)
       guard let loop = CurlSocketLoop.shared else { throw ByteTransportError.unavailable }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
-      return NetworkByteTransport(address)
+      guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
+      return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
     #else
       throw ByteTransportError.unavailable
     #endif

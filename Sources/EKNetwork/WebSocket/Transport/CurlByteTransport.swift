@@ -22,8 +22,7 @@
     private let loop: CurlSocketLoop
     private var phase = Phase.new
     private var number: UInt32 = 0
-    private var easy: OpaquePointer?
-    private var multi: OpaquePointer?
+    private var handles: CurlBareHandles?
     private var socket: Int32 = -1
     private var watched = Int32(EKN_POLL_NONE)
     /// False from when a read found nothing until the socket is ready again.
@@ -32,7 +31,9 @@
     private var receiving: CheckedContinuation<[UInt8], any Error>?
     private var outgoing: [Outgoing] = []
     private var isFinished = false
-    private var errorText: UnsafeMutablePointer<CChar>?
+
+    private var easy: OpaquePointer? { handles?.easy }
+    private var multi: OpaquePointer? { handles?.multi }
 
     init(_ address: TransportAddress, loop: CurlSocketLoop) {
       self.address = address
@@ -55,6 +56,12 @@
       loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
     }
 
+    func unsentBytes() async -> Int? {
+      await withCheckedContinuation { continuation in
+        loop.submit { continuation.resume(returning: self.loopUnsentBytes()) }
+      }
+    }
+
     func cancel() {
       loop.submit { self.loopEnd(ByteTransportError.cancelled) }
     }
@@ -66,38 +73,46 @@
       opening = continuation
       phase = .connecting
       number = loop.add(self)
-      guard let easy = ekn_easy_init(), let multi = ekn_multi_init() else {
+      let joinsResolver = CurlLibrary.capabilities?.joinsResolver ?? true
+      guard let handles = CurlBareHandles(joinsResolver: joinsResolver) else {
         return loopEnd(ByteTransportError.unavailable)
       }
-      self.easy = easy
-      self.multi = multi
-      configure(easy)
+      self.handles = handles
+      if let error = configure(handles, joinsResolver: joinsResolver) { return loopEnd(error) }
+      let multi = handles.multi
       let context = Unmanaged.passUnretained(self).toOpaque()
-      _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
-      _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
-      guard ekn_multi_add(multi, easy) == 0 else { return loopEnd(ByteTransportError.unavailable) }
+      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
+        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0, ekn_multi_add(multi, handles.easy) == 0
+      else { return loopEnd(ByteTransportError.unavailable) }
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
-    private func configure(_ easy: OpaquePointer) {
+    /// Sets every option that the connection needs, and says why it must not be made where one that matters was refused.
+    private func configure(_ handles: CurlBareHandles, joinsResolver: Bool) -> (any Error)? {
       let scheme = address.isSecure ? "https" : "http"
-      let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(EKN_ERROR_SIZE))
-      text.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
-      errorText = text
-      func set(_ option: Int, _ value: Int) { _ = ekn_easy_set_long(easy, Int32(option), value) }
-      _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), "\(scheme)://\(address.hostInURL):\(address.port)/")
-      set(EKN_OPT_NOSIGNAL, 1)
-      set(EKN_OPT_CONNECT_ONLY, 1)
+      var settings = CurlSettings(handles.easy)
+      settings.set(.url, "\(scheme)://\(address.hostInURL):\(address.port)/")
+      settings.set(.nosignal, 1)
+      settings.set(.connectOnly, 1)
       // With HTTP/2 negotiated on it, libcurl 7.88 crashes in a bare connection.
-      set(EKN_OPT_HTTP_VERSION, Int(EKN_HTTP_VERSION_1_1))
-      set(EKN_OPT_HTTPPROXYTUNNEL, 1)
-      set(EKN_OPT_TCP_KEEPALIVE, 1)
-      set(EKN_OPT_QUICK_EXIT, 1)
+      settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
+      settings.set(.httpproxytunnel, 1)
+      settings.set(.tcpKeepalive, 1)
+      if joinsResolver {
+        settings.note(.resolverStartFunction, ekn_easy_watch_lookup(handles.easy, handles.lookup))
+      } else {
+        settings.set(.quickExit, 1)
+      }
       // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
-      set(EKN_OPT_CONNECTTIMEOUT_MS, 24 * 3600 * 1000)
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
-      if let file = address.authorityFile { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CAINFO), file) }
-      _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), text)
+      settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
+      settings.set(.capath, pointer: nil)
+      settings.set(.errorbuffer, pointer: handles.errorText)
+      if address.isSecure {
+        settings.set(.cainfo, address.authorityFile)
+        if let tls = address.tls { settings.apply(tls) }
+      }
+      if let proxies = address.proxies { settings.apply(proxies, isSecure: address.isSecure) }
+      return settings.error
     }
 
     /// A socket is ready, or libcurl's timer has fired.
@@ -122,7 +137,7 @@
     private func loopOpened(code: Int) {
       guard let easy else { return }
       loop.setTimer(number, milliseconds: nil)
-      socket = ekn_bare_socket(easy)
+      socket = ekn_easy_socket(easy)
       guard code == 0, socket >= 0 else { return loopEnd(connectError(code)) }
       phase = .open
       opening?.resume()
@@ -130,10 +145,11 @@
     }
 
     private func connectError(_ code: Int) -> any Error {
-      guard let easy, let errorText, let url = URL(string: "https://\(address.hostInURL):\(address.port)/") else {
+      guard let handles, let url = URL(string: "https://\(address.hostInURL):\(address.port)/") else {
         return ByteTransportError.unavailable
       }
-      let text = String(cString: errorText)
+      let easy = handles.easy
+      let text = String(cString: handles.errorText)
       let failure = CurlError.Failure(
         code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
         systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
@@ -227,17 +243,19 @@
       loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
     }
 
+    private func loopUnsentBytes() -> Int? {
+      var count: Int32 = 0
+      // tcp(7): SIOCOUTQ, which has this number too.
+      guard phase == .open, ioctl(socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
+      return Int(count)
+    }
+
     private func loopEnd(_ error: any Error) {
       guard phase != .over else { return }
       if watched != 0 { loop.watch(socket, Int32(EKN_POLL_REMOVE), number: number) }
-      if let multi, let easy { _ = ekn_multi_remove(multi, easy) }
-      if let easy { ekn_easy_cleanup(easy) }
-      if let multi { ekn_multi_cleanup(multi) }
       phase = .over
-      easy = nil
-      multi = nil
-      errorText?.deallocate()
-      errorText = nil
+      handles?.close()
+      handles = nil
       loop.remove(number)
       let completions = outgoing.map(\.completion)
       outgoing = []

@@ -6,8 +6,16 @@
   ///
   /// Unchecked: `poller` is for every thread; all other state belongs to the loop's thread.
   final class CurlSocketLoop: @unchecked Sendable {
-    /// The loop of the process; `nil` when libcurl cannot be opened.
-    static let shared: CurlSocketLoop? = CurlSocketLoop()
+    /// The loop of the process; `nil` when libcurl cannot be used, or while the process has no descriptors left: the next
+    /// connection tries again.
+    static var shared: CurlSocketLoop? {
+      loop.withLock { loop in
+        if loop == nil { loop = CurlSocketLoop() }
+        return loop
+      }
+    }
+
+    private static let loop = Locked<CurlSocketLoop?>(nil)
 
     typealias Operation = @Sendable () -> Void
 
@@ -21,7 +29,7 @@
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     private init?() {
-      guard ekn_bare_load(), let poller = LoopPoller<Operation>() else { return nil }
+      guard CurlLibrary.capabilities != nil, ekn_bare_load(), let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
       let thread = Thread { [unowned self] in run() }
       thread.name = "EKNetwork.WebSocket"

@@ -1,72 +1,149 @@
-#if canImport(Darwin)
-  import Foundation
-  import Network
+import Foundation
 
-  /// Bytes over `NWConnection`.
-  ///
-  /// Unchecked: the mutable state is in `state`, behind its lock; `NWConnection` may be called from any thread.
-  final class NetworkByteTransport: ByteTransport, @unchecked Sendable {
-    private struct State {
-      var opening: CheckedContinuation<Void, any Error>?
-      var isFinished = false
-    }
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
-    private let connection: NWConnection
-    private let queue = DispatchQueue(label: "EKNetwork.WebSocket")
-    private let state = Locked(State())
+/// Bytes over a ``NetworkConnection``, which is a `NWConnection` on Apple's platforms.
+final class NetworkByteTransport: ByteTransport {
+  typealias SendCompletion = @Sendable ((any Error)?) -> Void
 
-    init(_ address: TransportAddress) {
-      let parameters: NWParameters = address.isSecure ? .tls : .tcp
-      let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
-      connection = NWConnection(host: NWEndpoint.Host(address.host), port: port, using: parameters)
-    }
+  private struct State {
+    var opening: CheckedContinuation<Void, any Error>?
+    var receiving: CheckedContinuation<[UInt8], any Error>?
+    var sending: [UInt64: SendCompletion] = [:]
+    var sendCount: UInt64 = 0
+    /// Why nothing goes on here: `cancel()`, or the connection's failure.
+    var end: ByteTransportError?
+    /// The last bytes are on their way.
+    var isFinished = false
+    /// The peer has sent its last byte.
+    var isAtEnd = false
+  }
 
-    func open() async throws {
-      try await withCheckedThrowingContinuation { continuation in
-        state.withLock { $0.opening = continuation }
-        connection.stateUpdateHandler = { [weak self] update in self?.changed(to: update) }
-        connection.start(queue: queue)
+  private static let largestRead = 256 * 1024
+
+  private let url: URL?
+  private let connection: any NetworkConnection
+  private let state = Locked(State())
+
+  init(_ address: TransportAddress, over connection: any NetworkConnection) {
+    url = URL(string: "\(address.isSecure ? "https" : "http")://\(address.hostInURL):\(address.port)/")
+    self.connection = connection
+  }
+
+  // A connection that is dropped without being cancelled stays open.
+  deinit { connection.cancel() }
+
+  func open() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      let isTooLate = state.withLock { state in
+        if state.end == nil { state.opening = continuation }
+        return state.end != nil
       }
+      // A connection that was cancelled before it started would never say so.
+      if isTooLate { return continuation.resume(throwing: ByteTransportError.cancelled) }
+      connection.start { [weak self] update in self?.changed(to: update) }
     }
+  }
 
-    private func changed(to update: NWConnection.State) {
-      let failure: (any Error)?
-      switch update {
-      case .ready: failure = nil
-      case .failed(let error), .waiting(let error): failure = error
-      case .cancelled: failure = ByteTransportError.cancelled
-      default: return
-      }
+  private func changed(to update: NetworkConnectionUpdate) {
+    switch update {
+    case .ready:
       let opening = state.withLock { state in
         defer { state.opening = nil }
         return state.opening
       }
-      if let failure { opening?.resume(throwing: failure) } else { opening?.resume() }
+      opening?.resume()
+    case .waiting(let failure, let text):
+      // As a URLSession that does not wait for connectivity: whoever wants to wait asks again.
+      guard state.withLock({ $0.opening != nil }) else { return }
+      end(.failed(text), opening: openingError(failure, text))
+      connection.cancel()
+    case .failed(let failure, let text):
+      end(Self.ending(failure, text), opening: openingError(failure, text))
+    case .cancelled:
+      end(.cancelled, opening: ByteTransportError.cancelled)
     }
-
-    func receive() async throws -> [UInt8] {
-      try await withCheckedThrowingContinuation { continuation in
-        connection.receive(minimumIncompleteLength: 1, maximumLength: 256 * 1024) { data, _, isComplete, error in
-          if let data, !data.isEmpty {
-            continuation.resume(returning: Array(data))
-          } else if let error {
-            continuation.resume(throwing: error)
-          } else {
-            continuation.resume(returning: [])
-          }
-        }
-      }
-    }
-
-    func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void) {
-      let isTooLate = state.withLock { state in
-        defer { state.isFinished = state.isFinished || isLast }
-        return state.isFinished
-      }
-      if isTooLate { return completion(ByteTransportError.cancelled) }
-      connection.send(content: Data(bytes), completion: .contentProcessed { completion($0) })
-    }
-
-    func cancel() { connection.cancel() }
   }
-#endif
+
+  /// What keeps a connection from opening is a `URLError`, as ``WebSocketError`` promises.
+  private func openingError(_ failure: NetworkFailure, _ text: String) -> any Error {
+    guard !failure.isCancellation else { return ByteTransportError.cancelled }
+    var text = text
+    #if os(watchOS)
+      // Technical note 3135: only for audio streaming, calls and the like.
+      text += " (watchOS restricts low-level networking, and with it WebSockets)"
+    #endif
+    return URLError(failure.code, url: url, description: text)
+  }
+
+  /// What ends an open connection, in the protocol's words.
+  private static func ending(_ failure: NetworkFailure, _ text: String) -> ByteTransportError {
+    failure.isCancellation ? .cancelled : .failed(text)
+  }
+
+  private func end(_ error: ByteTransportError, opening: any Error) {
+    let waiting = state.withLock { state in
+      let waiting = state
+      state.end = state.end ?? error
+      state.opening = nil
+      state.receiving = nil
+      state.sending = [:]
+      return waiting
+    }
+    waiting.opening?.resume(throwing: opening)
+    waiting.receiving?.resume(throwing: error)
+    for (_, completion) in waiting.sending.sorted(by: { $0.key < $1.key }) { completion(error) }
+  }
+
+  func receive() async throws -> [UInt8] {
+    try await withCheckedThrowingContinuation { continuation in
+      let known: Result<[UInt8], any Error>? = state.withLock { state in
+        if let end = state.end { return .failure(end) }
+        // Asked once more, the connection would fail.
+        if state.isAtEnd { return .success([]) }
+        guard state.receiving == nil else { return .failure(ByteTransportError.cancelled) }
+        state.receiving = continuation
+        return nil
+      }
+      if let known { return continuation.resume(with: known) }
+      connection.receive(maximumLength: Self.largestRead) { self.received($0, isComplete: $1, $2) }
+    }
+  }
+
+  private func received(_ data: Data?, isComplete: Bool, _ failure: NetworkFailure?) {
+    let continuation = state.withLock { state in
+      if isComplete || failure?.isEnd == true { state.isAtEnd = true }
+      defer { state.receiving = nil }
+      return state.receiving
+    }
+    if let data, !data.isEmpty {
+      continuation?.resume(returning: [UInt8](data))
+    } else if let failure, !failure.isEnd {
+      continuation?.resume(throwing: Self.ending(failure, "\(failure)"))
+    } else {
+      continuation?.resume(returning: [])
+    }
+  }
+
+  func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping SendCompletion) {
+    let number: UInt64? = state.withLock { state in
+      guard state.end == nil, !state.isFinished else { return nil }
+      state.isFinished = isLast
+      state.sendCount += 1
+      state.sending[state.sendCount] = completion
+      return state.sendCount
+    }
+    guard let number else { return completion(ByteTransportError.cancelled) }
+    connection.send(Data(bytes)) { [self] failure in
+      let completion = state.withLock { $0.sending.removeValue(forKey: number) }
+      completion?(failure.map { Self.ending($0, "\($0)") })
+    }
+  }
+
+  func cancel() {
+    connection.cancel()
+    end(.cancelled, opening: ByteTransportError.cancelled)
+  }
+}

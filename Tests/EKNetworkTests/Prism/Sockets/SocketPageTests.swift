@@ -47,12 +47,18 @@ struct SocketPageTests {
     for pieces in cuts(of: input) {
       var splitter = SocketLineSplitter(maximumLength: 100)
       var lines: [Data] = []
-      for piece in pieces { lines += try splitter.add(piece) }
+      for piece in pieces {
+        splitter.append(piece)
+        while let line = try splitter.next() { lines.append(line) }
+      }
       #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["a", "b", "", "c\rd\r"])
       #expect(splitter.finish() == Data("rest".utf8))
     }
     var splitter = SocketLineSplitter(maximumLength: 3)
-    #expect(throws: SocketLineSplitter.TooLong.self) { try splitter.add(Data("abcd".utf8)) }
+    splitter.append(Data("a\nb\nabcd".utf8))
+    #expect(try splitter.next() == Data("a".utf8))
+    #expect(try splitter.next() == Data("b".utf8))
+    #expect(throws: SocketLineSplitter.TooLong.self) { try splitter.next() }
   }
 
   @Test("Commands go out as lines, frames come back, over a WebSocket")

@@ -10,12 +10,12 @@ import Testing
 
   private let lost = URLError(.networkConnectionLost)
 
-  @Test func delaysDoubleWithEachFailureAndAnEventResetsThem() {
+  @Test func delaysDoubleWithEachFailureAndAnOpenedStreamResetsThem() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumDelay: .seconds(15)))
     var delays: [Duration?] = []
     for _ in 0..<5 { delays.append(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0))) }
     #expect(delays == [.seconds(2), .seconds(4), .seconds(8), .seconds(15), .seconds(15)])
-    state.received()
+    state.opened()
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 0)) == .seconds(2))
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
   }
@@ -35,9 +35,16 @@ import Testing
     parser.append(Data("retry: 0\ndata: a\n\n".utf8))
     _ = try parser.next()
     var state = EventSourceState(policy: EventReconnectPolicy())
+    state.opened()
+    state.received()
     #expect(delay(state.lost(because: nil, parser: parser, bodyIsReplayable: true, random: 0)) == .zero)
-    let second = try #require(delay(state.lost(because: nil, parser: parser, bodyIsReplayable: true, random: 0)))
+    let second = try #require(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)))
     #expect(second >= .milliseconds(100))
+    for _ in 0..<3 {
+      state.opened()
+      let next = try #require(delay(state.lost(because: nil, bodyIsReplayable: true, random: 0)))
+      #expect(next == .milliseconds(100), "it opens, says nothing and ends")
+    }
   }
 
   @Test func retryAfterCountsUpToTheLongestDelay() {
@@ -81,6 +88,63 @@ import Testing
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
+  }
+
+  @Test func aQuietFeedNeverFails() {
+    var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumFailures: 3))
+    for _ in 0..<20 {
+      state.opened()
+      let timeout = URLError(.timedOut)
+      #expect(delay(state.lost(because: timeout, bodyIsReplayable: true, random: 0)) == .seconds(2))
+    }
+  }
+
+  @Test func onlyAttemptsThatFailedCount() {
+    var state = EventSourceState(policy: EventReconnectPolicy(maximumFailures: 2))
+    for _ in 0..<3 {
+      state.opened()
+      #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
+      #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
+      #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
+    }
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
+  }
+
+  @Test func anIDThatNoFieldCanCarryIsNotResumedAfter() throws {
+    for id in ["a\u{1}b", "\u{7F}", "a\u{8}"] {
+      var parser = EventStreamParser(maximumSize: 1_000)
+      parser.append(Data("id: 7\ndata: a\n\nid: \(id)\ndata: b\n\nid: x\0y\ndata: c\n\n".utf8))
+      #expect(try parser.next()?.id == "7")
+      #expect(try parser.next()?.id == id, "the event has it all the same")
+      #expect(parser.lastEventID == "7")
+      #expect(try parser.next()?.id == id, "one with NUL is none")
+      #expect(parser.lastEventID == "7")
+      parser.append(Data("id: 8\n\nid\n\n".utf8))
+      #expect(try parser.next() == nil)
+      #expect(parser.lastEventID == "")
+    }
+  }
+
+  @Test func heartbeatsSayHowLongASilenceMayBe() {
+    var state = HeartbeatState()
+    #expect(state.allowance == HeartbeatState.quiet)
+    for _ in 0..<2 {
+      state.heard()
+      state.received(after: .seconds(15))
+      #expect(state.allowance == HeartbeatState.quiet)
+    }
+    state.heard()
+    state.received(after: .seconds(15))
+    #expect(state.allowance == .seconds(45))
+    state.received(after: .seconds(1))
+    #expect(state.allowance == .seconds(45))
+    state.received(after: .seconds(1_000))
+    #expect(state.allowance == HeartbeatState.quiet)
+    var quick = HeartbeatState()
+    for _ in 0..<10 { quick.heard() }
+    quick.received(after: .seconds(1))
+    #expect(quick.allowance == HeartbeatState.shortest)
+    #expect(HeartbeatState(fixed: .seconds(7)).allowance == .seconds(7))
   }
 
   @Test func nothingOverflows() {

@@ -91,6 +91,87 @@ import Testing
     #expect(clock.sleeps.isEmpty)
   }
 
+  private struct Refusal: Error, Equatable { var text: String }
+
+  @Test(arguments: Wire.allCases)
+  func aRefusalThatPassesIsWaitedOutWhateverTheDecoderSays(_ wire: Wire) async throws {
+    let busy = LoopbackServer.Response.text("busy", status: 503).header("Retry-After", "17")
+    server.route("GET", "/item", busy, Self.events("data: a\n\n"), .text("gone", status: 410))
+    var probe = Probe<EmptyResponse>()
+    probe.errorDecoder = { Refusal(text: String(decoding: $0, as: UTF8.self)) }
+    var events: [String] = []
+    await #expect(throws: Refusal(text: "gone")) {
+      for try await event in wire.manager(server, clock: clock).events(probe) { events.append(event.data) }
+    }
+    #expect(events == ["a"])
+    #expect(clock.sleeps.first == .seconds(17))
+    server.route("/item") { _ in .text("no", status: 401) }
+    await #expect(throws: Refusal(text: "no")) {
+      for try await _ in wire.manager(server, clock: clock).events(probe) {}
+    }
+    server.route("/item") { _ in busy }
+    await #expect(throws: Refusal(text: "busy"), "after the last attempt it is the decoder's") {
+      let policy = EventReconnectPolicy(maximumFailures: 2)
+      for try await _ in wire.manager(server, clock: clock).events(probe, reconnect: policy) {}
+    }
+  }
+
+  @Test(arguments: Wire.allCases)
+  func itBeginsAfterTheIDThatItIsGivenAndTellsOfEachStream(_ wire: Wire) async throws {
+    server.route(
+      "GET", "/item", Self.events("data: a\n\n"), .status(503), Self.events(": quiet\n"),
+      Self.events("id: a\u{1}b\ndata: b\n\n"), .status(204))
+    let log = Locked<[String]>([])
+    let options = EventSourceOptions(lastEventID: "41") { headers in
+      log.withLock { $0.append(headers.field("Content-Type")?.hasPrefix("text/event-stream") == true ? "open" : "?") }
+    }
+    let manager = wire.manager(server, clock: clock)
+    for try await event in manager.events(Probe<EmptyResponse>(), options: options) {
+      log.withLock { $0.append(event.data) }
+    }
+    #expect(log.withLock { $0 } == ["open", "a", "open", "open", "b"])
+    #expect(server.requests.map { $0.headers["Last-Event-ID"] } == ["41", "41", "41", "41", "41"])
+    let bad = EventSourceOptions(lastEventID: "a\nb")
+    await #expect(throws: InvalidHeaderError.self) {
+      for try await _ in manager.events(Probe<EmptyResponse>(), options: bad) {}
+    }
+  }
+
+  @Test func aFeedThatIsOnlyQuietIsNeverGivenUp() async throws {
+    server.route("/item") { _ in
+      self.server.requestCount > 8 ? Self.events("data: at last\n\n", then: .stall) : Self.events(": quiet\n")
+    }
+    let policy = EventReconnectPolicy(initialDelay: .seconds(3), maximumFailures: 1)
+    var iterator = Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>(), reconnect: policy)
+      .makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "at last")
+    #expect(clock.sleeps.count >= 8)
+    #expect(clock.sleeps.allSatisfy { $0 <= .seconds(3) }, "it does not back off from what works")
+  }
+
+  @Test func aSilenceThatIsTooLongIsALostConnection() async throws {
+    let silence = ManualClock()
+    server.route("/item") { request in
+      request.headers["Last-Event-ID"] == "1"
+        ? Self.events("data: b\n\n", then: .stall) : Self.events("id: 1\ndata: a\n\n", then: .stall)
+    }
+    var options = EventSourceOptions(idleTimeout: .seconds(600))
+    options.clock = silence
+    let source = Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>(), options: options)
+    var iterator = source.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    let ticking = Task {
+      while !Task.isCancelled {
+        await silence.waitForSleepers()
+        silence.advance(by: .seconds(200))
+        await Task.yield()
+      }
+    }
+    #expect(try await iterator.next()?.data == "b")
+    ticking.cancel()
+    #expect(server.requestCount == 2)
+  }
+
   @Test func theTokenIsRefreshed() async throws {
     server.route("/item") { $0.headers["Authorization"] == "Bearer new" ? Self.events("data: a\n\n") : .status(401) }
     let tokens = TestTokens("old")

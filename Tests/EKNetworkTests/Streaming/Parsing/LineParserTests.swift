@@ -30,6 +30,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [Int.max, Int.max - 1]) func thereMayBeNoLimit(_ maximum: Int) {
+    for chunks in cuts(of: Data("one\r\ntwo\nthree".utf8)) {
+      let (elements, error) = parse(chunks, with: parser(maximum))
+      #expect(elements == ["one", "two", "three"])
+      #expect(error == nil)
+    }
+  }
+
+  @Test(arguments: [0, -1, Int.min]) func aLimitOfNothingIsNoTrap(_ maximum: Int) {
+    for chunks in cuts(of: Data("one\ntwo".utf8)) {
+      let (elements, error) = parse(chunks, with: parser(maximum))
+      #expect(elements.isEmpty)
+      #expect(error is StreamLineTooLongError)
+    }
+  }
+
   @Test func aLineMayBeAsLongAsTheLimit() {
     let longest = String(repeating: "x", count: 10)
     for chunks in cuts(of: Data("a\n\(longest)\r\nb\n".utf8)) {

@@ -39,6 +39,15 @@
       #expect(Data(second.joined()) == Data(data.reversed()))
     }
 
+    @Test(arguments: [1, 1_000, 50_000, 100_000, 262_144])
+    func fewBytesHoldLittleMemory(size: Int) {
+      var block = BodyBlock()
+      Data.noise(size).withUnsafeBytes { block.append($0, outstanding: .max) }
+      #expect(block.memory <= 4 * size)
+      #expect(block.takeData() == Data.noise(size))
+      #expect(block.memory == 0)
+    }
+
     @Test func anEmptyBlockGivesNothing() {
       var block = BodyBlock()
       #expect(block.takeData() == nil)

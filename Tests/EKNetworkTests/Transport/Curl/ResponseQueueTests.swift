@@ -27,13 +27,14 @@ import Testing
 
   @Test func chunksComeInOrderAndThenTheEnd() {
     var queue = Queue()
-    _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
-    _ = queue.deliver(head: nil, chunk: Data([2]), outcome: .success(()))
+    let (one, two) = (Data(repeating: 1, count: 40_000), Data(repeating: 2, count: 40_000))
+    _ = queue.deliver(head: head, chunk: one, outcome: nil)
+    _ = queue.deliver(head: nil, chunk: two, outcome: .success(()))
     var seen: [Data?] = []
     for _ in 0..<4 {
       if case .chunk(let chunk, _) = queue.next("a") { seen.append(chunk) }
     }
-    #expect(seen == [Data([1]), Data([2]), nil, nil])
+    #expect(seen == [one, two, nil, nil])
   }
 
   @Test func anErrorComesAfterTheBytesThatArrived() {
@@ -84,6 +85,42 @@ import Testing
     }
     #expect(!first)
     #expect(second)
+  }
+
+  @Test func memoryCountsAndNotBytes() {
+    var queue = Queue()
+    #expect(!queue.deliver(head: head, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
+    #expect(queue.deliver(head: nil, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
+    guard case .chunk(_, let first) = queue.next("a"), case .chunk(_, let second) = queue.next("a") else {
+      Issue.record("chunks are missing")
+      return
+    }
+    #expect(!first)
+    #expect(second)
+  }
+
+  @Test func tinyChunksThatWaitAreJoined() {
+    var queue = Queue()
+    for index in 0..<100_000 { _ = queue.deliver(head: nil, chunk: Data([UInt8(index & 0xFF)]), outcome: nil) }
+    _ = queue.deliver(head: nil, chunk: nil, outcome: .success(()))
+    var chunks: [Data] = []
+    while case .chunk(let chunk?, _) = queue.next("a") { chunks.append(chunk) }
+    #expect(chunks.count == 2)
+    #expect(Data(chunks.joined()) == Data((0..<100_000).map { UInt8($0 & 0xFF) }))
+  }
+
+  @Test func aSecondCallerIsRefusedAndTheFirstGoesOn() throws {
+    var queue = Queue()
+    guard case .wait = queue.next("first") else {
+      Issue.record("nothing to wait for")
+      return
+    }
+    guard case .failure(let error) = queue.next("second") else {
+      Issue.record("both wait")
+      return
+    }
+    #expect(error is ConcurrentReadError)
+    #expect(queue.deliver(head: nil, chunk: Data([1]), outcome: nil).chunk?.waiter == "first")
   }
 
   @Test func cancellingTellsEverybodyAndDropsTheRest() {

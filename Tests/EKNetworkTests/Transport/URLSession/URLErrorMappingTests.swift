@@ -37,6 +37,28 @@ struct URLErrorMappingTests {
     #expect(URLError.corrected(.unsupportedURL, text: "Received HTTP/0.9 when not allowed") == .badServerResponse)
   }
 
+  @Test(
+    "What the system says of a socket is a URLError as well",
+    arguments: [
+      (POSIXErrorCode.ECONNABORTED, URLError.Code.networkConnectionLost), (.ENOTCONN, .networkConnectionLost),
+      (.ECONNRESET, .networkConnectionLost), (.EPIPE, .networkConnectionLost), (.ETIMEDOUT, .timedOut),
+      (.ECONNREFUSED, .cannotConnectToHost), (.ENETDOWN, .notConnectedToInternet),
+    ])
+  func posix(_ posix: POSIXErrorCode, _ code: URLError.Code) throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let error = URLError.mapped(NSError(domain: NSPOSIXErrorDomain, code: Int(posix.rawValue)), url: url)
+    let mapped = try #require(error as? URLError)
+    #expect(mapped.code == code)
+    #expect(mapped.failingURL == url)
+    #expect(RetryPolicy.isTransient(mapped))
+  }
+
+  @Test("A number that no system knows passes")
+  func unknownPosix() {
+    let error = URLError.mapped(NSError(domain: NSPOSIXErrorDomain, code: 1 << 40 | 9_999), url: nil)
+    #expect((error as NSError).domain == NSPOSIXErrorDomain)
+  }
+
   @Test("An error carries the URL and its text; one that is not a URLError passes")
   func mapped() throws {
     let url = try #require(URL(string: "http://127.0.0.1/"))

@@ -60,6 +60,39 @@ struct HandshakeTests {
     }
   }
 
+  @Test("Interim responses are passed over, however they are cut")
+  func interim() throws {
+    let handshake = try request("ws://a/")
+    let whole = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + head + "\r\nxyz"
+    let bytes = Array(whole.utf8)
+    for position in 1..<bytes.count - 3 {
+      var response = HandshakeResponse()
+      let first = try response.receive(Array(bytes[..<position]), for: handshake)
+      let agreement = try first ?? response.receive(Array(bytes[position...]), for: handshake)
+      #expect(agreement?.rest == Array("xyz".utf8))
+      #expect(agreement?.headers["link"] == nil)
+    }
+    #expect(throws: WebSocketError.self) { try answer("HTTP/1.1 103 Early Hints\r\n\r\ngarbage", to: handshake) }
+    let endless = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 3_000)
+    #expect(throws: WebSocketError.invalidHandshake(reason: "its head is too long")) {
+      try answer(endless, to: handshake)
+    }
+  }
+
+  @Test("User and password of the URL are sent as HTTP sends them, unless there are credentials already")
+  func credentials() throws {
+    func field(_ url: String, _ headers: [String: String] = [:]) throws -> String? {
+      String(decoding: try request(url, headers: headers).head, as: UTF8.self).components(separatedBy: "\r\n")
+        .first { $0.hasPrefix("Authorization: ") }?.replacingOccurrences(of: "Authorization: ", with: "")
+    }
+    #expect(try field("ws://a/") == nil)
+    #expect(try field("ws://Aladdin:open%20sesame@a/") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(try field("ws://user@a/") == "Basic \(Data("user:".utf8).base64EncodedString())")
+    #expect(try field("ws://user:p@a/", ["authorization": "Bearer t"]) == "Bearer t")
+    let head = String(decoding: try request("ws://user:p@a:81/").head, as: UTF8.self)
+    #expect(head.contains("Host: a:81\r\n"))
+  }
+
   @Test("Refusals, redirections and nonsense say what they are")
   func badAnswers() throws {
     let handshake = try request("ws://a/", compression: WebSocketCompression())

@@ -132,6 +132,8 @@ struct ReconnectingWebSocketTests {
   @Test("A message that the system has taken is not sent twice, one that a kill cut short is sent again, whole")
   func atMostOnce() async throws {
     let large = Data(repeating: 0x2A, count: 16 << 20)
+    // Of 14 bytes each is the head of a client's large frame.
+    let size = large.count + 14 * (large.count / OutgoingMessage.frameSize)
     let received = Locked<[Int]>([])
     serve { number, peer in
       if number == 1 {
@@ -140,9 +142,9 @@ struct ReconnectingWebSocketTests {
         _ = peer.bytes.read(upTo: 1)
         return peer.bytes.reset()
       }
-      // Counted, not unmasked, which takes a debug build long: the head of a client's large frame is 14 bytes.
+      // Counted, not unmasked, which takes a debug build long.
       var count = 0
-      while count < large.count + 14, let bytes = peer.bytes.read() { count += bytes.count }
+      while count < size, let bytes = peer.bytes.read() { count += bytes.count }
       received.withLock { $0.append(count) }
       peer.send("thanks")
       while peer.readMessage() != nil {}
@@ -155,7 +157,7 @@ struct ReconnectingWebSocketTests {
     try await socket.send("small")
     try await socket.send(large)
     #expect(try await socket.receive() == .text("thanks"))
-    #expect(received.withLock { $0 } == [large.count + 14])
+    #expect(received.withLock { $0 } == [size])
     try await socket.close()
   }
 
@@ -225,7 +227,7 @@ struct ReconnectingWebSocketTests {
     #expect(clock.sleeps == [.seconds(7)])
   }
 
-  @Test("After too many failures the last error is thrown")
+  @Test("After too many failures the last error is thrown", .enabled(if: Machine.hasManyLoopbackAddresses))
   func giveUp() async throws {
     let clock = PatientClock()
     // The server has the port at another address, so that nobody else can begin to listen at this one.

@@ -1,0 +1,15 @@
+#ifndef EKN_SESSION_H
+#define EKN_SESSION_H
+
+#if defined(__APPLE__)
+#import <Foundation/Foundation.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+/// A task for the request; `nil` where Foundation raises an exception, because the session was invalidated.
+NSURLSessionDataTask *_Nullable ekn_data_task(NSURLSession *session, NSURLRequest *request);
+
+NS_ASSUME_NONNULL_END
+#endif
+
+#endif

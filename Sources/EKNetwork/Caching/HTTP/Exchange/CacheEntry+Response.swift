@@ -1,0 +1,53 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension CacheEntry {
+  /// The stored response as one to a request (RFC 9111 §4), or the range of it that the request asks for.
+  ///
+  /// - Parameter isValidated: Whether the server has just confirmed it.
+  func response(
+    to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
+    onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil
+  ) -> TransportResponse? {
+    var fields = response.fields
+    // §5.2.2.4: fields that must not be used without asking.
+    if !isValidated, !response.directives.noCacheFields.isEmpty {
+      let unconfirmed = Set(response.directives.noCacheFields)
+      fields.remove { unconfirmed.contains($0) }
+    }
+    // §5.1
+    let age = response.freshness.age(at: now)
+    fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
+    var status = cacheStatus
+    status.remaining = response.freshness.remaining(at: now)
+    fields.append("Cache-Status", status.text)
+
+    var code = response.status
+    var content = body
+    if let range = range(of: query) {
+      code = 206
+      content = body.subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
+      fields.set("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+      fields.set("Content-Length", "\(range.count)")
+    }
+    if query.method == "HEAD" { content = Data() }
+    let reason = code == response.status ? response.reason : "Partial Content"
+    guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
+      return nil
+    }
+    if !content.isEmpty { onReceive?(Int64(content.count), Int64(content.count)) }
+    return TransportResponse(head: head, body: BufferedBody(content))
+  }
+
+  /// The range that the request asks for, where it can be cut out of this response (RFC 9110 §14.2).
+  func range(of query: CacheQuery) -> Range<Int64>? {
+    guard let value = query.range, isRangeable else { return nil }
+    return ByteRange(value)?.offsets(in: length)
+  }
+
+  /// Ranges count the bytes that travel, and of an encoded body those are not the ones that are stored.
+  private var isRangeable: Bool { response.status == 200 && !response.hasContentCoding }
+}

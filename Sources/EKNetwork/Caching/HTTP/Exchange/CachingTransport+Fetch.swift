@@ -1,0 +1,201 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension CachingTransport {
+  /// RFC 5861 §4.
+  private static let errorStatuses: Set<Int> = [500, 502, 503, 504]
+
+  /// Sends the request, with a condition if something is stored, and makes of the response what is to be made.
+  func fetch(
+    _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
+  ) async throws -> TransportResponse {
+    var status = CacheStatus(forward: .uriMiss)
+    var isValidating = false
+    switch plan {
+    case .forward(let reason): status.forward = reason
+    case .validate(let reason):
+      status.forward = reason
+      // A HEAD has nothing to be confirmed, and a range of a stale response is the server's to cut.
+      isValidating = query.method == "GET" && query.range == nil
+    // A range that cannot be cut out of what is stored.
+    default: status.forward = .request
+    }
+    let sent = adding(isValidating ? entry?.response.validators.conditionalFields ?? [] : [], to: request, query)
+    let requestTime = cache.now()
+    let response: TransportResponse
+    do {
+      response = try await wire.start(sent)
+    } catch {
+      guard !error.isCancellation, !Task.isCancelled, let stale = replacement(for: nil, entry, request, query, status)
+      else { throw error }
+      return stale
+    }
+    guard let code = response.head.statusCode else { return response }
+    if isValidating, code == 304, let entry {
+      guard Freshening.applies(response.head.cacheFields, to: entry.response.fields) else {
+        // The server speaks of a version that is not the one that was asked about (RFC 9111 §4.3.4).
+        response.body.cancel()
+        cache.remove(entry.response, url: query.key)
+        return try await fetch(request, query, nil, .forward(.stale))
+      }
+      return try await confirmed(entry, by: response, request, query, status, requestTime)
+    }
+    if Self.errorStatuses.contains(code), let stale = replacement(for: code, entry, request, query, status) {
+      try await response.drain()
+      return stale
+    }
+    cache.count(\.misses)
+    return stored(response, code, request, query, replacing: entry, status, requestTime)
+  }
+
+  /// Sends a request that no stored response can be a response to, and does what its effects demand.
+  func uncached(_ request: TransportRequest, _ query: CacheQuery) async throws -> TransportResponse {
+    let requestTime = cache.now()
+    let response = try await wire.start(adding([], to: request, query))
+    guard let code = response.head.statusCode else { return response }
+    let fields = response.head.cacheFields
+    for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
+      cache.invalidate(url)
+    }
+    let isKeptOut = query.mode == .noStore
+    return stored(
+      response, code, request, query, replacing: nil, CacheStatus(forward: isKeptOut ? .bypass : .method), requestTime)
+  }
+
+  /// Asks in the background whether a response is still the one (RFC 5861 §3).
+  func revalidate(_ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery) {
+    var request = request
+    request.onSend = nil
+    request.onReceive = nil
+    request.wantsTimings = false
+    request.collectsBody = true
+    request.deadline = wire.resourceTimeout.map { .now + $0 }
+    let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
+    let whole = request
+    Task.detached(priority: .utility) {
+      // What fails leaves the stored response as it is: the next request finds it, and tries again.
+      guard let response = try? await fetch(whole, query, entry, plan) else { return }
+      while (try? await response.body.next()) != nil {}
+    }
+  }
+
+  // MARK: - Responses
+
+  /// The request as it is sent: with conditions, and with what its mode says to the caches on the way (Fetch).
+  private func adding(
+    _ conditions: [(name: String, value: String)], to request: TransportRequest, _ query: CacheQuery
+  ) -> TransportRequest {
+    var fields = conditions
+    func addDefault(_ name: String, _ value: String) {
+      if !query.fields.contains(name.lowercased()) { fields.append((name, value)) }
+    }
+    switch query.mode {
+    case .reload:
+      addDefault("Cache-Control", "no-cache")
+      addDefault("Pragma", "no-cache")
+    case .noCache: addDefault("Cache-Control", "max-age=0")
+    default: break
+    }
+    var request = request
+    request.hop = request.hop.sending(fields)
+    return request
+  }
+
+  /// The server has confirmed a stored response (RFC 9111 §4.3.4).
+  private func confirmed(
+    _ entry: CacheEntry, by response: TransportResponse, _ request: TransportRequest, _ query: CacheQuery,
+    _ status: CacheStatus, _ requestTime: Date
+  ) async throws -> TransportResponse {
+    try await response.drain()
+    let now = cache.now()
+    let freshened = CacheEntry(
+      response: entry.response.freshened(
+        with: response.head.cacheFields, requestTime: requestTime, responseTime: now), body: entry.body)
+    if freshened.response.directives.noStore, !freshened.response.directives.mustUnderstand {
+      cache.remove(entry.response, url: query.key)
+    } else {
+      cache.replace(entry.response, with: freshened, url: query.key)
+    }
+    cache.count(\.validations)
+    var status = status
+    status.forwardStatus = 304
+    guard
+      let confirmed = freshened.response(
+        to: query, status: status, at: now, isValidated: true, onReceive: request.onReceive)
+    else { throw URLError(.badServerResponse) }
+    return confirmed
+  }
+
+  /// The stored response in the place of an error, where that is allowed (RFC 5861 §4).
+  private func replacement(
+    for code: Int?, _ entry: CacheEntry?, _ request: TransportRequest, _ query: CacheQuery, _ status: CacheStatus
+  ) -> TransportResponse? {
+    let now = cache.now()
+    guard let entry, query.range == nil || entry.range(of: query) != nil, query.mode == .default,
+      entry.response.mayReplaceError(at: now, request: query.directives)
+    else { return nil }
+    var status = status
+    status.forwardStatus = code
+    status.detail = "stale-if-error"
+    cache.count(\.hits)
+    return entry.response(to: query, status: status, at: now, onReceive: request.onReceive)
+  }
+
+  /// A response of the server's, whose body is stored as it is read if it may be.
+  private func stored(
+    _ response: TransportResponse, _ code: Int, _ request: TransportRequest, _ query: CacheQuery,
+    replacing old: CacheEntry?, _ status: CacheStatus, _ requestTime: Date
+  ) -> TransportResponse {
+    var response = response
+    var status = status
+    let fields = response.head.cacheFields
+    let now = cache.now()
+    status.forwardStatus = code
+    if let stored = storable(response.head, fields, code, query, requestTime, now) {
+      status.isStored = true
+      let (cache, key) = (cache, query.key)
+      response.body = StoringBody(response.body, limit: cache.greatestBody, expected: response.head.contentLength) {
+        cache.store(CacheEntry(response: stored, body: $0), url: key)
+      }
+    } else if query.isCacheable {
+      if query.method == "HEAD" {
+        applyHead(fields, code, query, old, requestTime, now)
+      } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407 {
+        // What the server has now is something else, which must not be stored: what was stored is over.
+        cache.remove(old.response, url: query.key)
+      }
+    }
+    response.head = response.head.adding("Cache-Status", status.text, url: query.url)
+    return response
+  }
+
+  private func storable(
+    _ head: ResponseHead, _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
+  ) -> StoredResponse? {
+    guard query.mode != .noStore else { return nil }
+    let kept = StoredFields.kept(of: fields)
+    let response = StoredResponse(
+      status: code, reason: head.reasonPhrase, fields: kept, requestTime: requestTime, responseTime: now,
+      varying: VaryingFields(response: kept, request: query.fields), identity: query.identity,
+      isEncoded: !query.decodesContent)
+    let mayBeStored = CacheableResponse.mayBeStored(
+      method: query.method, url: query.url, request: query.directives, status: code, fields: kept,
+      response: response.directives, freshness: response.freshness)
+    return mayBeStored ? response : nil
+  }
+
+  /// What the response to a HEAD says about the stored response to a GET (RFC 9111 §4.3.5).
+  private func applyHead(
+    _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
+  ) {
+    guard let old, code == 200 else { return }
+    guard Freshening.headMatches(fields, old.response.fields) else {
+      return cache.remove(old.response, url: query.key)
+    }
+    let response = old.response.freshened(with: fields, requestTime: requestTime, responseTime: now)
+    cache.replace(old.response, with: CacheEntry(response: response, body: old.body), url: query.key)
+  }
+}

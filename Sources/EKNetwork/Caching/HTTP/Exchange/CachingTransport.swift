@@ -1,0 +1,72 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A transport with a cache in front of it: acts on what ``CachePlan`` decides about each request, redirects and
+/// retries included, for they are above it.
+struct CachingTransport: Transport {
+  let wire: any Transport
+  let cache: HTTPCache
+
+  var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var resourceTimeout: Duration? { wire.resourceTimeout }
+  var sessionDescription: SessionDescription { wire.sessionDescription }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    guard let query = CacheQuery(request) else {
+      return try await wire.start(request)
+    }
+    guard query.isCacheable else { return try await uncached(request, query) }
+
+    let (entry, isVaryMiss) = cache.find(query)
+    let now = cache.now()
+    let plan = CachePlan(
+      mode: query.mode, request: query.directives, stored: entry?.response, isVaryMiss: isVaryMiss, now: now)
+    if let entry, query.range == nil || entry.range(of: query) != nil {
+      switch plan {
+      case .use:
+        if let response = hit(entry, request, query, now) { return response }
+      case .useAndRevalidate:
+        if let response = hit(entry, request, query, now) {
+          revalidate(entry, request, query)
+          return response
+        }
+      default: break
+      }
+    }
+    let mayNotBeSent = query.mode == .onlyIfCached || (query.mode == .default && query.directives.onlyIfCached)
+    if mayNotBeSent { return try unavailable(query) }
+    return try await fetch(request, query, entry, plan)
+  }
+
+  private func hit(
+    _ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ now: Date
+  ) -> TransportResponse? {
+    guard let response = entry.response(to: query, status: CacheStatus(), at: now, onReceive: request.onReceive) else {
+      return nil
+    }
+    cache.count(\.hits)
+    return response
+  }
+
+  /// RFC 9111 §5.2.1.7 has a 504 for a request that said so itself; the mode has the error of its kind.
+  private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
+    guard query.mode != .onlyIfCached else {
+      throw URLError(
+        .resourceUnavailable,
+        userInfo: [
+          NSLocalizedDescriptionKey: "Nothing is stored for the request, which may not be sent",
+          NSURLErrorFailingURLErrorKey: query.url,
+        ])
+    }
+    let status = CacheStatus(forward: .bypass, detail: "only-if-cached")
+    guard
+      let head = ResponseHead.make(
+        status: 504, reason: "Gateway Timeout",
+        fields: CacheFields([("Content-Length", "0"), ("Cache-Status", status.text)]), url: query.url)
+    else { throw URLError(.resourceUnavailable) }
+    return TransportResponse(head: head, body: BufferedBody(Data()))
+  }
+}

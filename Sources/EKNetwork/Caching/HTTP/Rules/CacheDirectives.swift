@@ -1,0 +1,93 @@
+/// What a `Cache-Control` field says (RFC 9111 §5.2), in a request or in a response.
+struct CacheDirectives: Sendable, Equatable {
+  /// A number of seconds, or what should have been one.
+  enum Seconds: Sendable, Equatable {
+    case some(Int64)
+    case invalid
+
+    /// RFC 9111 §4.2.1: freshness information that is invalid makes stale.
+    var orStale: Int64 {
+      if case .some(let seconds) = self { seconds } else { 0 }
+    }
+  }
+
+  var noStore = false
+  var noCache = false
+  /// The field names of a qualified `no-cache="…"` (§5.2.2.4), in lower case.
+  var noCacheFields: [String] = []
+  var maxAge: Seconds?
+  // Of responses alone.
+  var isPublic = false
+  var isPrivate = false
+  var mustRevalidate = false
+  var mustUnderstand = false
+  /// RFC 8246.
+  var isImmutable = false
+  /// RFC 5861 §3.
+  var staleWhileRevalidate: Int64?
+  /// RFC 5861 §4, in requests as well.
+  var staleIfError: Int64?
+  // Of requests alone.
+  /// How stale a response may be; ``DeltaSeconds/greatest`` for any.
+  var maxStale: Int64?
+  var minFresh: Int64?
+  var onlyIfCached = false
+
+  init() {}
+
+  /// Of a directive that comes twice the first one counts (§4.2.1). Unknown directives are ignored (§5.2.3).
+  init(_ value: String?) {
+    guard let value else { return }
+    var seen: Set<String> = []
+    for member in FieldList.members(value) {
+      let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = parts[0].lowercased()
+      // A second no-cache may say more than the first: with field names it does not exclude the one without.
+      guard name == "no-cache" || seen.insert(name).inserted else { continue }
+      apply(name, parts.count > 1 ? Self.unquoted(parts[1]) : nil)
+    }
+  }
+
+  private mutating func apply(_ name: String, _ argument: String?) {
+    switch name {
+    case "no-store": noStore = true
+    case "no-cache":
+      if let argument {
+        noCacheFields += FieldList.members(argument).map { $0.lowercased() }
+      } else {
+        noCache = true
+      }
+    case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) }.map { .some($0) } ?? .invalid
+    case "public": isPublic = true
+    case "private": isPrivate = true
+    // For a private cache s-maxage says nothing, and proxy-revalidate neither (§5.2.2.8, §5.2.2.10).
+    case "must-revalidate": mustRevalidate = true
+    case "must-understand": mustUnderstand = true
+    case "immutable": isImmutable = true
+    case "stale-while-revalidate": staleWhileRevalidate = argument.flatMap { DeltaSeconds.parse($0) }
+    case "stale-if-error": staleIfError = argument.flatMap { DeltaSeconds.parse($0) }
+    case "max-stale":
+      // §5.2.1.2: without a value, any age will do.
+      maxStale = argument == nil ? DeltaSeconds.greatest : argument.flatMap { DeltaSeconds.parse($0) }
+    case "min-fresh": minFresh = argument.flatMap { DeltaSeconds.parse($0) }
+    case "only-if-cached": onlyIfCached = true
+    default: break
+    }
+  }
+
+  /// §5.2: recipients take both forms of an argument, token and quoted string.
+  private static func unquoted(_ argument: Substring) -> String {
+    guard argument.utf8.count > 1, argument.hasPrefix("\""), argument.hasSuffix("\"") else { return String(argument) }
+    var text = ""
+    var isEscaped = false
+    for scalar in argument.dropFirst().dropLast().unicodeScalars {
+      if scalar == "\\", !isEscaped {
+        isEscaped = true
+      } else {
+        text.unicodeScalars.append(scalar)
+        isEscaped = false
+      }
+    }
+    return text
+  }
+}

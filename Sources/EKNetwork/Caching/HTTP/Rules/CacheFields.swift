@@ -1,0 +1,52 @@
+/// The header fields of a message as a cache reads them: in their order, the case of their names as it was sent.
+struct CacheFields: Sendable, Equatable {
+  struct Field: Sendable, Equatable {
+    var name: String
+    var value: String
+  }
+
+  private(set) var fields: [Field]
+
+  init(_ fields: [(name: String, value: String)] = []) {
+    self.fields = fields.map { Field(name: $0.name, value: $0.value) }
+  }
+
+  init(_ fields: [String: String]?) {
+    self.fields = (fields ?? [:]).sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+  }
+
+  /// Every value of a field. `name` is in lower case.
+  func values(_ name: String) -> [String] {
+    fields.filter { $0.name.isFieldName(name) }.map(\.value)
+  }
+
+  /// The value of a field, repeated ones joined with `", "` (RFC 9110 §5.3); `nil` without one.
+  func value(_ name: String) -> String? {
+    let values = values(name)
+    return values.count < 2 ? values.first : values.joined(separator: ", ")
+  }
+
+  func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
+
+  /// Puts a field in the place of all of that name.
+  mutating func set(_ name: String, _ value: String) {
+    remove(name.lowercased())
+    fields.append(Field(name: name, value: value))
+  }
+
+  mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+
+  mutating func remove(_ name: String) { fields.removeAll { $0.name.isFieldName(name) } }
+
+  mutating func remove(where isUnwanted: (String) -> Bool) {
+    fields.removeAll { isUnwanted($0.name.lowercased()) }
+  }
+}
+
+extension String {
+  /// Whether this is that field name, whatever the case (RFC 9110 §5.1). `lowercased` is in lower case.
+  func isFieldName(_ lowercased: String) -> Bool {
+    guard utf8.count == lowercased.utf8.count else { return false }
+    return zip(utf8, lowercased.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 && (0x41...0x5A).contains($0)) }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+
+/// What to do about a request, given the response that is stored for it (RFC 9111 §4, and the modes of Fetch).
+enum CachePlan: Sendable, Equatable {
+  /// Hand out the stored response.
+  case use
+  /// Hand it out, and ask the server meanwhile whether it is still the one (RFC 5861 §3).
+  case useAndRevalidate
+  /// Ask the server whether it is still the one.
+  case validate(CacheStatus.Forward)
+  case forward(CacheStatus.Forward)
+  /// Nothing is stored, and nothing may be sent.
+  case unavailable
+
+  init(mode: CacheMode, request: CacheDirectives, stored: StoredResponse?, isVaryMiss: Bool = false, now: Date) {
+    let forward = CacheStatus.Forward.self
+    guard let stored else {
+      let isUnavailable = mode == .onlyIfCached || (mode == .default && request.onlyIfCached)
+      self = isUnavailable ? .unavailable : .forward(isVaryMiss ? forward.varyMiss : forward.uriMiss)
+      return
+    }
+    switch mode {
+    case .noStore: self = .forward(.bypass)
+    case .reload: self = .forward(.request)
+    case .forceCache, .onlyIfCached: self = .use
+    case .noCache:
+      // RFC 8246 §2: what is immutable cannot have changed while it is fresh.
+      let isImmutable = stored.directives.isImmutable && !stored.directives.noCache
+      let isFresh = stored.freshness.remaining(at: now) > 0
+      self = isImmutable && isFresh ? .use : Self.asking(stored, isFresh ? .request : .stale)
+    case .default: self = Self.byRules(request, stored, now)
+    }
+    if case .use = self { return }
+    if mode == .default, request.onlyIfCached, self != .useAndRevalidate { self = .unavailable }
+  }
+
+  private static func byRules(_ request: CacheDirectives, _ stored: StoredResponse, _ now: Date) -> CachePlan {
+    let remaining = stored.freshness.remaining(at: now)
+    let isFresh = remaining > 0
+    // §5.2.1.4 and §5.2.2.4
+    if request.noCache { return asking(stored, isFresh ? .request : .stale) }
+    if stored.directives.noCache { return asking(stored, .stale) }
+    // §5.2.1.1. What is no number of seconds asks for the newest.
+    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge.orStale) {
+      return asking(stored, isFresh ? .request : .stale)
+    }
+    // §5.2.1.3
+    if let minFresh = request.minFresh, remaining < Double(minFresh) {
+      return asking(stored, isFresh ? .request : .stale)
+    }
+    if isFresh { return .use }
+    // §5.2.2.2: never stale.
+    guard !stored.directives.mustRevalidate else { return asking(stored, .stale) }
+    // §5.2.1.2
+    if let maxStale = request.maxStale, maxStale == DeltaSeconds.greatest || -remaining <= Double(maxStale) {
+      return .use
+    }
+    if let window = stored.directives.staleWhileRevalidate, request.maxAge == nil, request.minFresh == nil,
+      -remaining <= Double(window)
+    {
+      return .useAndRevalidate
+    }
+    return asking(stored, .stale)
+  }
+
+  private static func asking(_ stored: StoredResponse, _ reason: CacheStatus.Forward) -> CachePlan {
+    stored.validators.exist ? .validate(reason) : .forward(reason)
+  }
+}

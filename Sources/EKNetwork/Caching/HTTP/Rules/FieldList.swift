@@ -1,0 +1,43 @@
+/// The comma-separated lists of header fields (RFC 9110 §5.6.1).
+enum FieldList {
+  /// The members of a list, blanks around them removed and empty ones left out. A comma within a quoted string parts
+  /// nothing.
+  static func members(_ value: String) -> [Substring] {
+    var members: [Substring] = []
+    var start = value.startIndex
+    var index = start
+    var isQuoted = false
+    let bytes = value.utf8
+    func add(until end: String.Index) {
+      let member = value[start..<end].trimmingBlanks()
+      if !member.isEmpty { members.append(member) }
+    }
+    while index < bytes.endIndex {
+      switch bytes[index] {
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: "\\") where isQuoted:
+        // A quoted pair: what follows has no meaning (RFC 9110 §5.6.4).
+        index = bytes.index(after: index)
+        if index == bytes.endIndex { continue }
+      case UInt8(ascii: ",") where !isQuoted:
+        add(until: index)
+        start = bytes.index(after: index)
+      default: break
+      }
+      index = bytes.index(after: index)
+    }
+    add(until: bytes.endIndex)
+    return members
+  }
+}
+
+extension Substring {
+  /// Without the spaces and tabs around it.
+  func trimmingBlanks() -> Substring {
+    var rest = utf8
+    func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    while let first = rest.first, isBlank(first) { rest = rest.dropFirst() }
+    while let last = rest.last, isBlank(last) { rest = rest.dropLast() }
+    return Substring(rest)
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// What a 304 or the response to a HEAD changes about a stored response (RFC 9111 §3.2, §4.3.4, §4.3.5).
+enum Freshening {
+  /// Hop-by-hop (RFC 9110 §7.6.1), or about the body that was stored and stays as it is (RFC 9111 §3.2).
+  private static let kept: Set<String> = ["content-length", "content-encoding", "content-range", "content-md5"]
+
+  /// Whether a 304 is about this response. One that names another version cannot be used (§4.3.4).
+  static func applies(_ update: CacheFields, to stored: CacheFields) -> Bool {
+    guard let new = ResponseValidators(update).strongTag, let old = ResponseValidators(stored).strongTag else {
+      return true
+    }
+    return new == old
+  }
+
+  /// Whether a HEAD's response describes the stored response still (§4.3.5).
+  static func headMatches(_ update: CacheFields, _ stored: CacheFields) -> Bool {
+    let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
+    if let tag = new.entityTag, tag != old.entityTag { return false }
+    if let date = new.lastModified, date != old.lastModified { return false }
+    if let length = update.value("content-length"), length != stored.value("content-length") { return false }
+    return true
+  }
+
+  /// The stored fields, updated.
+  static func updated(_ stored: CacheFields, with update: CacheFields, at now: Date) -> CacheFields {
+    var result = stored
+    // The age, and without a new date the date, are those of the old response.
+    result.remove("age")
+    let update = StoredFields.kept(of: update)
+    let names = Set(update.fields.map { $0.name.lowercased() }).subtracting(kept)
+    result.remove { names.contains($0) }
+    for field in update.fields where names.contains(field.name.lowercased()) { result.append(field.name, field.value) }
+    if !names.contains("date") { result.set("Date", HTTPDate.text(now)) }
+    return result
+  }
+}

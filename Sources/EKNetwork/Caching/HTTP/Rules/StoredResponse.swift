@@ -1,0 +1,60 @@
+import Foundation
+
+/// A stored response without its body: all that the rules look at.
+struct StoredResponse: Sendable, Equatable {
+  /// The status code.
+  let status: Int
+  /// The reason phrase that came with it, which means nothing, but belongs to the response.
+  let reason: String
+  /// What is kept of the response's fields.
+  let fields: CacheFields
+  let requestTime: Date
+  let responseTime: Date
+  let varying: VaryingFields
+  /// Whose response it is.
+  let identity: CacheIdentity
+  /// Whether the body is as it was sent, although it has a content coding.
+  let isEncoded: Bool
+
+  // Derived once.
+  let hasContentCoding: Bool
+  let directives: CacheDirectives
+  let freshness: ResponseFreshness
+  let validators: ResponseValidators
+
+  init(
+    status: Int, reason: String, fields: CacheFields, requestTime: Date, responseTime: Date, varying: VaryingFields,
+    identity: CacheIdentity, isEncoded: Bool = false
+  ) {
+    self.status = status
+    self.reason = reason
+    self.fields = fields
+    self.requestTime = requestTime
+    self.responseTime = responseTime
+    self.varying = varying
+    self.identity = identity
+    hasContentCoding = fields.contains("content-encoding")
+    self.isEncoded = isEncoded && hasContentCoding
+    directives = CacheDirectives(fields.value("cache-control"))
+    freshness = ResponseFreshness(
+      status: status, fields: fields, directives: directives, requestTime: requestTime, responseTime: responseTime)
+    validators = ResponseValidators(fields)
+  }
+
+  /// The same response after the server said something newer about it.
+  func freshened(with update: CacheFields, requestTime: Date, responseTime: Date) -> StoredResponse {
+    StoredResponse(
+      status: status, reason: reason, fields: Freshening.updated(fields, with: update, at: responseTime),
+      requestTime: requestTime, responseTime: responseTime, varying: varying, identity: identity,
+      isEncoded: isEncoded)
+  }
+
+  /// RFC 5861 §4: whether it may stand for a response that is an error.
+  func mayReplaceError(at now: Date, request: CacheDirectives) -> Bool {
+    // RFC 9111 §5.2.2.2 and §5.2.2.4: these forbid it whatever else is said.
+    guard !directives.mustRevalidate, !directives.noCache else { return false }
+    let stale = -freshness.remaining(at: now)
+    let allowed = [directives.staleIfError, request.staleIfError].compactMap { $0 }.max()
+    return allowed.map { stale <= Double($0) } ?? false
+  }
+}

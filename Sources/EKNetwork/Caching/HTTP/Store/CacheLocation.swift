@@ -1,0 +1,55 @@
+import Foundation
+
+/// Where a response is looked for: a URL, and the part of the cache that belongs to one identity.
+struct CacheLocation: Sendable, Hashable {
+  let url: String
+  let partition: String
+
+  /// Of responses that everybody may get.
+  static let publicPartition = "*"
+  static let anonymousPartition = ""
+
+  /// The URL as the key of everything that is stored for it: without fragment and default port, scheme and host in
+  /// lower case (RFC 3986 §6.2).
+  static func key(of url: URL) -> String {
+    let text = url.absoluteString
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
+    let (scheme, host) = (parts.scheme?.lowercased(), parts.host?.lowercased())
+    let isDefaultPort = parts.port.map { $0 == (scheme == "https" ? 443 : 80) } ?? false
+    if parts.scheme == scheme, parts.host == host, parts.fragment == nil, !isDefaultPort,
+      !parts.percentEncodedPath.isEmpty
+    {
+      return text
+    }
+    parts.fragment = nil
+    parts.scheme = scheme
+    if parts.host != host { parts.host = host }
+    if isDefaultPort { parts.port = nil }
+    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    return parts.string ?? text
+  }
+
+  /// Where a response is put.
+  init(url: String, identity: CacheIdentity, directives: CacheDirectives) {
+    self.url = url
+    partition = directives.isPublic ? Self.publicPartition : Self.partition(of: identity)
+  }
+
+  init(url: String, partition: String) {
+    self.url = url
+    self.partition = partition
+  }
+
+  /// Where to look for a response, in this order.
+  static func candidates(url: String, identity: CacheIdentity) -> [CacheLocation] {
+    var partitions = [partition(of: identity)]
+    if !identity.isAnonymous, identity.credentials == nil { partitions.append(anonymousPartition) }
+    partitions.append(publicPartition)
+    return partitions.map { CacheLocation(url: url, partition: $0) }
+  }
+
+  private static func partition(of identity: CacheIdentity) -> String {
+    identity.isAnonymous
+      ? anonymousPartition : "\(identity.credentials ?? "-").\(identity.cookies ?? "-")"
+  }
+}

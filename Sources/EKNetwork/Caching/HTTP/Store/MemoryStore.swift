@@ -1,0 +1,135 @@
+/// The responses in memory: bounded in bytes, what was not used for longest goes first.
+///
+/// A value without a lock: whoever has it sees to that.
+struct MemoryStore: Sendable {
+  /// The greatest number of variants (RFC 9111 §4.1) of one URL for one identity.
+  static let maximumVariants = 8
+
+  private struct Node {
+    var location: CacheLocation
+    /// The one used last comes first.
+    var variants: [CacheEntry]
+    var cost: Int
+    var newer: Int
+    var older: Int
+  }
+
+  let capacity: Int
+  private(set) var cost = 0
+  private(set) var count = 0
+  private var places: [String: [String: Int]] = [:]
+  private var nodes: [Node?] = []
+  private var free: [Int] = []
+  private var newest = -1
+  private var oldest = -1
+
+  init(capacity: Int) { self.capacity = max(0, capacity) }
+
+  /// One response may take a quarter of it all, so that it does not turn out everything else.
+  var greatestCost: Int { capacity / 4 }
+
+  /// The variant at a place that a request selects, and whether there are others alone.
+  mutating func find(
+    _ location: CacheLocation, where selects: (StoredResponse) -> Bool
+  ) -> (entry: CacheEntry?, hasOthers: Bool) {
+    guard let index = places[location.url]?[location.partition], let variants = nodes[index]?.variants else {
+      return (nil, false)
+    }
+    guard let position = variants.firstIndex(where: { selects($0.response) }) else { return (nil, true) }
+    if position > 0, let entry = nodes[index]?.variants.remove(at: position) {
+      nodes[index]?.variants.insert(entry, at: 0)
+    }
+    moveToFront(index)
+    return (variants[position], false)
+  }
+
+  /// Puts a response in the place of the variant with the same selecting fields. Returns what has to be released.
+  mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
+    var released = remove(entry.response.varying, at: location)
+    guard entry.cost <= greatestCost else { return released }
+    let index = places[location.url]?[location.partition] ?? addNode(at: location)
+    nodes[index]?.variants.insert(entry, at: 0)
+    nodes[index]?.cost += entry.cost
+    cost += entry.cost
+    count += 1
+    if let variants = nodes[index]?.variants, variants.count > Self.maximumVariants, let last = variants.last {
+      nodes[index]?.variants.removeLast()
+      forget(last, of: index)
+      released.append(last)
+    }
+    moveToFront(index)
+    while cost > capacity, oldest >= 0 { released += removeNode(oldest) }
+    return released
+  }
+
+  /// Removes the variant with these selecting fields.
+  mutating func remove(_ varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
+    guard let index = places[location.url]?[location.partition],
+      let position = nodes[index]?.variants.firstIndex(where: { $0.response.varying.selectors == varying.selectors }),
+      let entry = nodes[index]?.variants.remove(at: position)
+    else { return [] }
+    forget(entry, of: index)
+    if nodes[index]?.variants.isEmpty == true { _ = removeNode(index) }
+    return [entry]
+  }
+
+  /// Removes everything that is stored for a URL, whoever asked for it.
+  mutating func removeAll(of url: String) -> [CacheEntry] {
+    (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
+  }
+
+  // MARK: - The list
+
+  private mutating func addNode(at location: CacheLocation) -> Int {
+    let node = Node(location: location, variants: [], cost: 0, newer: -1, older: -1)
+    let index: Int
+    if let unused = free.popLast() {
+      index = unused
+      nodes[index] = node
+    } else {
+      index = nodes.count
+      nodes.append(node)
+    }
+    places[location.url, default: [:]][location.partition] = index
+    link(index)
+    return index
+  }
+
+  private mutating func removeNode(_ index: Int) -> [CacheEntry] {
+    guard let node = nodes[index] else { return [] }
+    unlink(index)
+    nodes[index] = nil
+    free.append(index)
+    places[node.location.url]?[node.location.partition] = nil
+    if places[node.location.url]?.isEmpty == true { places[node.location.url] = nil }
+    cost -= node.cost
+    count -= node.variants.count
+    return node.variants
+  }
+
+  private mutating func forget(_ entry: CacheEntry, of index: Int) {
+    nodes[index]?.cost -= entry.cost
+    cost -= entry.cost
+    count -= 1
+  }
+
+  private mutating func moveToFront(_ index: Int) {
+    guard newest != index else { return }
+    unlink(index)
+    link(index)
+  }
+
+  private mutating func link(_ index: Int) {
+    nodes[index]?.newer = -1
+    nodes[index]?.older = newest
+    if newest >= 0 { nodes[newest]?.newer = index }
+    newest = index
+    if oldest < 0 { oldest = index }
+  }
+
+  private mutating func unlink(_ index: Int) {
+    guard let node = nodes[index] else { return }
+    if node.newer >= 0 { nodes[node.newer]?.older = node.older } else { newest = node.older }
+    if node.older >= 0 { nodes[node.older]?.newer = node.newer } else { oldest = node.newer }
+  }
+}

@@ -1,0 +1,29 @@
+/// What was reported of a progress that is published on the main thread alone. Reports come from any thread, and in any
+/// number: one publication at a time is under way, and takes the newest along.
+struct PendingProgress {
+  enum Step { case publish, schedule, nothing }
+
+  private var update = ProgressUpdate()
+  private var isScheduled = false
+
+  mutating func report(onMainThread isMain: Bool, _ change: (inout ProgressUpdate) -> Void) -> Step {
+    change(&update)
+    if isMain { return .publish }
+    defer { isScheduled = true }
+    return isScheduled ? .nothing : .schedule
+  }
+
+  mutating func reset() { update = ProgressUpdate() }
+
+  /// Takes an update in, and returns the newest.
+  mutating func advance(to newer: ProgressUpdate) -> ProgressUpdate {
+    update.advance(to: newer)
+    return update
+  }
+
+  /// What is to be published now.
+  mutating func take() -> ProgressUpdate {
+    isScheduled = false
+    return update
+  }
+}

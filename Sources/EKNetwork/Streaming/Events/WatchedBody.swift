@@ -1,0 +1,114 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The body of a stream of events, which ends with `URLError.timedOut` after a silence that is too long. While nobody
+/// asks for more, no silence is the server's.
+final class WatchedBody: TransportBody {
+  private struct State {
+    var heartbeat: HeartbeatState
+    /// Since when somebody waits, in elapsed time; `nil` while nobody does.
+    var waitingSince: Duration?
+    /// When something last came.
+    var lastArrival = Duration.zero
+    var isTimedOut = false
+    var isOver = false
+    var watch: Task<Void, Never>?
+  }
+
+  private let body: any TransportBody
+  private let elapsed: @Sendable () -> Duration
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let state: Locked<State>
+
+  init(_ body: any TransportBody, heartbeat: HeartbeatState, clock: any Clock<Duration>) {
+    self.body = body
+    elapsed = Self.stopwatch(clock)
+    sleep = { try await clock.sleep(for: $0) }
+    state = Locked(State(heartbeat: heartbeat))
+  }
+
+  deinit { state.withLock { $0.watch }?.cancel() }
+
+  private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// A comment was among what came.
+  func heard() { state.withLock { $0.heartbeat.heard() } }
+
+  var timings: NetworkTimings? { body.timings }
+
+  func next() async throws -> Data? {
+    begin()
+    do {
+      let chunk = try await body.next()
+      let now = elapsed()
+      state.withLock { state in
+        state.heartbeat.received(after: now - state.lastArrival)
+        state.lastArrival = now
+        state.waitingSince = nil
+      }
+      if chunk == nil { end() }
+      return chunk
+    } catch {
+      let isTimedOut = state.withLock { $0.isTimedOut }
+      end()
+      throw isTimedOut && !Task.isCancelled ? URLError(.timedOut) : error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    end()
+  }
+
+  private func begin() {
+    let now = elapsed()
+    let isFirst = state.withLock { state in
+      state.waitingSince = now
+      guard state.watch == nil, !state.isOver else { return false }
+      // The pauses are counted from the first wait on.
+      state.lastArrival = now
+      return true
+    }
+    guard isFirst else { return }
+    let task = Task { [weak self, sleep] in
+      while let wait = self?.patience() {
+        guard (try? await sleep(wait)) != nil else { return }
+      }
+    }
+    let isLate = state.withLock { state in
+      state.watch = task
+      return state.isOver
+    }
+    if isLate { task.cancel() }
+  }
+
+  /// How long to sleep until the silence could be too long; `nil` when it is over, one way or the other.
+  private func patience() -> Duration? {
+    let now = elapsed()
+    let (wait, expires): (Duration?, Bool) = state.withLock { state in
+      guard !state.isOver else { return (nil, false) }
+      let allowance = state.heartbeat.allowance
+      guard let since = state.waitingSince else { return (allowance, false) }
+      let rest = allowance - (now - max(since, state.lastArrival))
+      guard rest <= .zero else { return (rest, false) }
+      state.isTimedOut = true
+      return (nil, true)
+    }
+    if expires { body.cancel() }
+    return wait
+  }
+
+  private func end() {
+    let watch = state.withLock { state in
+      state.isOver = true
+      return state.watch
+    }
+    watch?.cancel()
+  }
+}

@@ -1,0 +1,65 @@
+#if os(Linux)
+  import CCurl
+
+  /// What the libcurl of this machine can do, and which of the known defects it has.
+  struct CurlCapabilities: Sendable {
+    /// Bits of libcurl's `curl_version_info`.
+    struct Features: OptionSet, Sendable {
+      let rawValue: Int32
+
+      static let ipv6 = Features(rawValue: 1 << 0)
+      static let tls = Features(rawValue: 1 << 2)
+      static let asynchronousResolver = Features(rawValue: 1 << 7)
+      static let http2 = Features(rawValue: 1 << 16)
+    }
+
+    /// The lowest version that is used. It is the oldest among those of the systems that Swift 6 is made for (Red Hat's
+    /// Universal Base Image 9 has 7.76.1): what nobody can test is not promised.
+    static let lowestVersion = CurlVersion(7, 76)
+
+    let version: CurlVersion
+    /// The library that does TLS, and its version; `nil` for none.
+    let tlsLibrary: String?
+    let features: Features
+    /// Options that this libcurl does not know, or was built without.
+    let missingOptions: Set<CurlOption>
+    let defects: Set<CurlDefect>
+
+    // What every transfer asks for.
+    let reusesHandles: Bool
+    let asksBeforeSending: Bool
+    let joinsResolver: Bool
+    let readsWhilePaused: Bool
+
+    init(version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>) {
+      self.version = version
+      self.tlsLibrary = tlsLibrary
+      self.features = features
+      self.missingOptions = missingOptions
+      var defects = Set(CurlDefect.allCases.filter { $0.versions.contains(version) })
+      // What can be asked is not guessed from the version.
+      func note(_ defect: CurlDefect, _ isThere: Bool) {
+        if isThere { defects.insert(defect) } else { defects.remove(defect) }
+      }
+      note(.resendsUnasked, missingOptions.contains(.prereqfunction))
+      note(.joinsResolver, missingOptions.contains(.quickExit))
+      self.defects = defects
+      reusesHandles = !defects.contains(.danglingHeader)
+      asksBeforeSending = !defects.contains(.resendsUnasked)
+      joinsResolver = defects.contains(.joinsResolver)
+      readsWhilePaused = defects.contains(.readsWhilePaused)
+    }
+
+    /// Asks libcurl, which has been loaded. `nil` when it has no memory for a handle.
+    static func measured() -> CurlCapabilities? {
+      guard let easy = ekn_easy_init() else { return nil }
+      defer { ekn_easy_cleanup(easy) }
+      let version = ekn_curl_version()
+      return CurlCapabilities(
+        version: CurlVersion(number: version.number), tlsLibrary: version.tls.map { String(cString: $0) },
+        features: Features(rawValue: version.features),
+        // Nothing is what every option that is known can be set to, and 0 what every number can.
+        missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }))
+    }
+  }
+#endif

@@ -1,0 +1,56 @@
+#if os(Linux)
+  /// What some versions of libcurl do wrong, or cannot do, and what is done about it: one case each, with the test that
+  /// shows it. The versions were read in libcurl's source.
+  enum CurlDefect: String, CaseIterable, Sendable {
+    /// `headers.c`: the pointer to the latest header of the last transfer stays when that is freed. A response whose first
+    /// header line begins with a blank is then written through it.
+    /// Shown by `LibcurlDefectTests.aFirstLineThatBeginsWithABlankHarmsNothing`.
+    case danglingHeader
+    /// `transfer.c`: a request is sent again over another connection when a reused one has died, and nobody is asked.
+    /// Shown by `StaleConnectionTests.aRequestIsOnlySentAgainWhereThatDoesNoHarm`.
+    case resendsUnasked
+    /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host's name.
+    /// Shown by `HangingLookupTests.aCancelledNameLookupHoldsUpNobody`.
+    case joinsResolver
+    /// `cf-socket.c`: a transfer that is paused still wants to know when there is something to be read, and reads it.
+    /// Shown by `CurlTransportTests.aConsumerThatDoesNotReadStopsTheServer`.
+    case readsWhilePaused
+    /// `url.c`: a tunnel through a proxy is used for requests that have other credentials for the proxy.
+    /// Shown by `ProxyPeerTests.tunnelIdentity`.
+    case sharesTunnels
+    /// `openssl.c`: what was read from a file of authorities is kept for a day, even when the file has been replaced.
+    /// Shown by `TLSPeerTests.replacedAuthorities`.
+    case keepsAuthorities
+    /// `http.c`: a request with `Expect` is sent again without it after 417, although the response has been handed on.
+    /// Shown by `LibcurlDefectTests.aRefusedExpectationIsNotAskedAgainBelow`.
+    case resendsAfterExpectation
+
+    /// From the first version that has it up to the first that has not.
+    var versions: Range<CurlVersion> {
+      switch self {
+      case .danglingHeader: CurlVersion(7, 84)..<CurlVersion(8, 1)
+      case .resendsUnasked: Self.always.lowerBound..<CurlVersion(7, 80)
+      case .joinsResolver: Self.always.lowerBound..<CurlVersion(7, 87)
+      case .readsWhilePaused: CurlVersion(8, 5)..<CurlVersion(8, 6)
+      case .sharesTunnels: Self.always.lowerBound..<CurlVersion(8, 19)
+      case .keepsAuthorities: CurlVersion(7, 87)..<Self.always.upperBound
+      case .resendsAfterExpectation: Self.always
+      }
+    }
+
+    /// What is done instead.
+    var remedy: String {
+      switch self {
+      case .danglingHeader: "an easy handle is used for one transfer only; connections are kept"
+      case .resendsUnasked: "libcurl's log is watched, and the transfer ended where it may not be sent again"
+      case .joinsResolver: "a cancelled transfer stays with libcurl until its host's name is resolved"
+      case .readsWhilePaused: "the sockets of paused transfers are not watched"
+      case .sharesTunnels: "connections are shared only where the proxies and their credentials are the same"
+      case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
+      case .resendsAfterExpectation: "the transfer ends with the first response"
+      }
+    }
+
+    static let always = CurlVersion(0, 0)..<CurlVersion(256, 0)
+  }
+#endif

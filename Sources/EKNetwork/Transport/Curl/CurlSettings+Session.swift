@@ -1,0 +1,39 @@
+#if os(Linux)
+  import Foundation
+
+  extension TLSOptions {
+    /// What the options are called by libcurl.
+    var curlOptions: [(option: CurlOption, value: String)] {
+      var options: [(CurlOption, String?)] = [
+        (.cainfo, certificateAuthorityFile?.path),
+        (.sslcert, clientCertificate?.certificateFile.path),
+        (.sslkey, clientCertificate?.keyFile.path),
+        (.keypasswd, clientCertificate?.keyPassword),
+      ]
+      if !pinnedPublicKeys.isEmpty {
+        options.append((.pinnedpublickey, pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";")))
+      }
+      return options.compactMap { option, value in value.map { (option, $0) } }
+    }
+  }
+
+  extension SessionProxies {
+    /// What the proxies of a request are called by libcurl.
+    func curlOptions(isSecure: Bool) -> [(option: CurlOption, value: String)] {
+      // An empty string keeps libcurl from looking at the environment.
+      let options: [(CurlOption, String)] = [(.proxy, (isSecure ? secure : plain) ?? ""), (.noproxy, exceptions)]
+      guard let user else { return options }
+      return options + [(.proxyusername, user), (.proxypassword, password ?? "")]
+    }
+  }
+
+  extension CurlSettings {
+    mutating func apply(_ tls: TLSOptions) {
+      for (option, value) in tls.curlOptions { set(option, value) }
+    }
+
+    mutating func apply(_ proxies: SessionProxies, isSecure: Bool) {
+      for (option, value) in proxies.curlOptions(isSecure: isSecure) { set(option, value) }
+    }
+  }
+#endif

@@ -1,0 +1,87 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What is needed of a session of Apple's.
+protocol SystemSession: Sendable {
+  /// Whether it belongs to the system's background daemon, which takes files alone.
+  var isBackground: Bool { get }
+  /// A task that has yet to be resumed; `nil` where the session was invalidated.
+  func makeTask(_ request: URLRequest, for task: SessionTask, caching: SessionCaching) -> (any GatedTask)?
+  /// A body as a stream that the session can read, which the exchange fills.
+  func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream?
+  func finishTasksAndInvalidate()
+}
+
+/// Runs exchanges on a session of Apple's: the user's, or one of our own that shares its configuration.
+final class SystemSessionHost: Sendable {
+  let description: SessionDescription
+  private let session: any SystemSession
+  /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
+  /// to every request. The session itself would add them.
+  private let foreign: (any SystemSession)?
+  private let isOwn: Bool
+  private let caching: SessionCaching
+  private let isBackground: Bool
+  private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
+
+  /// - Parameters:
+  ///   - configuration: The session's.
+  ///   - isOwn: Whether the session is this host's alone, and has a delegate that refuses keys.
+  ///   - makeForeign: Makes a session like it with another configuration.
+  init(
+    _ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool,
+    makeForeign: (URLSessionConfiguration) -> any SystemSession
+  ) {
+    self.session = session
+    self.isOwn = isOwn
+    caching = SessionCaching(configuration)
+    // Asked once: each look at a session's configuration copies it.
+    isBackground = session.isBackground
+    var description = SessionDescription(configuration)
+    description.systemSendsCookies = true
+    self.description = description
+    guard !isBackground, description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
+      let stripped = configuration.copy() as? URLSessionConfiguration
+    else {
+      foreign = nil
+      return
+    }
+    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.contains("\($0.key)") }
+    foreign = makeForeign(stripped)
+  }
+
+  deinit {
+    // A session keeps its delegate until it is told that no more tasks will come.
+    if isOwn { session.finishTasksAndInvalidate() }
+    foreign?.finishTasksAndInvalidate()
+  }
+
+  func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
+    let original = request.urlRequest
+    // For both, Foundation would end the process with an exception.
+    guard !isBackground else {
+      throw URLError.unusable(original.url, "A background session takes files alone.")
+    }
+    // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
+    let exchange = URLSessionExchange(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
+    var urlRequest = original
+    caching.apply(to: &urlRequest)
+    if let body = original.httpBodyStream as? BodyStream {
+      urlRequest.httpBodyStream = session.makeStream(body, for: exchange)
+    }
+    let sessionTask = SessionTask(
+      exchange: exchange, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
+      refusesKeys: isOwn)
+    let carrier = request.hop.hasLeftOrigin ? foreign ?? session : session
+    guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
+      exchange.cancel()
+      throw URLError.unusable(original.url, "The session was invalidated.")
+    }
+    exchange.gate.start(task)
+    return exchange
+  }
+}

@@ -1,0 +1,53 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// What libcurl needs for one bare connection. Belongs to the loop's thread until it is closed.
+  ///
+  /// Unchecked: `close` is called once, and whoever closes is the last user.
+  final class CurlBareHandles: @unchecked Sendable {
+    let easy: OpaquePointer
+    let multi: OpaquePointer
+    let errorText: UnsafeMutablePointer<CChar>
+    let lookup: UnsafeMutablePointer<ekn_lookup>
+    private let joinsResolver: Bool
+
+    /// `nil` when there is no memory.
+    init?(joinsResolver: Bool) {
+      guard let easy = ekn_easy_init() else { return nil }
+      guard let multi = ekn_multi_init() else {
+        ekn_easy_cleanup(easy)
+        return nil
+      }
+      self.easy = easy
+      self.multi = multi
+      self.joinsResolver = joinsResolver
+      errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
+      lookup = .allocate(capacity: 1)
+      lookup.initialize(to: ekn_lookup())
+    }
+
+    deinit {
+      errorText.deallocate()
+      lookup.deallocate()
+    }
+
+    /// Closes the connection. Where libcurl would wait for a name to be resolved, a thread of its own waits.
+    func close() {
+      guard joinsResolver, lookup.pointee.is_running,
+        ekn_multi_set_socket_callback(multi, nil, nil) == 0, ekn_multi_set_timer_callback(multi, nil, nil) == 0
+      else { return destroy() }
+      let thread = Thread { self.destroy() }
+      thread.name = "EKNetwork.Closing"
+      thread.stackSize = 1 << 18
+      thread.start()
+    }
+
+    private func destroy() {
+      _ = ekn_multi_remove(multi, easy)
+      ekn_easy_cleanup(easy)
+      ekn_multi_cleanup(multi)
+    }
+  }
+#endif

@@ -1,0 +1,97 @@
+#if canImport(Darwin)
+  import Dispatch
+  import Foundation
+  import Network
+  import Security
+
+  /// A `NWConnection`.
+  final class SystemConnection: NetworkConnection {
+    private let connection: NWConnection
+    private let queue = DispatchQueue(label: "EKNetwork.WebSocket")
+
+    /// - Parameters:
+    ///   - parameters: The caller's own, or `nil` for TCP, or TLS, without delay.
+    ///   - tls: Whom to trust instead of whom the parameters say.
+    init(_ address: TransportAddress, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
+      let given = parameters ?? SocketParameters(isSecure: address.isSecure)
+      if let tls { given.trust(tls, on: queue) }
+      let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
+      connection = NWConnection(
+        host: NWEndpoint.Host(address.host), port: port,
+        using: given.parameters)
+    }
+
+    func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void) {
+      connection.stateUpdateHandler = { state in
+        switch state {
+        case .ready: handler(.ready)
+        case .waiting(let error): handler(.waiting(NetworkFailure(error), error.debugDescription))
+        case .failed(let error): handler(.failed(NetworkFailure(error), error.debugDescription))
+        case .cancelled: handler(.cancelled)
+        default: break
+        }
+      }
+      connection.start(queue: queue)
+    }
+
+    func receive(
+      maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkFailure?) -> Void
+    ) {
+      connection.receive(minimumIncompleteLength: 1, maximumLength: maximumLength) { data, _, isComplete, error in
+        completion(data, isComplete, error.map(NetworkFailure.init))
+      }
+    }
+
+    func send(_ data: Data, _ completion: @escaping @Sendable (NetworkFailure?) -> Void) {
+      connection.send(content: data, completion: .contentProcessed { completion($0.map(NetworkFailure.init)) })
+    }
+
+    func cancel() { connection.cancel() }
+  }
+
+  /// What a connection is made with.
+  ///
+  /// Sendable, unchecked: a copy of its own, never changed once it is here.
+  struct SocketParameters: @unchecked Sendable {
+    let parameters: NWParameters
+
+    /// The caller's, without the WebSocket protocol, which the library speaks itself. TLS options with their verify
+    /// block, TCP timeouts, interfaces and the rest hold.
+    init(_ parameters: NWParameters) {
+      self.parameters = parameters.copy()
+      let stack = self.parameters.defaultProtocolStack
+      stack.applicationProtocols.removeAll { $0 is NWProtocolWebSocket.Options }
+    }
+
+    init(isSecure: Bool) {
+      let tcp = NWProtocolTCP.Options()
+      // Frames are small, and must not wait for the next one.
+      tcp.noDelay = true
+      parameters = NWParameters(tls: isSecure ? NWProtocolTLS.Options() : nil, tcp: tcp)
+    }
+  }
+
+  extension SocketParameters {
+    func trust(_ options: TLSOptions, on queue: DispatchQueue) {
+      let trust = ServerTrust(options: options)
+      for case let tls as NWProtocolTLS.Options in parameters.defaultProtocolStack.applicationProtocols {
+        sec_protocol_options_set_verify_block(
+          tls.securityProtocolOptions,
+          { _, chain, complete in
+            complete(trust.verdict(on: sec_trust_copy_ref(chain).takeRetainedValue()) == .trusted)
+          }, queue)
+      }
+    }
+  }
+
+  extension NetworkFailure {
+    init(_ error: NWError) {
+      switch error {
+      case .posix(let code): self = .posix(code)
+      case .dns(let code): self = .dns(code)
+      case .tls(let status): self = .tls(status)
+      @unknown default: self = .other
+      }
+    }
+  }
+#endif

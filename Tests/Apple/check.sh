@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Type-checks this package for Apple's platforms, on Linux: check.sh [--modules | --quick]
+#   --modules  only builds the modules that the check needs
+#   --quick    only the library, for macOS
+# Writes to $APPLE_MODULES (default: .build-apple in the checkout) and nothing else.
+set -uo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+checkout="$(cd "$here/../.." && pwd)"
+mode="${1:-}"
+SWIFT_TOOLCHAIN="${SWIFT_TOOLCHAIN:-$(dirname "$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")")}"
+APPLE_MODULES="${APPLE_MODULES:-$checkout/.build-apple}"
+mkdir -p "$APPLE_MODULES"
+# The modules depend on the toolchain and the stubs, not on the project: several checkouts can share them.
+digest() { { "$SWIFT_TOOLCHAIN/usr/bin/swiftc" --version 2>&1; cat "$@"; } | sha256sum | cut -c1-12; }
+files() { find "$here/stubs/$1" -type f | sort; }
+APPLE_STDLIB="$APPLE_MODULES/stdlib-$(digest "$here/stdlib.py" $(files c/Darwin) $(files c/ObjectiveC))"
+APPLE_OVERLAYS="$APPLE_MODULES/overlays-$(digest "$here/overlays.py" "$here/stdlib.py" $(files swift) $(files c))"
+APPLE_SCRATCH="$(mktemp -d)"
+trap 'rm -rf "$APPLE_SCRATCH"' EXIT
+export SWIFT_TOOLCHAIN APPLE_MODULES APPLE_STDLIB APPLE_OVERLAYS APPLE_SCRATCH
+
+platforms=(macos ios tvos watchos visionos)
+[ "$mode" = --quick ] && platforms=(macos)
+bash "$here/modules.sh" "${platforms[@]}" || { echo "the modules cannot be built"; exit 1; }
+[ "$mode" = --modules ] && exit 0
+
+maps="$APPLE_SCRATCH/maps"
+mkdir -p "$maps"
+for module in CZlib CSession; do
+  printf 'module %s {\n  header "%s/Sources/%s/include/%s.h"\n  export *\n}\n' $module "$checkout" $module $module
+done >"$maps/module.modulemap"
+sources() { find "$checkout/$1" -name '*.swift' | sort; }
+
+# Checks run side by side, each with a log of its own.
+step() { # name, command...
+  local name="$1" log
+  shift
+  log="$(mktemp -p "$APPLE_SCRATCH")"
+  if "$@" >"$log" 2>&1 && ! grep -aqE '(error|warning): ' "$log"; then
+    echo "ok: $name"
+  else
+    touch "$APPLE_SCRATCH/failed"
+    echo "FAILS: $name"
+    grep -aE '^[^ ]+: (error|warning): |Stack dump|^error' "$log" | sed "s|$checkout/||" | sort -u | head -40
+  fi
+}
+settle() { # waits for what runs; leaves if something failed
+  wait
+  [ ! -e "$APPLE_SCRATCH/failed" ] || exit 1
+}
+compile() { bash "$here/compile.sh" "$@"; }
+upcoming=(-enable-upcoming-feature NonisolatedNonsendingByDefault)
+library=(EKNetwork sil -I "$maps")
+
+if [ "$mode" = --quick ]; then
+  step "macos: EKNetwork" compile macos "${library[@]}" $(sources Sources/EKNetwork)
+  settle
+  exit 0
+fi
+
+jobs="${APPLE_JOBS:-$(nproc)}"
+side() { # as step, beside at most so many others
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+  step "$@" &
+}
+for platform in "${platforms[@]}"; do
+  side "$platform: EKNetwork" compile $platform "${library[@]}" $(sources Sources/EKNetwork)
+done
+for platform in macos ios; do
+  side "$platform: EKNetwork, its module" compile $platform EKNetwork module -I "$maps" $(sources Sources/EKNetwork)
+  side "$platform: LoopbackServer, its module" \
+    compile $platform LoopbackServer module "${upcoming[@]}" $(sources Sources/LoopbackServer)
+done
+settle
+for platform in macos ios; do
+  side "$platform: EKNetworkTests" \
+    compile $platform EKNetworkTests sil -enable-testing -I "$maps" "${upcoming[@]}" $(sources Tests/EKNetworkTests)
+done
+while IFS='|' read -r name options; do
+  # The last one wins.
+  side "macos: clients, $name" compile macos Clients sil -wmo -parse-as-library -I "$maps" $options $(sources Tests/Clients/Sources)
+done <"$here/../Clients/modes.txt"
+side "ios: clients" compile ios Clients sil -wmo -parse-as-library -I "$maps" $(sources Tests/Clients/Sources)
+side "macos: EKNetworkDemo" compile macos EKNetworkDemo sil -I "$maps" "${upcoming[@]}" $(sources Sources/EKNetworkDemo)
+side "macos: AutobahnClient" \
+  compile macos AutobahnClient sil -parse-as-library -I "$maps" "${upcoming[@]}" $(sources Tests/Autobahn)
+side "macos: documentation" python3 "$here/documents.py" "$maps"
+clang=("$SWIFT_TOOLCHAIN/usr/bin/clang" -fsyntax-only -Wall -Wextra -isysroot "$APPLE_STDLIB/empty")
+for triple in arm64-apple-macosx13.0 arm64-apple-ios16.0 arm64-apple-tvos16.0 arm64_32-apple-watchos9.0; do
+  for file in "$checkout"/Sources/CZlib/CZlib.c "$checkout"/Sources/CCurl/*.c; do
+    side "$triple: $(basename "$file")" "${clang[@]}" -target $triple -I "$here/stubs/libc" \
+      -I "$checkout/Sources/CZlib/include" -I "$checkout/Sources/CCurl/include" "$file"
+  done
+  side "$triple: CSession.m" "${clang[@]}" -target $triple -fobjc-arc -fobjc-exceptions -fmodules \
+    -fmodules-cache-path="$APPLE_SCRATCH/clang" -I "$here/stubs/c" -I "$checkout/Sources/CSession/include" \
+    "$checkout/Sources/CSession/CSession.m"
+done
+settle

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Builds the standard library's modules for an Apple target from the interfaces that the Linux toolchain ships.
+
+Only for type checking: what is compiled out on Linux is missing, everything else has Apple's availability, which the
+interfaces keep. Usage: stdlib.py macos|ios|tvos|watchos|visionos [another module...]
+"""
+import os, re, subprocess, sys
+
+TOOLCHAIN = os.environ["SWIFT_TOOLCHAIN"]
+OUT = os.environ["APPLE_STDLIB"]
+# OS: (directory of the resource folder, name in file names, triple's OS with the least version)
+PLATFORMS = {
+    "macos": ("macosx", "macos", "macosx13.0"),
+    "ios": ("iphoneos", "ios", "ios16.0"),
+    "tvos": ("appletvos", "tvos", "tvos16.0"),
+    "watchos": ("watchos", "watchos", "watchos9.0"),
+    "visionos": ("xros", "xros", "xros1.0"),
+}
+# In the order of their dependencies.
+MODULES = ["Swift", "SwiftOnoneSupport", "_Concurrency", "_RegexParser", "_StringProcessing", "RegexBuilder", "Observation"]
+
+# What the interface lacks because ObjC interoperability is off on Linux, and the compiler insists on.
+OBJC = """
+@frozen public struct AutoreleasingUnsafeMutablePointer<Pointee> : Swift._Pointer {
+  public let _rawValue: Builtin.RawPointer
+  @_transparent public init(_ _rawValue: Builtin.RawPointer) { self._rawValue = _rawValue }
+  @inlinable public var pointee: Pointee {
+    get { UnsafePointer<Pointee>(_rawValue).pointee }
+    nonmutating set { UnsafeMutablePointer<Pointee>(_rawValue).pointee = newValue }
+  }
+  public subscript(i: Swift.Int) -> Pointee { @inlinable get { self.advanced(by: i).pointee } }
+}
+public func _bridgeAnyObjectToAny(_ possiblyNullObject: Swift.AnyObject?) -> Any
+public func _getErrorEmbeddedNSError<T>(_ x: T) -> Swift.AnyObject? where T : Swift.Error
+public func _bridgeErrorToNSError(_ error: __owned any Swift.Error) -> Swift.AnyObject
+@usableFromInline internal func _forceBridgeFromObjectiveC<T>(_ x: Swift.AnyObject, _: T.Type) -> T
+@usableFromInline internal func _conditionallyBridgeFromObjectiveC<T>(_ x: Swift.AnyObject, _: T.Type) -> T?
+public func _getBridgedNonVerbatimObjectiveCType<T>(_: T.Type) -> Any.Type?
+"""
+
+def with_visionos(text):
+    """Says what an iOS version means on visionOS, which without an SDK's version map the compiler does not know."""
+    def add(match):
+        inside = match[2]
+        if "visionOS" in inside: return match[0]
+        version = re.search(r"\biOS (\d+)(?:\.\d+)*", inside)
+        if not version: return match[0]
+        number = int(version[1])
+        vision = "1.0" if number <= 17 else "2.0" if number == 18 else f"{number}.0"
+        return match[1] + inside.replace(version[0], version[0] + ", visionOS " + vision, 1) + ")"
+    return re.sub(r"(@available\()(macOS [^)]*)\)", add, text)
+
+def convert(text, module, triple):
+    if "xros" in triple: text = with_visionos(text)
+    lines = []
+    for line in text.split("\n"):
+        if line.startswith("// swift-module-flags:"):
+            line = line.replace("-target x86_64-unknown-linux-gnu", "-target " + triple)
+            line = line.replace("-disable-objc-interop", "-enable-objc-interop")
+            # The driver's order: the last one wins.
+        # What is deployed back needs a body, which the interface of another platform does not keep. The function's
+        # availability, which is what is checked here, stands beside it.
+        if re.match(r"\s*@backDeployed\(", line):
+            line = re.sub(r"@backDeployed\([^)]*\)", "", line)
+        line = re.sub(r"^import Glibc$", "import Darwin", line)
+        lines.append(line)
+    text = "\n".join(lines)
+    # Float80 stays although arm64 has none: nothing here uses it.
+    text = text.replace("_stdlib_remainderl(self, other)", "other").replace("_stdlib_squareRootl(self)", "self + 0")
+    if module == "Swift":
+        text += OBJC
+    return text
+
+def main():
+    name = sys.argv[1]
+    folder, file_os, triple_os = PLATFORMS[name]
+    arch = "arm64"
+    triple = f"{arch}-apple-{triple_os}"
+    res = os.path.join(OUT, "resources")
+    os.makedirs(res, exist_ok=True)
+    for link in ("shims", "clang", "apinotes"):
+        path = os.path.join(res, link)
+        if not os.path.lexists(path):
+            os.symlink(f"{TOOLCHAIN}/usr/lib/swift/{link}", path)
+    failed = False
+    for module in MODULES + sys.argv[2:]:
+        source = f"{TOOLCHAIN}/usr/lib/swift/linux/{module}.swiftmodule/x86_64-unknown-linux-gnu.swiftinterface"
+        target = os.path.join(res, folder, module + ".swiftmodule")
+        os.makedirs(target, exist_ok=True)
+        interface = os.path.join(target, f"{arch}-apple-{file_os}.swiftinterface")
+        with open(source) as f: text = f.read()
+        with open(interface, "w") as f: f.write(convert(text, module, triple))
+        command = [f"{TOOLCHAIN}/usr/bin/swift-frontend", "-compile-module-from-interface", interface,
+            "-o", interface.replace(".swiftinterface", ".swiftmodule"), "-target", triple, "-sdk", os.path.join(OUT, "empty"),
+            "-resource-dir", res, "-module-name", module, "-module-cache-path", os.path.join(OUT, "cache"),
+            "-I", os.path.join(OUT, "stubs", "c"), "-disable-availability-checking"]
+        if module in ("Swift", "SwiftOnoneSupport", "_Concurrency"): command.append("-parse-stdlib")
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
+            failed = True
+            print(f"{module} for {name}:\n{result.stderr[:4000]}", flush=True)
+    sys.exit(failed)
+
+if __name__ == "__main__": main()

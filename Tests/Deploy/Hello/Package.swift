@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What a user deploys, in its smallest form.
+let package = Package(
+  name: "Hello",
+  platforms: [.macOS(.v13)],
+  dependencies: [.package(name: "EKNetwork", path: "../../..")],
+  targets: [
+    .executableTarget(name: "Hello", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")])
+  ],
+  swiftLanguageModes: [.v6]
+)

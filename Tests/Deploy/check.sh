@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# What README says of deploying on Linux: a program with Swift's libraries inside is built as it says, and runs on this system
+# and, where it can be had (Tests/Matrix/debian.sh), on Debian 13: as it is, without libcurl, with the flavour of libcurl for
+# GnuTLS alone; and without IPv6.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work="$(mktemp -d)"
+server=""
+finish() {
+  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+failures=0
+expect() { # what, the status that is expected, what has to be said, command…
+  local what="$1" status="$2" text="$3" said code=0
+  shift 3
+  said="$("$@" 2>&1 </dev/null)" || code=$?
+  if [ "$code" = "$status" ] && printf '%s' "$said" | grep -qF -- "$text"; then
+    echo "as documented: $what"
+  else
+    echo "NOT AS DOCUMENTED: $what: status $code: $said"
+    failures=$((failures + 1))
+  fi
+}
+
+# The name that the linker wants is in libcurl's development package alone; the library itself is on every machine with Swift.
+curl="$(ldconfig -p | sed -n 's/.*libcurl\.so\.4 .*=> //p' | head -n 1)"
+mkdir "$work/link"
+ln -s "$curl" "$work/link/libcurl.so"
+swift build -c release --static-swift-stdlib --package-path Tests/Deploy/Hello --scratch-path .build-deploy \
+  -Xlinker -L"$work/link" >"$work/build.log" 2>&1 || {
+  cat "$work/build.log"
+  exit 1
+}
+hello="$work/hello"
+strip -o "$hello" "$(swift build -c release --package-path Tests/Deploy/Hello --scratch-path .build-deploy --show-bin-path)/Hello"
+printf 'built: %d MB, stripped\n' $(($(stat -c %s "$hello") / 1000000))
+needed="$(readelf -d "$hello" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')"
+expect "what it needs" 0 "libc.so.6 libcurl.so.4 libgcc_s.so.1 libm.so.6 libstdc++.so.6" echo "${needed#ld-linux-* }"
+
+python3 - "$work/port" <<'PYTHON' &
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *arguments):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(server.server_port))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+server.serve_forever()
+PYTHON
+server=$!
+until [ -e "$work/port" ]; do
+  kill -0 "$server"
+  sleep 0.1
+done
+url="http://127.0.0.1:$(cat "$work/port")/"
+
+expect "this system" 0 "status 200" "$hello" "$url"
+
+# An address space without IPv6: no socket of that family can be made.
+if command -v gcc >/dev/null; then
+  gcc -shared -fPIC -x c -o "$work/four.so" - <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/socket.h>
+int socket(int family, int type, int protocol) {
+  static int (*next)(int, int, int);
+  if (family == AF_INET6) { errno = EAFNOSUPPORT; return -1; }
+  if (!next) next = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
+  return next(family, type, protocol);
+}
+C
+  expect "without IPv6" 0 "status 200" env LD_PRELOAD="$work/four.so" "$hello" "$url"
+  expect "without IPv6, by a name" 0 "status 200" env LD_PRELOAD="$work/four.so" "$hello" "${url/127.0.0.1/localhost}"
+else
+  echo "without IPv6: no compiler for C: left out"
+fi
+
+gnutls="$(ldconfig -p | sed -n 's/.*libcurl-gnutls\.so\.4 .*=> //p' | head -n 1)"
+if [ -n "$gnutls" ]; then
+  mkdir "$work/gnutls"
+  ln -s "$gnutls" "$work/gnutls/libcurl.so.4"
+  expect "with libcurl for GnuTLS under the other's name" 1 "version \`CURL_OPENSSL_4' not found" \
+    env LD_LIBRARY_PATH="$work/gnutls" "$hello" "$url"
+else
+  echo "with libcurl for GnuTLS: it is not on this machine: left out"
+fi
+
+if reason="$(bash Tests/Matrix/debian.sh --prepare)"; then
+  system="${EKNETWORK_CACHE:-$HOME/.cache/eknetwork}/debian-13"
+  # In a copy of the system that is gone afterwards: within CHANGE [URL]
+  within() {
+    unshare --mount --fork --kill-child bash -c '
+      set -e
+      base="$1" folder="$2" change="$3"; shift 3
+      mount -t tmpfs tmpfs "$folder"
+      mkdir "$folder"/{upper,work,root}
+      mount -t overlay overlay -o "lowerdir=$base,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
+      mount -t proc proc "$folder/root/proc"
+      cp "$1" "$folder/root/hello"; shift
+      cd "$folder/root/usr/lib/$(uname -m)-linux-gnu"
+      eval "$change"
+      cd /
+      exec chroot "$folder/root" /hello "$@"
+    ' bash "$system" "$work/mount" "$1" "$hello" "${2:-$url}"
+  }
+  mkdir -p "$work/mount"
+  expect "Debian 13" 0 "status 200" within true
+  expect "without libcurl" 127 "libcurl.so.4: cannot open shared object file" within 'rm -f libcurl.so.4*'
+  expect "without certificates" 1 "certificate" within 'rm -rf ../../../etc/ssl/certs' "${url/http:/https:}"
+  if [ -n "$gnutls" ]; then
+    expect "with libcurl for GnuTLS alone" 127 "libcurl.so.4: cannot open shared object file" \
+      within "rm -f libcurl.so.4*; cp '$gnutls' libcurl-gnutls.so.4"
+  fi
+else
+  echo "Debian 13: left out: $reason"
+fi
+[ "$failures" = 0 ]

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct CacheDirectivesTests {
+  @Test(arguments: [
+    ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("foobar, max-age=60", 60), ("max-age=0060", 60),
+    ("max-age=2147483649", DeltaSeconds.greatest), ("max-age=99999999999999999999999", DeltaSeconds.greatest),
+    ("max-age=60, max-age=1", 60), ("ext=\"a, max-age=1\", max-age=60", 60), ("ext=\"\\\", max-age=1\",max-age=60", 60),
+  ])
+  func aMaxAgeIsRead(_ value: String, _ seconds: Int64) {
+    #expect(CacheDirectives(value).maxAge == .some(seconds))
+  }
+
+  @Test(arguments: [
+    "max-age=-60", "max-age='60'", "max-age=60.0", "max-age=a60", "max-age=60a", "max-age", "max-age=", "max-age= 60",
+    "max-age=６０",
+  ])
+  func whatIsNoNumberOfSecondsIsStale(_ value: String) {
+    #expect(CacheDirectives(value).maxAge?.orStale == 0)
+  }
+
+  @Test func aNoCacheWithNamesIsAboutThose() {
+    let directives = CacheDirectives("no-cache=\"Set-Cookie, B\", max-age=5")
+    #expect(!directives.noCache)
+    #expect(directives.noCacheFields == ["set-cookie", "b"])
+    #expect(CacheDirectives("no-cache=\"a\", no-cache").noCache)
+    #expect(CacheDirectives("No-CaChE").noCache)
+  }
+
+  @Test func theOthers() {
+    let directives = CacheDirectives(
+      "no-store,private, must-revalidate,must-understand,immutable, stale-while-revalidate=5, stale-if-error=6, public")
+    #expect(directives.noStore && directives.isPrivate && directives.isPublic && directives.mustRevalidate)
+    #expect(directives.mustUnderstand && directives.isImmutable)
+    #expect(directives.staleWhileRevalidate == 5 && directives.staleIfError == 6)
+    let request = CacheDirectives("max-stale, min-fresh=3, only-if-cached")
+    #expect(request.maxStale == DeltaSeconds.greatest && request.minFresh == 3 && request.onlyIfCached)
+    #expect(CacheDirectives("max-stale=x").maxStale == nil)
+  }
+
+  @Test(arguments: ["\"", "a=\"", "\\", "=,=,", ",,,", "\"\\", "a=\"\\\""])
+  func whatIsBrokenSaysNothing(_ value: String) {
+    #expect(CacheDirectives(value) == CacheDirectives(nil))
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct CacheRulesTests {
+  private func fields(_ pairs: (String, String)...) -> CacheFields {
+    CacheFields(pairs.map { (name: $0.0, value: $0.1) })
+  }
+
+  @Test func aConfirmationChangesWhatItNames() {
+    let stored = fields(
+      ("ETag", "\"a\""), ("A", "1"), ("B", "1"), ("Content-Length", "3"), ("Age", "50"), ("Date", "x"))
+    let update = fields(
+      ("etag", "\"a\""), ("a", "2"), ("a", "3"), ("Content-Length", "9"), ("Connection", "C"), ("C", "4"),
+      ("Content-Encoding", "br"))
+    let now = Date(timeIntervalSince1970: 784_111_777)
+    let result = Freshening.updated(stored, with: update, at: now)
+    #expect(result.value("a") == "2, 3" && result.value("b") == "1" && result.value("content-length") == "3")
+    #expect(!result.contains("c") && !result.contains("age") && !result.contains("content-encoding"))
+    #expect(result.value("date") == "Sun, 06 Nov 1994 08:49:37 GMT")
+  }
+
+  @Test func aConfirmationOfAnotherVersionIsNone() {
+    #expect(!Freshening.applies(fields(("ETag", "\"b\"")), to: fields(("ETag", "\"a\""))))
+    #expect(Freshening.applies(fields(), to: fields(("ETag", "\"a\""))))
+    #expect(Freshening.applies(fields(("ETag", "W/\"b\"")), to: fields(("ETag", "\"a\""))))
+  }
+
+  @Test func whatConcernsTheConnectionIsNotKept() {
+    let kept = StoredFields.kept(
+      of: fields(("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Transfer-Encoding", "chunked")))
+    #expect(kept == fields(("C", "3")))
+  }
+
+  @Test func unsafeMethodsInvalidateTheirOwnOrigin() throws {
+    let url = try #require(URL(string: "http://h/a/b"))
+    let both = fields(("Location", "c"), ("Content-Location", "//other/d"))
+    func urls(_ method: String, _ status: Int) -> [String] {
+      Invalidation.urls(method: method, url: url, status: status, fields: both).map(\.absoluteString)
+    }
+    #expect(urls("POST", 201) == ["http://h/a/b", "http://h/a/c"])
+    #expect(urls("M-SEARCH", 302).count == 2)
+    #expect(urls("PUT", 404).isEmpty && urls("DELETE", 500).isEmpty)
+    for safe in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(urls(safe, 200).isEmpty) }
+  }
+
+  @Test func rangesOfBytes() {
+    #expect(ByteRange("bytes=0-1")?.offsets(in: 11) == 0..<2)
+    #expect(ByteRange("Bytes=1-")?.offsets(in: 11) == 1..<11)
+    #expect(ByteRange("bytes=-1")?.offsets(in: 11) == 10..<11)
+    #expect(ByteRange("bytes=-20")?.offsets(in: 11) == 0..<11)
+    #expect(ByteRange("bytes=5-99")?.offsets(in: 11) == 5..<11)
+    #expect(ByteRange("bytes=11-")?.offsets(in: 11) == nil)
+    #expect(ByteRange("bytes=-0")?.offsets(in: 11) == nil)
+    #expect(ByteRange("bytes=0-9223372036854775807")?.offsets(in: 11) == nil)
+    for none in ["bytes=2-1", "bytes=0-1,3-4", "lines=0-1", "bytes=", "bytes=-", "bytes=a-b", "bytes=+1-2"] {
+      #expect(ByteRange(none) == nil, "\(none)")
+    }
+  }
+
+  @Test func statusTexts() {
+    #expect(CacheStatus(remaining: 30.9).text == "EKNetwork; hit; ttl=30")
+    #expect(CacheStatus(remaining: -0.5).text == "EKNetwork; hit; ttl=-1")
+    #expect(
+      CacheStatus(forward: .stale, forwardStatus: 304, isCollapsed: true, remaining: 5).text
+        == "EKNetwork; fwd=stale; fwd-status=304; ttl=5; collapsed")
+    #expect(CacheStatus(forward: .uriMiss, isStored: true).text == "EKNetwork; fwd=uri-miss; stored")
+  }
+
+  @Test func urlsAreComparedAsTheyAreMeant() throws {
+    func key(_ text: String) throws -> String { CacheLocation.key(of: try #require(URL(string: text))) }
+    #expect(try key("HTTP://H.example:80#x") == "http://h.example/")
+    #expect(try key("https://h:443/a?b=%2F") == "https://h/a?b=%2F")
+    #expect(try key("https://h:80/a") == "https://h:80/a")
+    #expect(try key("http://h/A") != key("http://h/a"))
+    #expect(try key("http://h/a?") != key("http://h/a"))
+  }
+
+  @Test func identities() {
+    func identity(_ fields: [String: String]) -> CacheIdentity { CacheIdentity(CacheFields(fields)) }
+    let nobody = identity([:])
+    let cookie = identity(["Cookie": "a"])
+    let user = identity(["authorization": "Bearer a"])
+    let none = CacheDirectives(nil)
+    #expect(nobody.isAnonymous && !cookie.isAnonymous && !user.isAnonymous)
+    #expect(user == identity(["Authorization": "Bearer a"]) && user != identity(["Authorization": "Bearer b"]))
+    #expect(nobody.mayShare(with: cookie, directives: none))
+    #expect(!nobody.mayShare(with: user, directives: none))
+    #expect(!cookie.mayShare(with: nobody, directives: none))
+    #expect(!cookie.mayShare(with: identity(["Cookie": "b"]), directives: none))
+    #expect(!user.mayShare(with: nobody, directives: none))
+    #expect(user.mayShare(with: nobody, directives: CacheDirectives("public")))
+    #expect(!"\(user)".contains("Bearer"))
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct MemoryStoreTests {
+  private func entry(_ size: Int, vary value: String? = nil) -> CacheEntry {
+    var fields = CacheFields([(name: "Cache-Control", value: "max-age=60")])
+    if value != nil { fields.append("Vary", "A") }
+    let request = CacheFields(value.map { ["A": $0] })
+    let now = Date(timeIntervalSince1970: 0)
+    return CacheEntry(
+      response: StoredResponse(
+        status: 200, reason: "", fields: fields, requestTime: now, responseTime: now,
+        varying: VaryingFields(response: fields, request: request), identity: CachePlanTests.nobody),
+      body: Data(repeating: 1, count: size))
+  }
+
+  private func place(_ url: String, _ partition: String = "") -> CacheLocation {
+    CacheLocation(url: url, partition: partition)
+  }
+
+  @Test func whatWasNotUsedForLongestGoesFirst() {
+    var store = MemoryStore(capacity: 10_000)
+    for name in ["a", "b", "c"] { _ = store.insert(entry(1800), at: place(name)) }
+    #expect(store.count == 3)
+    #expect(store.find(place("a")) { _ in true }.entry != nil)
+    for name in ["d", "e"] { _ = store.insert(entry(1800), at: place(name)) }
+    #expect(store.cost <= 10_000)
+    #expect(store.find(place("b")) { _ in true }.entry == nil)
+    #expect(store.find(place("a")) { _ in true }.entry != nil)
+  }
+
+  @Test func oneResponseTakesAQuarterAtMost() {
+    var store = MemoryStore(capacity: 10_000)
+    _ = store.insert(entry(100), at: place("a"))
+    // What it replaces is gone all the same: it is no longer what the server has.
+    _ = store.insert(entry(2600), at: place("a"))
+    #expect(store.count == 0 && store.cost == 0)
+  }
+
+  @Test func variantsReplaceTheirOwnKind() {
+    var store = MemoryStore(capacity: 1_000_000)
+    for value in ["1", "2", "1"] { _ = store.insert(entry(10, vary: value), at: place("a")) }
+    #expect(store.count == 2)
+    let found = store.find(place("a")) { $0.varying.match(CacheFields(["A": "2"])) }
+    #expect(found.entry != nil)
+    #expect(store.find(place("a")) { _ in false }.hasOthers)
+    for value in 0..<20 { _ = store.insert(entry(10, vary: "v\(value)"), at: place("a")) }
+    #expect(store.count == MemoryStore.maximumVariants)
+    #expect(store.removeAll(of: "a").count == MemoryStore.maximumVariants)
+    #expect(store.count == 0 && store.cost == 0)
+  }
+
+  @Test func aURLIsRemovedForEverybody() {
+    var store = MemoryStore(capacity: 1_000_000)
+    for who in ["x", "y", ""] { _ = store.insert(entry(10), at: place("a", who)) }
+    _ = store.insert(entry(10), at: place("b"))
+    _ = store.removeAll(of: "a")
+    #expect(store.count == 1)
+    #expect(store.find(place("b")) { _ in true }.entry != nil)
+  }
+
+  @Test func itAgreesWithAPlainList() {
+    var store = MemoryStore(capacity: 40_000)
+    var model: [String] = []
+    var random = SystemRandomNumberGenerator()
+    let cost = entry(1000).cost
+    for _ in 0..<5000 {
+      let name = "\(Int.random(in: 0..<60, using: &random))"
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0:
+        _ = store.removeAll(of: name)
+        model.removeAll { $0 == name }
+      case 1...4:
+        let isThere = store.find(place(name)) { _ in true }.entry != nil
+        #expect(isThere == model.contains(name))
+        if isThere {
+          model.removeAll { $0 == name }
+          model.append(name)
+        }
+      default:
+        _ = store.insert(entry(1000), at: place(name))
+        model.removeAll { $0 == name }
+        model.append(name)
+        while model.count * cost > 40_000 { model.removeFirst() }
+      }
+      #expect(store.count == model.count && store.cost == model.count * cost)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct VaryingFieldsTests {
+  private func varying(_ vary: String, _ request: [String: String], language: String? = nil) -> VaryingFields {
+    var response = CacheFields([(name: "Vary", value: vary)])
+    if let language { response.append("Content-Language", language) }
+    return VaryingFields(response: response, request: CacheFields(request))
+  }
+
+  @Test(arguments: ["*", "*, *", ", *", "*, Foo", "Foo, *"])
+  func aStarMatchesNothing(_ vary: String) {
+    #expect(VaryingFields.isUnmatchable(CacheFields([(name: "Vary", value: vary)])))
+    #expect(VaryingFields.isUnmatchable(CacheFields([(name: "vary", value: ""), (name: "VARY", value: vary)])))
+  }
+
+  @Test func theNamedFieldsHaveToBeTheSame() {
+    let stored = varying("Foo, bar", ["foo": "1", "Other": "2"])
+    #expect(stored.match(CacheFields(["FOO": "1", "Other": "3"])))
+    #expect(!stored.match(CacheFields(["Foo": "2"])))
+    #expect(!stored.match(CacheFields(["Foo": "1", "Bar": ""])))
+    #expect(!stored.match(CacheFields([:])))
+  }
+
+  @Test func blanksAndLinesChangeNothing() {
+    #expect(varying("Foo", ["Foo": "1,2"]).match(CacheFields(["Foo": " 1 ,  2"])))
+    #expect(
+      varying("Foo", ["Foo": "1, 2"]).match(CacheFields([("Foo", "1"), ("foo", "2")].map { (name: $0, value: $1) })))
+    #expect(!varying("Foo", ["Foo": "1,2"]).match(CacheFields(["Foo": "2,1"])))
+    #expect(!varying("Foo", ["Foo": "a"]).match(CacheFields(["Foo": "A"])))
+  }
+
+  @Test func languagesAreASet() {
+    let stored = varying("Accept-Language", ["Accept-Language": "en, de;q=0.5"])
+    #expect(stored.match(CacheFields(["accept-language": "De; q=0.50,EN"])))
+    #expect(!stored.match(CacheFields(["Accept-Language": "en, de;q=0.6"])))
+  }
+
+  @Test func theFavouriteLanguageIsGoodEnough() {
+    let stored = varying("Accept-Language", ["Accept-Language": "en, de"], language: "De")
+    #expect(stored.match(CacheFields(["Accept-Language": "fr;q=0.5, de;q=1.0"])))
+    #expect(!stored.match(CacheFields(["Accept-Language": "fr, de"])))
+    #expect(!stored.match(CacheFields(["Accept-Language": "fr, de;q=0.9"])))
+    #expect(!stored.match(CacheFields(["Accept-Language": "de;q=0"])))
+    #expect(!varying("Accept-Language", [:], language: "de, en").match(CacheFields(["Accept-Language": "de"])))
+  }
+
+  @Test func secretsDoNotStayInIt() {
+    let stored = varying("Cookie, Authorization", ["Cookie": "a=s3cret", "Authorization": "Bearer t0ken"])
+    #expect(!"\(stored)".contains("s3cret") && !"\(stored)".contains("t0ken"))
+    #expect(stored.match(CacheFields(["Cookie": "a=s3cret", "Authorization": "Bearer t0ken"])))
+    #expect(!stored.match(CacheFields(["Cookie": "a=other", "Authorization": "Bearer t0ken"])))
+  }
+}

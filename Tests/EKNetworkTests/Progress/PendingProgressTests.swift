@@ -1,0 +1,29 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite("Reports to the main thread")
+struct PendingProgressTests {
+  private func update(_ fraction: Double) -> (inout ProgressUpdate) -> Void {
+    { $0.advance(to: ProgressUpdate(fraction: fraction)) }
+  }
+
+  @Test("However many reports there are, one publication is under way, and takes the newest along")
+  func oneAtATime() {
+    var pending = PendingProgress()
+    #expect(pending.report(onMainThread: false, update(0.1)) == .schedule)
+    #expect(pending.report(onMainThread: false, update(0.3)) == .nothing)
+    #expect(pending.report(onMainThread: false, update(0.2)) == .nothing)
+    #expect(pending.take().fraction == 0.3)
+    #expect(pending.report(onMainThread: false, update(0.4)) == .schedule)
+  }
+
+  @Test("On the main thread there is nothing to wait for")
+  func mainThread() {
+    var pending = PendingProgress()
+    #expect(pending.report(onMainThread: true, update(0.5)) == .publish)
+    #expect(pending.take().fraction == 0.5)
+    #expect(pending.report(onMainThread: true) { $0 = ProgressUpdate() } == .publish)
+    #expect(pending.take().fraction == 0)
+  }
+}

@@ -1,0 +1,66 @@
+#if os(Linux)
+  import Foundation
+  import LoopbackServer
+
+  /// Name lookups that take as long as a test wants, in a process of their own: a library that is loaded before all others
+  /// has another `getaddrinfo`.
+  enum HangingResolver {
+    static let host = "hangs.invalid"
+
+    private static let source = """
+      #define _GNU_SOURCE
+      #include <dlfcn.h>
+      #include <netdb.h>
+      #include <semaphore.h>
+      #include <string.h>
+      static sem_t begun, released;
+      __attribute__((constructor)) static void prepare(void) { sem_init(&begun, 0, 0); sem_init(&released, 0, 0); }
+      void hanging_resolver_wait(void) { sem_wait(&begun); }
+      void hanging_resolver_release(void) { sem_post(&released); }
+      int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+        int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+          dlsym(RTLD_NEXT, "getaddrinfo");
+        if (!host || strcmp(host, "\(host)")) return next(host, service, hints, result);
+        sem_post(&begun);
+        sem_wait(&released);
+        return EAI_NONAME;
+      }
+      """
+
+    /// Runs tests of this program where lookups hang, and returns what they say.
+    static func run(filter: String) throws -> String {
+      let folder = try ScratchFolder()
+      let code = try folder.file("resolver.c", Data(source.utf8))
+      let library = folder.url.appendingPathComponent("resolver.so").path
+      _ = try ChildProcess("clang", ["-shared", "-fPIC", "-o", library, code.path, "-ldl"]).run()
+      var environment = ProcessInfo.processInfo.environment
+      environment["LD_PRELOAD"] = library
+      let child = try ChildProcess(
+        "/bin/sh",
+        ["-c", "exec \"$0\" --testing-library swift-testing --filter \(filter) 2>&1", CommandLine.arguments[0]],
+        environment: environment)
+      return String(decoding: try child.run(), as: UTF8.self)
+    }
+
+    // MARK: - In that process
+
+    private static func function(_ name: String) -> (@convention(c) () -> Void)? {
+      dlsym(nil, name).map { unsafeBitCast($0, to: (@convention(c) () -> Void).self) }
+    }
+
+    static let isThere = function("hanging_resolver_wait") != nil
+
+    /// Returns when a lookup has begun.
+    static func waitForLookup() async {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          function("hanging_resolver_wait")?()
+          continuation.resume()
+        }
+      }
+    }
+
+    /// Ends one lookup: there is no such name.
+    static func release() { function("hanging_resolver_release")?() }
+  }
+#endif

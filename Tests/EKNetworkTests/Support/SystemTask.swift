@@ -1,0 +1,102 @@
+import Dispatch
+import Foundation
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A task with the habits of Apple's `URLSession`, over a real socket: suspended it reads no more, but what was read
+/// before is still delivered; cancelled it says so late, by the delegate's queue; it ends the process, here the test, if
+/// it is resumed more often than it was suspended.
+///
+/// Sendable, unchecked: everything mutable is reached with `condition` locked.
+final class SystemTask: GatedTask, @unchecked Sendable {
+  private let port: Int
+  private let target: String
+  private let exchange: URLSessionExchange
+  private let delegateQueue = DispatchQueue(label: "SystemTask.delegate")
+  private let condition = NSCondition()
+  private var isStarted = false
+  private var isSuspended = true
+  private var isCancelled = false
+  private(set) var suspensions = 0
+  private(set) var faults = 0
+  private(set) var read = 0
+
+  init(_ exchange: URLSessionExchange, port: Int, target: String) {
+    self.exchange = exchange
+    self.port = port
+    self.target = target
+  }
+
+  var takesAnswers: Bool { true }
+
+  func resume() {
+    condition.lock()
+    defer { condition.unlock() }
+    if !isSuspended { faults += 1 }
+    isSuspended = false
+    condition.broadcast()
+    guard !isStarted else { return }
+    isStarted = true
+    Thread.detachNewThread { self.run() }
+  }
+
+  func suspend() {
+    condition.lock()
+    defer { condition.unlock() }
+    if isSuspended { faults += 1 }
+    isSuspended = true
+    suspensions += 1
+  }
+
+  func cancel() {
+    condition.lock()
+    defer { condition.unlock() }
+    isCancelled = true
+    condition.broadcast()
+  }
+
+  private var mayRead: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    while isSuspended, !isCancelled { condition.wait() }
+    return !isCancelled
+  }
+
+  private func run() {
+    do {
+      let client = try RawClient(port: port)
+      try client.write("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answer = try client.readAnswer(hasBody: false)
+      var rest = answer.header("Content-Length").flatMap { Int($0) } ?? 0
+      let url = try URL(string: "http://127.0.0.1:\(port)\(target)").orThrow()
+      let response = try HTTPURLResponse(
+        url: url, statusCode: answer.status, httpVersion: nil, headerFields: ["Content-Length": "\(rest)"]
+      ).orThrow()
+      delegateQueue.async { self.exchange.didReceive(response) }
+      while rest > 0 {
+        guard mayRead else { throw URLError(.cancelled) }
+        let data = try client.read(upTo: 16 * 1024)
+        guard !data.isEmpty else { throw URLError(.networkConnectionLost) }
+        rest -= data.count
+        condition.lock()
+        read += data.count
+        condition.unlock()
+        delegateQueue.async { self.exchange.didReceive(data) }
+      }
+      delegateQueue.async { self.exchange.didComplete(nil, response: response) }
+    } catch {
+      delegateQueue.async { self.exchange.didComplete(error, response: nil) }
+    }
+  }
+}
+
+extension Optional {
+  fileprivate func orThrow() throws -> Wrapped {
+    guard let self else { throw URLError(.badURL) }
+    return self
+  }
+}

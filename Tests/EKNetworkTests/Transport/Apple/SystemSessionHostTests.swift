@@ -1,0 +1,125 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A session with the habits of Apple's, whose tasks go over real sockets.
+private final class SessionDouble: SystemSession {
+  let port: Int
+  let isBackground: Bool
+  let requests = Locked<[URLRequest]>([])
+  let isInvalidated = Locked(false)
+  let hasFinished = Locked(false)
+
+  init(port: Int, isBackground: Bool = false) {
+    self.port = port
+    self.isBackground = isBackground
+  }
+
+  func makeTask(_ request: URLRequest, for task: SessionTask, caching: SessionCaching) -> (any GatedTask)? {
+    // Foundation raises an exception here.
+    if isInvalidated.withLock({ $0 }) { return nil }
+    #expect(!isBackground)
+    requests.withLock { $0.append(request) }
+    return SystemTask(task.exchange, port: port, target: "/")
+  }
+
+  func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? { InputStream(data: Data()) }
+  func finishTasksAndInvalidate() { hasFinished.withLock { $0 = true } }
+}
+
+@Suite("A host of a session of the system's", .timeLimit(.minutes(5)))
+struct SystemSessionHostTests {
+  private func request(_ server: LoopbackServer) throws -> TransportRequest {
+    TransportRequest(URLRequest(url: try #require(URL(string: "\(server.baseURL)"))))
+  }
+
+  @Test("It sends, and asks for no stored response")
+  func sends() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .text("hello") }
+    let session = SessionDouble(port: server.port)
+    let exchange = try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+      request(server), limit: 1_000)
+    _ = try await exchange.head()
+    #expect(try await exchange.next() == Data("hello".utf8))
+    #expect(try await exchange.next() == nil)
+    #expect(session.requests.withLock { $0.map(\.cachePolicy) } == [.reloadIgnoringLocalCacheData])
+    server.stop()
+  }
+
+  @Test("A background session and one that was invalidated are errors, not the end of the process")
+  func unusable() async throws {
+    let server = try LoopbackServer()
+    let background = SystemSessionHost(
+      SessionDouble(port: server.port, isBackground: true), .default, isOwn: false
+    ) { _ in SessionDouble(port: 1) }
+    let one = #expect(throws: URLError.self) { try background.start(request(server), limit: 1) }
+    #expect(one?.code == .resourceUnavailable)
+    let session = SessionDouble(port: server.port)
+    session.isInvalidated.withLock { $0 = true }
+    let other = #expect(throws: URLError.self) {
+      try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+        request(server), limit: 1)
+    }
+    #expect(other?.code == .resourceUnavailable)
+    #expect(other.map(RetryPolicy.isTransient) == false)
+    server.stop()
+  }
+
+  @Test("What a session adds for its origin does not go to another one")
+  func foreignOrigin() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .text("hello") }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Version": "1"]
+    let (session, foreign) = (SessionDouble(port: server.port), SessionDouble(port: server.port))
+    let kept = Locked<[String]>([])
+    let host = SystemSessionHost(session, configuration, isOwn: false) { configuration in
+      kept.withLock { $0 = (configuration.httpAdditionalHeaders ?? [:]).keys.map { "\($0)" } }
+      return foreign
+    }
+    let hop = try HopRequest(
+      try request(server).urlRequest, session: host.description, hasLeftOrigin: true)
+    _ = try await host.start(TransportRequest(hop), limit: 1_000).head()
+    #expect(kept.withLock { $0 } == ["X-Version"])
+    #expect(session.requests.withLock { $0.isEmpty })
+    #expect(foreign.requests.withLock { $0.first?.value(forHTTPHeaderField: "Authorization") == nil && $0.count == 1 })
+    server.stop()
+  }
+
+  @Test("A session of its own ends with it, the user's does not", arguments: [true, false])
+  func endOfSession(isOwn: Bool) throws {
+    let session = SessionDouble(port: 1)
+    _ = SystemSessionHost(session, .default, isOwn: isOwn) { _ in SessionDouble(port: 1) }
+    #expect(session.hasFinished.withLock { $0 } == isOwn)
+  }
+}
+
+@Suite("What is kept for a session")
+struct SessionRegistryTests {
+  private final class Host: Sendable {}
+
+  @Test("Each session and variant has one, which goes with the session")
+  func hosts() throws {
+    let registry = SessionRegistry<Int, Host>()
+    let session = URLSession(configuration: .ephemeral)
+    let first = registry.host(for: session, 1) { Host() }
+    #expect(registry.host(for: session, 1) { Host() } === first)
+    #expect(registry.host(for: session, 2) { Host() } !== first)
+    weak var gone: Host?
+    do {
+      let short = URLSession(configuration: .ephemeral)
+      gone = registry.host(for: short, 1) { Host() }
+      #expect(gone != nil)
+      short.invalidateAndCancel()
+    }
+    let third = URLSession(configuration: .ephemeral)
+    _ = registry.host(for: third, 1) { Host() }
+    #expect(registry.host(for: session, 1) { Host() } === first)
+  }
+}

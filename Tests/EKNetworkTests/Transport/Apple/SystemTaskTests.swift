@@ -1,0 +1,145 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("An exchange on a task that can be suspended", .timeLimit(.minutes(5)))
+struct SystemTaskTests {
+  private func start(_ server: LoopbackServer, limit: Int) throws -> (URLSessionExchange, SystemTask) {
+    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+    let exchange = URLSessionExchange(
+      TransportRequest(URLRequest(url: url)), idleTimeout: nil, limit: limit, overflow: .suspend,
+      queue: DispatchQueue(label: "SystemTaskTests"))
+    let task = SystemTask(exchange, port: server.port, target: "/")
+    exchange.gate.start(task)
+    return (exchange, task)
+  }
+
+  @Test("A consumer that suspends and resumes all the time gets every byte, and each suspension is lifted")
+  func everyByte() async throws {
+    let body = Data.noise(8_000_000)
+    let server = try LoopbackServer()
+    server.route("/") { _ in .data(body) }
+    let (exchange, task) = try start(server, limit: 20_000)
+    _ = try await exchange.head()
+    var received = Data()
+    while let data = try await exchange.next() { received.append(data) }
+    #expect(received == body)
+    #expect(task.suspensions > 0)
+    #expect(task.faults == 0)
+    server.stop()
+  }
+
+  @Test("A consumer that does not read stops the task")
+  func stopsTheTask() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .data(.noise(16_000_000)) }
+    let (exchange, task) = try start(server, limit: 100_000)
+    _ = try await exchange.head()
+    while task.suspensions == 0 { await Task.yield() }
+    exchange.cancel()
+    await #expect(throws: CancellationError.self) { try await exchange.next() }
+    #expect(task.read < 8_000_000)
+    server.stop()
+  }
+
+  @Test("What comes after a cancellation changes nothing")
+  func lateCallbacks() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .data(.noise(1_000_000)) }
+    let (exchange, _) = try start(server, limit: 1_000)
+    _ = try await exchange.head()
+    exchange.cancel()
+    exchange.didReceive(Data([1]))
+    exchange.didComplete(nil, response: nil)
+    await #expect(throws: CancellationError.self) { try await exchange.next() }
+    server.stop()
+  }
+
+  @Test("A body that cannot be sent whole ends the exchange with its error, and its task before its stream")
+  func failedBody() async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("body", .noise(100))
+    let segment = try FileSegment(file)
+    try folder.file("body", .noise(99))
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
+    let body = BodyStream(.segments([.file(segment)]))
+    request.httpBodyStream = body
+    let exchange = URLSessionExchange(
+      TransportRequest(request), idleTimeout: nil, limit: 1, overflow: .suspend,
+      queue: DispatchQueue(label: "SystemTaskTests"))
+    let task = RecordingTask()
+    exchange.gate.start(task)
+    exchange.pump(body, into: MemorySink { task.note("closed") })
+    await #expect(throws: RequestBodyError.fileChanged(file, announced: 100, actual: 99)) {
+      try await exchange.head()
+    }
+    while task.notes.count < 3 { await Task.yield() }
+    #expect(task.notes == ["resumed", "cancelled", "closed"])
+    // Foundation's own word, late: it does not replace the reason.
+    exchange.didComplete(URLError(.cancelled), response: nil)
+    await #expect(throws: RequestBodyError.self) { try await exchange.next() }
+  }
+}
+
+@Suite("The gate of a task")
+struct TaskGateTests {
+  @Test("Of those who suspend and resume at once, the last decision holds, whoever comes first")
+  func lastDecisionHolds() async throws {
+    let gate = TaskGate()
+    let task = RecordingTask()
+    gate.start(task)
+    let wanted = Locked(false)
+    // The decision is made before the gate is asked, and another one in between.
+    let (first, second) = (Gate(), Gate())
+    async let slow: Void = {
+      wanted.withLock { $0 = true }
+      first.open()
+      await second.wait()
+      gate.follow { wanted.withLock { $0 } }
+    }()
+    await first.wait()
+    wanted.withLock { $0 = false }
+    gate.follow { wanted.withLock { $0 } }
+    second.open()
+    await slow
+    #expect(task.notes == ["resumed"])
+  }
+
+  @Test("A suspension is lifted once, and a task that is gone is left alone")
+  func balance() {
+    let gate = TaskGate()
+    let task = RecordingTask()
+    gate.follow { true }
+    gate.start(task)
+    for wanted in [true, true, false, false, true] { gate.follow { wanted } }
+    gate.close()
+    gate.follow { false }
+    #expect(task.notes == ["resumed", "suspended", "resumed", "suspended"])
+  }
+}
+
+/// Notes what it is asked for.
+private final class RecordingTask: GatedTask {
+  private let list = Locked<[String]>([])
+  var notes: [String] { list.withLock { $0 } }
+  func note(_ text: String) { list.withLock { $0.append(text) } }
+
+  var takesAnswers: Bool { true }
+  func resume() { note("resumed") }
+  func suspend() { note("suspended") }
+  func cancel() { note("cancelled") }
+}
+
+private final class MemorySink: BodySink {
+  private let onClose: @Sendable () -> Void
+  init(onClose: @escaping @Sendable () -> Void) { self.onClose = onClose }
+  func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void) {}
+  var hasSpace: Bool { true }
+  func write(_ bytes: UnsafeRawBufferPointer) -> Int { bytes.count }
+  func close() { onClose() }
+}

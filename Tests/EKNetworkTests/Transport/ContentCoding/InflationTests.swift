@@ -1,0 +1,93 @@
+#if os(Linux)
+  import Foundation
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Bodies that grow by a factor of a thousand with each of their codings. Each is read in a process of its own, whose
+  /// memory is nobody else's, and prints the most that was held.
+  @Suite(.serialized, .timeLimit(.minutes(10))) struct InflationTests {
+    private static let mebibytes = 512
+    private static let allowedPeak = 48 << 20
+
+    private static func bombServer() throws -> LoopbackServer {
+      let server = try LoopbackServer()
+      let body = try Bomb.gzip(Bomb.deflate(Bomb.deflate(mebibytes: mebibytes)))
+      server.route("/item") { _ in .data(body).header("Content-Encoding", "deflate, deflate, gzip") }
+      return server
+    }
+
+    private static func check(_ peak: Int) {
+      print("\(peak >> 10) KiB of \(mebibytes << 10)")
+      #expect(peak < allowedPeak)
+    }
+
+    @Test func aStreamHoldsNoMoreThanItsReaderHasAskedFor() async throws {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        let server = try Self.bombServer()
+        Self.check(
+          try await PeakMemory.during {
+            var count = 0
+            for try await chunk in try await Wire.automatic.manager(server).stream(Probe<EmptyResponse>()).body {
+              count += chunk.count
+            }
+            #expect(count == Self.mebibytes << 20)
+          })
+      }
+      PeakMemory.report("stream", result?.standardOutputContent)
+    }
+
+    @Test func aDownloadHoldsNoMoreThanItHasWritten() async throws {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        let server = try Self.bombServer()
+        let folder = try ScratchFolder()
+        let probe = Probe<EmptyResponse>(headers: ["Accept-Encoding": "deflate, gzip"])
+        Self.check(
+          try await PeakMemory.during {
+            let file = try await Wire.automatic.manager(server).download(probe, to: folder["zeros"])
+            #expect(file.size == Int64(Self.mebibytes << 20))
+          })
+        // An exit ends no scope.
+        try FileManager.default.removeItem(at: folder.url)
+      }
+      PeakMemory.report("download", result?.standardOutputContent)
+    }
+
+    @Test func aCollectedBodyIsLimitedOverAllItsCodings() async throws {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        let server = try Self.bombServer()
+        let url = server.url("/item")
+        Self.check(
+          try await PeakMemory.during {
+            await #expect(throws: ResponseLimitError(limit: .inflation(1_000), url: url)) {
+              try await Wire.automatic.manager(server).send(Probe<StatusCodeResponse>(maximumInflation: 1_000))
+            }
+          })
+      }
+      PeakMemory.report("send with a limit", result?.standardOutputContent)
+    }
+
+    @Test func aWindowThatTakesTooMuchMemoryIsRefused() async throws {
+      // A frame header (RFC 8878 §3.1.1) with a window of 128 MiB, and a block of one repeated byte.
+      let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x88, 0x03, 0x00, 0x10, 0x61])
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .data(frame).header("Content-Encoding", "zstd") }
+      let error = await #expect(throws: URLError.self) {
+        try await Wire.automatic.manager(server).send(Probe<StatusCodeResponse>())
+      }
+      #expect(error?.code == .cannotDecodeContentData)
+    }
+
+    @Test func theFactorIsThatOfAllLayersTogether() throws {
+      let meter = InflationMeter(factor: 10)
+      meter.received(1 << 20)
+      #expect(meter.allows(10 << 20))
+      #expect(!meter.allows(10 << 20 + 1))
+      #expect(InflationMeter(factor: nil).allows(.max))
+      #expect(InflationMeter(factor: 1).allows(ResponseLimits.inflationAllowance))
+      meter.received(1 << 20)
+      #expect(meter.allows(20 << 20))
+    }
+  }
+#endif

@@ -1,0 +1,152 @@
+#if os(Linux)
+  import CCurl
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite struct CurlCapabilitiesTests {
+    private func capabilities(
+      _ version: CurlVersion, missing: Set<CurlOption> = []
+    ) -> CurlCapabilities {
+      CurlCapabilities(version: version, tlsLibrary: "OpenSSL/3.0", features: [.tls, .http2], missingOptions: missing)
+    }
+
+    @Test func versionsAreNumbers() {
+      #expect(CurlVersion(number: 0x075801) == CurlVersion(7, 88, 1))
+      #expect(CurlVersion(7, 9, 9) < CurlVersion(7, 10, 0))
+      #expect(CurlVersion(7, 88, 1) < CurlVersion(8, 0, 0))
+      #expect("\(CurlVersion(8, 21))" == "8.21.0")
+    }
+
+    private static let known: [(CurlVersion, Set<CurlDefect>)] = [
+      (CurlVersion(7, 76, 1), [.sharesTunnels, .resendsAfterExpectation]),
+      (CurlVersion(7, 83, 1), [.sharesTunnels, .resendsAfterExpectation]),
+      (CurlVersion(7, 88, 1), [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
+      (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
+      (CurlVersion(8, 21), [.keepsAuthorities, .resendsAfterExpectation]),
+    ]
+
+    @Test(arguments: known)
+    func eachVersionHasDefectsOfItsOwn(_ version: CurlVersion, _ defects: Set<CurlDefect>) {
+      #expect(capabilities(version).defects == defects)
+    }
+
+    @Test func whatCanBeAskedIsNotGuessed() {
+      let old = capabilities(CurlVersion(8, 21), missing: [.prereqfunction, .quickExit])
+      #expect(!old.asksBeforeSending)
+      #expect(old.joinsResolver)
+      let patched = capabilities(CurlVersion(7, 76))
+      #expect(patched.asksBeforeSending)
+      #expect(!patched.joinsResolver)
+    }
+
+    @Test func handlesAreReusedWhereThatIsSafe() {
+      #expect(!capabilities(CurlVersion(7, 84)).reusesHandles)
+      #expect(!capabilities(CurlVersion(8, 0, 1)).reusesHandles)
+      #expect(capabilities(CurlVersion(7, 83, 1)).reusesHandles)
+      #expect(capabilities(CurlVersion(8, 1)).reusesHandles)
+    }
+
+    @Test func optionsHaveTheNamesOfLibcurl() {
+      #expect(CurlOption.pinnedpublickey.name == "CURLOPT_PINNEDPUBLICKEY")
+      #expect(CurlOption.httpContentDecoding.name == "CURLOPT_HTTP_CONTENT_DECODING")
+      #expect(CurlOption.private.name == "CURLOPT_PRIVATE")
+      #expect(CurlOption.url.name == "CURLOPT_URL")
+    }
+
+    @Test func thisMachinesLibraryIsDescribed() throws {
+      let measured = try CurlLibrary.state.get()
+      #expect(measured.version >= CurlCapabilities.lowestVersion)
+      #expect(measured.features.contains(.tls))
+      #expect(measured.missingOptions.contains(.prereqfunction) == (measured.version < CurlVersion(7, 80)))
+      #expect(measured.missingOptions.contains(.quickExit) == (measured.version < CurlVersion(7, 87)))
+      #expect(!measured.missingOptions.contains { $0.isRequired })
+      let current = TransportDescription.current
+      #expect(current.machinery == .libcurl)
+      #expect(current.version == "\(measured.version)")
+      #expect(current.reason == nil)
+      #expect(current.workarounds.count == measured.defects.count)
+      #expect(current.description.hasPrefix("machinery: libcurl \(measured.version)\n"))
+      #expect(current.metadata["machinery"] == "libcurl")
+    }
+
+    @Test func whatIsMissingIsSaidInOneSentence() {
+      #expect(CurlLibrary.reason(problem: "libcurl.so.4").contains("install libcurl 7.76.0 or newer"))
+      #expect(CurlLibrary.reason(problem: "curl_easy_pause").contains("curl_easy_pause"))
+      #expect(CurlLibrary.reason(version: CurlVersion(7, 68)).hasPrefix("libcurl 7.68.0 is too old: install"))
+      let description = TransportDescription(machinery: .urlSession, reason: "why")
+      #expect(description.description == "machinery: urlSession\nwhy")
+    }
+
+    // MARK: - Sending again
+
+    private func note(_ lines: [String], _ state: ekn_resend = ekn_resend()) -> ekn_resend {
+      var state = state
+      for line in lines { ekn_resend_note(&state, line) }
+      return state
+    }
+
+    private static let logs: [([String], Bool)] = [
+      // 7.76 to 7.83: hexadecimal digits, and nothing about GOAWAY.
+      (["Using Stream ID: b (easy handle 0x1)\n"], false),
+      // 7.84 to 8.0.
+      (["Using Stream ID: 7 (easy handle 0x1)", "recveived GOAWAY, error=0, last_stream=5"], true),
+      (["Using Stream ID: 7 (easy handle 0x1)", "recveived GOAWAY, error=0, last_stream=7"], false),
+      // 8.1, 8.2.
+      (["Using Stream ID: 7", "received GOAWAY, error=0, last_stream=1"], true),
+      // 8.3 and later.
+      (["[HTTP/2] [7] OPENED stream for https://h/", "received GOAWAY, error=0, last_stream=5"], true),
+      (["[HTTP/2] [7] OPENED stream for https://h/", "received GOAWAY, error=0, last_stream=9"], false),
+      (["[HTTP/2] [7] [:method: POST]", "received GOAWAY, error=0, last_stream=5"], false),
+      // All.
+      (["REFUSED_STREAM, retrying a fresh connect\n"], true),
+      // Not what a server says.
+      (["Using Stream ID: 7", "subject: O=received GOAWAY, error=0, last_stream=1"], false),
+      (["subject: REFUSED_STREAM, retrying"], false),
+    ]
+
+    @Test(arguments: logs)
+    func theLogOfEachVersionSaysWhatWasRefused(_ lines: [String], _ isRefused: Bool) {
+      #expect(note(lines).is_refused == isRefused)
+    }
+
+    @Test func aRequestIsStoppedBeforeItIsSentAgain() {
+      let again = "Issue another request to this URL: 'http://h/'"
+      var unsafe = ekn_resend()
+      unsafe.decides = true
+      #expect(note(["Connection died, retrying a fresh connect(retry count: 1)\n", again], unsafe).must_stop)
+      // A refusal is good for one time.
+      let once = note(["REFUSED_STREAM, retrying a fresh connect", again], unsafe)
+      #expect(!once.must_stop)
+      #expect(note([again], once).must_stop)
+      var harmless = unsafe
+      harmless.is_harmless = true
+      #expect(!note([again], harmless).must_stop)
+      // Never once there is a response.
+      harmless.has_response = true
+      #expect(note([again], harmless).must_stop)
+    }
+  }
+
+  @Suite struct SendProgressTests {
+    @Test func itMovesWhileTheKernelsQueueGetsShorter() {
+      var progress = SendProgress()
+      let moves = [0, 100, 100, 80, 80, 90, 0, 0].enumerated().map { progress.hasMoved(queued: $1, at: UInt64($0)) }
+      #expect(moves == [false, false, false, true, false, false, true, false])
+      var begun = SendProgress()
+      let hasMoved = begun.hasMoved(queued: 5, at: 1)
+      #expect(hasMoved)
+    }
+
+    @Test func thereAreEightLooksInAnIdleTime() {
+      var progress = SendProgress()
+      #expect(progress.nextLook(after: 100, idle: 80) == 110)
+      _ = progress.hasMoved(queued: 0, at: 110)
+      #expect(progress.nextLook(after: 100, idle: 80) == 120)
+      #expect(progress.nextLook(after: 130, idle: 80) == 140)
+      #expect(progress.nextLook(after: 5, idle: .max) == 110 + UInt64.max / 8)
+      #expect(progress.nextLook(after: .max, idle: .max) == .max)
+      #expect(progress.nextLook(after: 5, idle: 0) == 111)
+    }
+  }
+#endif

@@ -1,0 +1,78 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite("Name resolution") struct NameResolutionTests {
+    @Test func aNameLookupThatIsLeftHoldsUpNobody() throws {
+      let said = try HangingResolver.run(filter: "HangingLookupTests")
+      #expect(said.contains("Test run with 4 tests in 1 suite passed"))
+    }
+  }
+
+  /// For a process whose lookups hang: `NameResolutionTests` starts it.
+  @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(1)), .enabled(if: HangingResolver.isThere))
+  struct HangingLookupTests {
+    private let hanging = "http://\(HangingResolver.host)/"
+
+    private func fetch(_ transport: CurlTransport, _ url: URL, timeout: TimeInterval = 600) async throws -> Data {
+      try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: timeout))).data
+    }
+
+    @Test func aCancelledNameLookupHoldsUpNobody() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { _ in .text("ok") }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let url = try #require(URL(string: hanging))
+      let task = Task { try await fetch(transport, url) }
+      await HangingResolver.waitForLookup()
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      for _ in 0..<3 { #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8)) }
+      HangingResolver.release()
+      #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
+    }
+
+    @Test func aNameLookupThatTimesOutHoldsUpNobody() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { _ in .text("ok") }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let url = try #require(URL(string: hanging))
+      let error = await #expect(throws: URLError.self) { try await fetch(transport, url, timeout: 0.2) }
+      #expect(error?.code == .timedOut)
+      await HangingResolver.waitForLookup()
+      #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
+      HangingResolver.release()
+      #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
+    }
+
+    @Test func aNameThatIsNotThereIsATypedErrorAfterwards() async throws {
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let url = try #require(URL(string: hanging))
+      HangingResolver.release()
+      let error = await #expect(throws: URLError.self) { try await fetch(transport, url) }
+      #expect(error?.code == .cannotFindHost)
+      await HangingResolver.waitForLookup()
+    }
+
+    @Test func aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/") { _ in .text("ok") }
+      let cancelled = try ByteTransports.make(
+        TransportAddress(host: HangingResolver.host, port: 80, isSecure: false))
+      let task = Task { try await cancelled.open() }
+      await HangingResolver.waitForLookup()
+      cancelled.cancel()
+      await #expect(throws: (any Error).self) { try await task.value }
+      let other = try ByteTransports.make(
+        TransportAddress(host: "127.0.0.1", port: try #require(server.url("/").port), isSecure: false))
+      try await other.open()
+      other.cancel()
+      HangingResolver.release()
+    }
+  }
+#endif

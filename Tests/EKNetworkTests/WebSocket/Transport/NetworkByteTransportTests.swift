@@ -1,0 +1,220 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// A connection whose every word the test says.
+private final class ScriptedConnection: NetworkConnection {
+  struct State {
+    var handler: (@Sendable (NetworkConnectionUpdate) -> Void)?
+    var receives: [@Sendable (Data?, Bool, NetworkFailure?) -> Void] = []
+    var sends: [@Sendable (NetworkFailure?) -> Void] = []
+    var cancellations = 0
+  }
+
+  let state = Locked(State())
+
+  func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void) {
+    state.withLock { $0.handler = handler }
+  }
+  func receive(
+    maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkFailure?) -> Void
+  ) {
+    state.withLock { $0.receives.append(completion) }
+  }
+  func send(_ data: Data, _ completion: @escaping @Sendable (NetworkFailure?) -> Void) {
+    state.withLock { $0.sends.append(completion) }
+  }
+  func cancel() { state.withLock { $0.cancellations += 1 } }
+
+  func say(_ update: NetworkConnectionUpdate) async {
+    while state.withLock({ $0.handler }) == nil { await Task.yield() }
+    state.withLock { $0.handler }?(update)
+  }
+
+  func nextReceive() async -> @Sendable (Data?, Bool, NetworkFailure?) -> Void {
+    while true {
+      if let first = state.withLock({ $0.receives.isEmpty ? nil : $0.receives.removeFirst() }) { return first }
+      await Task.yield()
+    }
+  }
+}
+
+@Suite("Bytes over a connection of Network's", .timeLimit(.minutes(5)))
+struct NetworkByteTransportTests {
+  private let address = TransportAddress(host: "127.0.0.1", port: 9, isSecure: false)
+
+  private func opened() async throws -> (NetworkByteTransport, ScriptedConnection) {
+    let connection = ScriptedConnection()
+    let transport = NetworkByteTransport(address, over: connection)
+    let open = Task { try await transport.open() }
+    await connection.say(.ready)
+    try await open.value
+    return (transport, connection)
+  }
+
+  @Test(
+    "What keeps a connection from opening is a URLError, and what passes is tried again",
+    arguments: [
+      (NetworkFailure.posix(.ECONNREFUSED), URLError.Code.cannotConnectToHost, true),
+      (.posix(.EHOSTUNREACH), .cannotConnectToHost, true), (.posix(.ENETDOWN), .notConnectedToInternet, true),
+      (.posix(.ENETUNREACH), .notConnectedToInternet, true), (.posix(.ETIMEDOUT), .timedOut, true),
+      (.posix(.ECONNRESET), .networkConnectionLost, true), (.dns(-65554), .cannotFindHost, true),
+      (.tls(-9806), .networkConnectionLost, true), (.tls(-9807), .serverCertificateUntrusted, false),
+      (.tls(-9813), .serverCertificateHasUnknownRoot, false), (.tls(-9814), .serverCertificateHasBadDate, false),
+      (.tls(-9815), .serverCertificateNotYetValid, false), (.tls(-9843), .serverCertificateUntrusted, false),
+      (.tls(-9825), .clientCertificateRejected, false), (.tls(-9836), .secureConnectionFailed, false),
+      (.other, .cannotConnectToHost, true),
+    ])
+  func openingErrors(_ failure: NetworkFailure, _ code: URLError.Code, _ passes: Bool) async throws {
+    for update in [NetworkConnectionUpdate.waiting(failure, "why"), .failed(failure, "why")] {
+      let connection = ScriptedConnection()
+      let transport = NetworkByteTransport(address, over: connection)
+      let opening = Task { try await transport.open() }
+      await connection.say(update)
+      let error = await #expect(throws: URLError.self) { try await opening.value }
+      #expect(error?.code == code)
+      #expect(error?.failingURL?.absoluteString == "http://127.0.0.1:9/")
+      var state = ReconnectState(policy: WebSocketReconnectPolicy())
+      let action = state.lost(because: try #require(error), now: Date())
+      if case .retry = action { #expect(passes) } else { #expect(!passes) }
+    }
+  }
+
+  @Test("Cancelled before it starts, it fails although the connection never calls back")
+  func cancelledBeforeStart() async throws {
+    let connection = ScriptedConnection()
+    let transport = NetworkByteTransport(address, over: connection)
+    transport.cancel()
+    await #expect(throws: ByteTransportError.cancelled) { try await transport.open() }
+    #expect(connection.state.withLock { $0.handler == nil })
+  }
+
+  @Test("Cancelling ends whatever waits, and what the connection says later changes nothing")
+  func lateCallbacks() async throws {
+    let (transport, connection) = try await opened()
+    let received = Task { try await transport.receive() }
+    let answer = await connection.nextReceive()
+    let sent = OneShot()
+    transport.send([1], isLast: false) { sent.finish($0) }
+    transport.cancel()
+    await #expect(throws: ByteTransportError.cancelled) { try await received.value }
+    await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
+    answer(Data([1]), false, nil)
+    connection.state.withLock { $0.sends }.forEach { $0(nil) }
+    await connection.say(.cancelled)
+    await connection.say(.failed(.posix(.ECONNRESET), "late"))
+    await #expect(throws: ByteTransportError.cancelled) { try await transport.receive() }
+  }
+
+  @Test("Cancelled while it opens, it fails at once")
+  func cancelledWhileOpening() async throws {
+    let connection = ScriptedConnection()
+    let transport = NetworkByteTransport(address, over: connection)
+    let opening = Task { try await transport.open() }
+    while connection.state.withLock({ $0.handler == nil }) { await Task.yield() }
+    transport.cancel()
+    await #expect(throws: ByteTransportError.cancelled) { try await opening.value }
+    await connection.say(.ready)
+  }
+
+  @Test("An end that comes with the last bytes is an end, not an error of the next receive")
+  func endWithLastBytes() async throws {
+    let (transport, connection) = try await opened()
+    let last = Task { try await transport.receive() }
+    (await connection.nextReceive())(Data([1, 2]), true, nil)
+    #expect(try await last.value == [1, 2])
+    #expect(try await transport.receive() == [])
+    #expect(connection.state.withLock { $0.receives.isEmpty })
+  }
+
+  @Test("No data after the end is an end as well", arguments: [true, false])
+  func endByItself(isComplete: Bool) async throws {
+    let (transport, connection) = try await opened()
+    let last = Task { try await transport.receive() }
+    (await connection.nextReceive())(nil, isComplete, isComplete ? nil : .posix(.ENODATA))
+    #expect(try await last.value == [])
+    #expect(try await transport.receive() == [])
+  }
+
+  @Test("An open connection that fails says so in the protocol's words")
+  func failures() async throws {
+    let (transport, connection) = try await opened()
+    let received = Task { try await transport.receive() }
+    (await connection.nextReceive())(nil, false, .posix(.ECONNRESET))
+    let error = await #expect(throws: ByteTransportError.self) { try await received.value }
+    guard case .failed? = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    let again = Task { try await transport.receive() }
+    _ = await connection.nextReceive()
+    await connection.say(.failed(.posix(.ETIMEDOUT), "gone"))
+    await #expect(throws: ByteTransportError.failed("gone")) { try await again.value }
+    let sent = OneShot()
+    transport.send([1], isLast: false) { sent.finish($0) }
+    await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
+  }
+
+  @Test("After the last bytes nothing more is sent")
+  func nothingAfterTheLast() async throws {
+    let (transport, connection) = try await opened()
+    transport.send([1], isLast: true) { _ in }
+    let sent = OneShot()
+    transport.send([2], isLast: false) { sent.finish($0) }
+    await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
+    #expect(connection.state.withLock { $0.sends.count } == 1)
+  }
+
+  @Test("Dropped, it ends its connection")
+  func dropped() async throws {
+    let connection = ScriptedConnection()
+    _ = NetworkByteTransport(address, over: connection)
+    #expect(connection.state.withLock { $0.cancellations } == 1)
+  }
+
+  // MARK: - Over a real socket
+
+  private func connect(_ port: Int) async throws -> WebSocketConnection {
+    let address = TransportAddress(host: "127.0.0.1", port: port, isSecure: false)
+    let transport = NetworkByteTransport(address, over: SocketConnection(port: port))
+    let request = URLRequest(url: try #require(URL(string: "ws://127.0.0.1:\(port)/")))
+    let options = WebSocketOptions()
+    let handshake = try HandshakeRequest(
+      request, protocols: [], options: options, nonce: (0..<16).map { _ in .random(in: .min ... .max) })
+    let agreement = try await Handshake.run(handshake, on: transport, options: options)
+    let connection = WebSocketConnection(transport, agreement: agreement, options: options)
+    connection.start(agreement)
+    return connection
+  }
+
+  @Test("A WebSocket lives on it: messages, pings, a clean close")
+  func webSocket() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocketEcho($0) }
+    let socket = try await connect(server.port)
+    try await socket.send(.text("grüße"))
+    #expect(try await socket.receive() == .text("grüße"))
+    let large = Data.noise(1_000_000)
+    try await socket.send(.binary(large))
+    #expect(try await socket.receive() == .binary(large))
+    try await socket.ping()
+    await socket.close(.normalClosure, "")
+    #expect(try await socket.receive() == nil)
+    server.stop()
+  }
+
+  @Test("A peer that leaves without a word ends it")
+  func abruptPeer() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocket($0) { $0.send(opcode: 1, Data("last".utf8)) } }
+    let socket = try await connect(server.port)
+    #expect(try await socket.receive() == .text("last"))
+    await #expect(throws: WebSocketError.self) { try await socket.receive() }
+    server.stop()
+  }
+
+  @Test("A refused connection is a URLError")
+  func refused() async throws {
+    let port = try LoopbackServer.RefusingPort()
+    let error = await #expect(throws: URLError.self) { try await connect(port.port) }
+    #expect(error?.code == .cannotConnectToHost)
+  }
+}

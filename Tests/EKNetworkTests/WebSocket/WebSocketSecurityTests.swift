@@ -1,0 +1,71 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite("WebSockets, TLS options and proxies", .timeLimit(.minutes(10)))
+  struct WebSocketSecurityTests {
+    private func configuration(_ proxy: LoopbackServer, _ more: [AnyHashable: Any] = [:]) -> URLSessionConfiguration {
+      let configuration = URLSessionConfiguration.ephemeral
+      var dictionary: [AnyHashable: Any] = [:]
+      for kind in ["HTTP", "HTTPS"] {
+        dictionary["\(kind)Enable"] = 1
+        dictionary["\(kind)Proxy"] = "127.0.0.1"
+        dictionary["\(kind)Port"] = proxy.port
+      }
+      configuration.connectionProxyDictionary = dictionary.merging(more) { $1 }
+      return configuration
+    }
+
+    @Test("The session's proxies are asked for a tunnel, and nothing goes past them", arguments: ["ws", "wss"])
+    func proxies(scheme: String) async throws {
+      let proxy = try LoopbackServer()
+      let target = try LoopbackServer()
+      proxy.fallback = { _ in .status(403) }
+      target.route("/") { .webSocketEcho($0) }
+      var options = WebSocketOptions()
+      options.useProxies(
+        of: configuration(proxy, ["kCFProxyUsernameKey": "alice", "kCFProxyPasswordKey": "secret"]))
+      let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(target.port)/"))
+      let error = await #expect(throws: URLError.self) { _ = try await WebSocket.connect(to: url, options: options) }
+      #expect(error?.code == .cannotConnectToHost)
+      #expect(target.acceptedConnections == 0)
+      #expect(proxy.requests.map(\.method) == ["CONNECT"])
+      let basic = "Basic \(Data("alice:secret".utf8).base64EncodedString())"
+      #expect(proxy.requests.first?.headers["Proxy-Authorization"] == basic)
+      // An exception of the dictionary's is reached directly.
+      if scheme == "ws" {
+        options.useProxies(of: configuration(proxy, ["ExceptionsList": ["127.0.0.1"]]))
+        let socket = try await WebSocket.connect(to: url, options: options)
+        try await socket.close()
+        #expect(proxy.requestCount == 1)
+      }
+      for server in [proxy, target] { server.stop() }
+    }
+
+    @Test("What TLS options and proxies say is set in libcurl, and a refusal of it ends the connection")
+    func libcurlOptions() throws {
+      let file = URL(fileURLWithPath: "/a.pem")
+      let client = TLSOptions.ClientCertificate(certificateFile: file, keyFile: file, keyPassword: "p")
+      let tls = TLSOptions(certificateAuthorityFile: file, pinnedPublicKeys: ["a"], clientCertificate: client)
+      let secured = tls.curlOptions.map(\.option)
+      #expect(Set(secured) == [.cainfo, .pinnedpublickey, .sslcert, .sslkey, .keypasswd])
+      let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))
+      let proxied = proxies.curlOptions(isSecure: true).map(\.option)
+      #expect(Set(proxied) == [.proxy, .noproxy, .proxyusername, .proxypassword])
+      #expect((secured + proxied).allSatisfy(\.isRequired))
+    }
+
+    private func configurationWithSOCKS() -> URLSessionConfiguration {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.connectionProxyDictionary = [
+        "SOCKSEnable": 1, "SOCKSProxy": "127.0.0.1", "kCFProxyUsernameKey": "a", "kCFProxyPasswordKey": "b",
+      ]
+      return configuration
+    }
+  }
+#endif
