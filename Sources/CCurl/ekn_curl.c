@@ -32,6 +32,7 @@ static struct {
   ekn_slist *(*slist_append)(ekn_slist *, const char *);
   void (*slist_free_all)(ekn_slist *);
   ekn_multi *(*multi_init)(void);
+  int (*multi_cleanup)(ekn_multi *);
   int (*multi_setopt)(ekn_multi *, int, ...);
   int (*multi_add_handle)(ekn_multi *, ekn_easy *);
   int (*multi_remove_handle)(ekn_multi *, ekn_easy *);
@@ -61,6 +62,7 @@ static void load(void) {
   EKN_RESOLVE(slist_append);
   EKN_RESOLVE(slist_free_all);
   EKN_RESOLVE(multi_init);
+  EKN_RESOLVE(multi_cleanup);
   EKN_RESOLVE(multi_setopt);
   EKN_RESOLVE(multi_add_handle);
   EKN_RESOLVE(multi_remove_handle);
@@ -152,6 +154,7 @@ ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.sli
 void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }
 
 ekn_multi *ekn_multi_init(void) { return curl.multi_init(); }
+void ekn_multi_cleanup(ekn_multi *multi) { curl.multi_cleanup(multi); }
 int ekn_multi_set_long(ekn_multi *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
@@ -183,7 +186,6 @@ ekn_completion ekn_multi_next_completion(ekn_multi *multi) {
 static struct {
   int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
   int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
-  int (*multi_cleanup)(ekn_multi *);
 } bare;
 
 static bool bare_loaded;
@@ -198,7 +200,6 @@ static void load_bare(void) {
   if (!bare.name) return
   EKN_RESOLVE(easy_send);
   EKN_RESOLVE(easy_recv);
-  EKN_RESOLVE(multi_cleanup);
 #undef EKN_RESOLVE
   bare_loaded = true;
 }
@@ -220,6 +221,5 @@ int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *receive
   *received = 0;
   return bare.easy_recv(easy, bytes, length, received);
 }
-void ekn_multi_cleanup(ekn_multi *multi) { bare.multi_cleanup(multi); }
 
 #endif

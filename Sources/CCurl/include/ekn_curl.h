@@ -158,6 +158,7 @@ ekn_slist *ekn_slist_append(ekn_slist *list, const char *line);
 void ekn_slist_free(ekn_slist *list);
 
 ekn_multi *ekn_multi_init(void);
+void ekn_multi_cleanup(ekn_multi *multi);
 int ekn_multi_set_long(ekn_multi *multi, int option, long value);
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context);
 int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context);
@@ -185,7 +186,6 @@ int ekn_bare_socket(ekn_easy *easy);
 int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
 // Without bytes and without an error the peer has ended the connection.
 int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
-void ekn_multi_cleanup(ekn_multi *multi);
 
 #endif
 #endif

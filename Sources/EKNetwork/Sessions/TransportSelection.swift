@@ -25,10 +25,11 @@ enum TransportSelection {
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
       if case .secured(let options) = choice {
-        return CurlTransport(configuration: session.configuration, tls: options) ?? UnavailableTransport()
+        return CurlTransport(configuration: session.configuration, tls: options, session: session)
+          ?? UnavailableTransport()
       }
       if choice == .automatic, !isCustomised(session),
-        let transport = CurlTransport(configuration: session.configuration)
+        let transport = CurlTransport(configuration: session.configuration, session: session)
       {
         return transport
       }

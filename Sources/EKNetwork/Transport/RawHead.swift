@@ -49,6 +49,9 @@ struct RawHead: Sendable {
     String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
   }
 
+  /// Whether the protocol is HTTP/2 (RFC 9113).
+  var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
+
   /// The field lines in the order in which they came, folded lines unfolded.
   var fields: [(name: String, value: String)] {
     bytes.withUnsafeBytes { bytes in

@@ -10,6 +10,8 @@
     private let errorText: UnsafeMutablePointer<CChar>
     /// Whether the server has refused a request that must not be sent twice, without having looked at it.
     private let refusal: UnsafeMutablePointer<ekn_refusal>
+    /// Whether libcurl says when it begins to send (7.80).
+    private(set) var reportsSending = false
     private unowned let eventLoop: CurlEventLoop
 
     init?(eventLoop: CurlEventLoop) {
@@ -46,7 +48,7 @@
       set(EKN_OPT_SUPPRESS_CONNECT_HEADERS, 1)
       set(EKN_OPT_HTTP_CONTENT_DECODING, 0)
       // libcurl sends a request again by itself when a reused connection dies before the answer begins.
-      _ = ekn_easy_set_prereq_callback(easy, prereqCallback, context)
+      reportsSending = ekn_easy_set_prereq_callback(easy, prereqCallback, context) == 0
       // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
       _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_ERRORBUFFER), errorText)
@@ -56,6 +58,7 @@
       _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_WRITEFUNCTION), writeCallback)
       _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_HEADERFUNCTION), headerCallback)
       apply(transfer.request, context: context)
+      if transfer.loopHasResent { set(EKN_OPT_FRESH_CONNECT, 1) }
     }
 
     private func apply(_ request: CurlRequest, context: UnsafeMutableRawPointer) {
@@ -110,11 +113,6 @@
     /// Whether the server has said that it has not looked at the request, so that it can be sent again.
     var wasRefused: Bool { refusal.pointee.refused }
 
-    func useFreshConnection() {
-      errorText.pointee = 0
-      set(EKN_OPT_FRESH_CONNECT, 1)
-    }
-
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 
@@ -156,6 +154,7 @@
       case .none: return bytes.count
       case .head(let head):
         transfer.loopReceivedHead(head)
+        eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
         eventLoop.markDirty(transfer)
         return bytes.count
       case .failure(let code, let text):
@@ -182,8 +181,9 @@
     }
 
     /// Called before each time that the request is sent.
-    fileprivate func isAboutToSend() -> Int32 {
+    fileprivate func isAboutToSend(port: Int32) -> Int32 {
       guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      eventLoop.sent(transfer, port: port)
       refusal.pointee = ekn_refusal()
       return Int32(EKN_PREREQFUNC_OK)
     }
@@ -212,8 +212,8 @@
       ?? Int(EKN_READFUNC_ABORT)
   }
 
-  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, _ in
-    handle(context)?.isAboutToSend() ?? Int32(EKN_PREREQFUNC_ABORT)
+  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, port in
+    handle(context)?.isAboutToSend(port: port) ?? Int32(EKN_PREREQFUNC_ABORT)
   }
 
   private let seekCallback: ekn_seek_callback = { context, offset, origin in

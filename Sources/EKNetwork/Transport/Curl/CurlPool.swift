@@ -3,13 +3,15 @@
   import Foundation
 
   /// The connections of all sessions that may share them. Belongs to whoever holds the event loop's turn.
-  final class CurlPool {
+  ///
+  /// Sessions share what is idle: credentials travel with requests, not with connections. How many requests of a session
+  /// are under way is not limited here but by ``RequestQueue``, so no session takes the places of another.
+  final class CurlPool: Disposable {
     /// Idle connections kept for reuse, and idle easy handles likewise.
     private static let maximumIdle = 64
 
-    /// Connections are only shared where both are the same: a session that trusts others must not inherit them.
+    /// Connections are only shared where this is the same: a session that trusts others must not inherit them.
     struct Key: Hashable, Sendable {
-      var connectionsPerHost: Int
       var tls: TLSOptions?
     }
 
@@ -19,6 +21,14 @@
     /// When libcurl wants to be called although no socket has anything, in nanoseconds of the loop's clock.
     var timer: UInt64?
     private(set) var activeCount = 0
+    /// How many transfers wait or are under way.
+    var users = 0
+    var unusedSince: UInt64 = 0
+    var deadlineIndex = -1
+    /// Whether libcurl says when it begins to send a request.
+    private(set) var reportsSending = true
+    /// How many connections libcurl keeps, those that are in use included.
+    private var capacity = 0
     private var idleHandles: [CurlHandle] = []
     private unowned let eventLoop: CurlEventLoop
 
@@ -31,20 +41,26 @@
       let context = Unmanaged.passUnretained(self).toOpaque()
       _ = ekn_multi_set_socket_callback(multi, socketCallback, context)
       _ = ekn_multi_set_timer_callback(multi, timerCallback, context)
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), key.connectionsPerHost)
-      // libcurl's default is four times the handles of the moment, which closes connections after a burst.
-      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, key.connectionsPerHost))
+      fitCapacity()
+    }
+
+    /// Closes all connections. Only when nothing is under way, and for good.
+    func close() {
+      idleHandles = []
+      ekn_multi_cleanup(multi)
     }
 
     func add(_ transfer: CurlTransfer) -> Bool {
       guard let handle = idleHandles.popLast() ?? CurlHandle(eventLoop: eventLoop) else { return false }
       handle.prepare(for: transfer)
+      reportsSending = handle.reportsSending
       transfer.loopHandle = handle
       guard ekn_multi_add(multi, handle.easy) == 0 else {
         release(handle)
         return false
       }
       activeCount += 1
+      fitCapacity()
       return true
     }
 
@@ -52,15 +68,17 @@
       guard let handle = transfer.loopHandle else { return }
       _ = ekn_multi_remove(multi, handle.easy)
       activeCount -= 1
+      fitCapacity()
       release(handle)
     }
 
-    /// Sends a transfer's request again, over a connection of its own. `false` when that is not possible.
-    func resend(_ transfer: CurlTransfer) -> Bool {
-      guard let handle = transfer.loopHandle else { return false }
-      _ = ekn_multi_remove(multi, handle.easy)
-      handle.useFreshConnection()
-      return ekn_multi_add(multi, handle.easy) == 0
+    /// libcurl counts connections in use along with idle ones. Its default, four times the handles of the moment, closes
+    /// connections after a burst; a constant would leave none to be reused beside many feeds.
+    private func fitCapacity() {
+      let wanted = activeCount + Self.maximumIdle
+      guard wanted > capacity || wanted < capacity / 4 else { return }
+      capacity = wanted * 2
+      _ = ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), capacity)
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired.
@@ -91,12 +109,7 @@
     }
 
     fileprivate func setTimer(milliseconds: Int) {
-      guard milliseconds >= 0 else {
-        timer = nil
-        return
-      }
-      // libcurl rounds its delay down, and after a call that comes too early it does not name the timer again.
-      timer = milliseconds == 0 ? 0 : MonotonicClock.now().addingClamped(UInt64(milliseconds + 1) * 1_000_000)
+      timer = LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now())
     }
   }
 

@@ -18,7 +18,14 @@
     private let measured = Locked<NetworkTimings?>(nil)
 
     // The event loop's own, touched in its turns alone.
+    /// From when it is submitted to its end.
+    var loopPool: CurlPool?
+    var loopTicket: RequestQueue<CurlTransfer>.Ticket?
+    /// While it is under way.
     var loopHandle: CurlHandle?
+    /// When it was submitted, and when it was given to libcurl.
+    var loopSubmitted: UInt64 = 0
+    var loopBegun: UInt64 = 0
     var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0
     var loopPauseBits = 0
@@ -28,9 +35,10 @@
     var deadlineIndex = -1
     private var loopHead: ResponseHead?
     private var loopHasHead = false
-    private var loopIsHTTP2 = false
+    private(set) var loopIsHTTP2 = false
+    private(set) var loopHasResent = false
     private var loopHasSent = false
-    private var loopHasResent = false
+    private var loopWasRefused = false
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
@@ -93,13 +101,14 @@
 
     /// When the transfer is to be ended if nothing happens.
     var loopDeadline: UInt64 {
-      // A consumer that does not read, or a body that is not ready, is not the server's silence.
-      let idleEnd = loopPauseBits == 0 ? loopLastActivity.addingClamped(request.idleTimeout) : .max
+      // A wait for a connection, a consumer that does not read, a body that is not ready are not the server's silence.
+      let isUp = loopHandle != nil && loopPauseBits == 0
+      let idleEnd = isUp ? loopLastActivity.addingClamped(request.idleTimeout) : .max
       return min(idleEnd, request.deadline)
     }
 
     func loopReceivedHead(_ head: RawHead) {
-      loopIsHTTP2 = request.upload != nil && head.version == "HTTP/2"
+      loopIsHTTP2 = request.isSecure && head.isHTTP2
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopHead = head
@@ -132,8 +141,9 @@
     /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2), or where the
     /// server has said that it has not looked at the first (RFC 9113 §8.7).
     func loopMaySend(wasRefused: Bool) -> Bool {
-      guard loopHasSent, !request.isIdempotent, !wasRefused else {
+      guard loopHasSent, !request.isIdempotent, !wasRefused, !loopWasRefused else {
         loopHasSent = true
+        loopWasRefused = false
         return true
       }
       loopFailure = CurlError.make(
@@ -157,6 +167,7 @@
       else { return false }
       guard request.upload?.rewind() ?? true else { return false }
       loopHasResent = true
+      loopWasRefused = handle.wasRefused
       loopSent = 0
       loopPauseBits = 0
       return true
@@ -176,7 +187,10 @@
 
     /// The transfer has ended, and its handle still knows how.
     func loopMeasure() {
-      guard request.wantsTimings, let timings = loopHandle?.timings else { return }
+      guard request.wantsTimings, var timings = loopHandle?.timings else { return }
+      let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
+      timings.firstByte? += wait
+      timings.total += wait
       measured.withLock { $0 = timings }
     }
 
@@ -197,13 +211,6 @@
     func resume() {
       if let head { head.waiter.resume(with: head.result) }
       if let chunk { chunk.waiter.resume(with: chunk.result) }
-    }
-  }
-
-  extension UInt64 {
-    func addingClamped(_ other: UInt64) -> UInt64 {
-      let (sum, overflow) = addingReportingOverflow(other)
-      return overflow ? .max : sum
     }
   }
 #endif

@@ -7,13 +7,24 @@
     private let eventLoop: CurlEventLoop
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
+    /// What the limit of connections is counted by. Kept, so that no other session gets its address.
+    private let session: any AnyObject & Sendable
 
-    /// `nil` when libcurl cannot be opened.
-    init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
-      guard let eventLoop = CurlEventLoop.shared else { return nil }
+    private final class UnnamedSession: Sendable {}
+
+    /// - Parameters:
+    ///   - session: Transports of the same session have one limit of connections in common; `nil` for a session that has
+    ///     this transport only.
+    ///   - eventLoop: `nil`, and so is the transport, when libcurl cannot be opened.
+    init?(
+      configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
+      eventLoop: CurlEventLoop? = .shared
+    ) {
+      guard let eventLoop else { return nil }
       self.eventLoop = eventLoop
+      self.session = session ?? UnnamedSession()
       self.configuration = SessionDescription(configuration)
-      pool = CurlPool.Key(connectionsPerHost: self.configuration.connectionsPerHost, tls: tls)
+      pool = CurlPool.Key(tls: tls)
     }
 
     var resolvesRedirects: Bool { false }
@@ -37,7 +48,7 @@
 
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
       var urlRequest = request.urlRequest
-      let url = try Self.checked(urlRequest.url)
+      let (url, origin) = try Self.checked(urlRequest.url)
       configuration.cookies.apply(to: &urlRequest)
       let upload = Self.upload(of: urlRequest)
       let method = urlRequest.httpMethod ?? "GET"
@@ -47,7 +58,7 @@
       let headers = try headerLines(for: urlRequest, method: method, upload: upload)
       return CurlRequest(
         url: url,
-        isSecure: url.scheme?.lowercased() == "https",
+        isSecure: origin.isSecure,
         method: method,
         headerLines: headers,
         upload: upload,
@@ -55,20 +66,25 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         pool: pool,
+        session: ObjectIdentifier(session),
+        origin: origin,
+        connectionsPerHost: configuration.connectionsPerHost,
         proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
 
-    private static func checked(_ url: URL?) throws -> URL {
+    private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }
+      let isSecure: Bool
       switch url.scheme?.lowercased() {
-      case "http", "https": break
+      case "http": isSecure = false
+      case "https": isSecure = true
       default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
       }
       guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
-      return url
+      return (url, Origin(isSecure: isSecure, host: host, port: url.port))
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {

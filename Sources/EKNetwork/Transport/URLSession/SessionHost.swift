@@ -13,6 +13,8 @@ import Foundation
 
     static func shared(for session: URLSession) -> SessionHost { SessionHost(session) }
 
+    static func sessionMayBeGone(_ key: ObjectIdentifier) {}
+
     private init(_ session: URLSession) { self.session = session }
 
     func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
@@ -122,7 +124,8 @@ import Foundation
     }
 
     // Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession`
-    // has no room for one. The entry of a session that is gone leaves with the next new session.
+    // has no room for one. The entry of a session that is gone leaves with its last transport; where the user has kept
+    // the session for longer than that, with the next new session.
     private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
     /// The host of a session, made when it is first needed.
@@ -143,6 +146,15 @@ import Foundation
       // Out here: the end of a host calls Foundation.
       withExtendedLifetime(dropped) {}
       return host
+    }
+
+    /// A transport is gone. If its session is, too, so is the host, and its idle connections close.
+    static func sessionMayBeGone(_ key: ObjectIdentifier) {
+      let dropped = entries.withLock { entries -> Entry? in
+        guard let entry = entries[key], entry.source == nil else { return nil }
+        return entries.removeValue(forKey: key)
+      }
+      withExtendedLifetime(dropped) {}
     }
   }
 

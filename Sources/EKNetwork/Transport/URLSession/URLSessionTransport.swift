@@ -40,12 +40,12 @@ struct URLSessionTransport: Transport {
   }
 
   private let session: URLSession
-  private let host: SessionHost
+  private let lease: SessionLease
   private let limit: Int
 
   init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
     self.session = session
-    host = SessionHost.shared(for: session)
+    lease = SessionLease(session)
     limit = streamLimit
   }
 
@@ -73,7 +73,7 @@ struct URLSessionTransport: Transport {
         request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
       }
     #endif
-    let exchange = host.start(request, limit: limit)
+    let exchange = lease.host.start(request, limit: limit)
     let body = URLSessionBody(exchange)
     let head = try await exchange.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
