@@ -44,7 +44,7 @@ struct CurlCommand {
     }
     guard revealsSecrets else { return ("", ["--data-binary", Self.quoted("<redacted: \(data.count) bytes>")]) }
     // An argument holds no NUL, and a leading @ would name a file.
-    if let text = String(validating: data, as: UTF8.self), !text.contains("\0"), !text.hasPrefix("@") {
+    if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }), !text.contains("\0"), !text.hasPrefix("@") {
       return ("", ["--data-binary", Self.quoted(text)])
     }
     return ("echo '\(data.base64EncodedString())' | base64 --decode | ", ["--data-binary", "@-"])

@@ -189,7 +189,7 @@ struct RawHead: Sendable {
   /// UTF-8 where it is valid, else ISO 8859-1 (RFC 9110 §5.5): no byte of a value is lost.
   private static func text(_ bytes: UnsafeRawBufferPointer, _ start: UInt32, _ end: UInt32) -> String {
     let slice = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
-    return String(validating: slice, as: UTF8.self)
+    return String(utf8Bytes: slice)
       ?? String(String.UnicodeScalarView(slice.lazy.map { Unicode.Scalar($0) }))
   }
 }

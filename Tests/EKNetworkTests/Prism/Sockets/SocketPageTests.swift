@@ -3,6 +3,10 @@ import Testing
 
 @testable import EKNetwork
 
+#if canImport(Darwin)
+  import Network
+#endif
+
 private enum ChatCommand: PrismNetworkSocketCommand {
   case join(room: String, user: String)
   case raw(String)

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Wrong responses, over HTTP/1.1, TLS and HTTP/2, to real requests of the library, which runs on libcurl with the address
+# sanitizer:
+#   responses.sh [COUNT [SEED [VERSION…]]]       COUNT responses on each version
+#   responses.sh --replay VERSION SEED FIRST COUNT   a part that was printed with a failure
+# Needs the sources of libcurl beside the checkout (../shared/libcurl), and what the tests have been built to.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+libraries="../shared/libcurl"
+cache="${EKNETWORK_CACHE:-$HOME/.cache/eknetwork}/libcurl-asan"
+work="$PWD/.build/responses"
+mkdir -p "$work"
+
+python="$PWD/.build/peers/bin/python"
+[ -x "$python" ] || python=python3
+"$python" -c 'import h2, cryptography' || {
+  echo "h2 and cryptography are missing"
+  exit 1
+}
+
+# Against the library as it was built last: nothing of it is compiled again, and its package has no product for this.
+built="$(swift build --show-bin-path)"
+maps=()
+for map in "$built"/{CCurl,CZlib}.build/module.modulemap; do
+  if [ -f "$map" ]; then maps+=(-Xcc "-fmodule-map-file=$map"); fi
+done
+swiftc -swift-version 6 -parse-as-library -Onone -g -warnings-as-errors -module-name Responses -I "$built/Modules" \
+  -I Sources/CCurl/include -I Sources/CZlib/include "${maps[@]}" Tests/Fuzz/Responses/Client.swift \
+  "$built"/EKNetwork.build/*.o "$built"/CCurl.build/*.o "$built"/CZlib.build/*.o -o "$work/client"
+
+# Built once a version.
+library() {
+  [ -f "$cache/$1/libcurl.so.4" ] || bash "$libraries/build.sh" "$1" "$cache/$1" --asan >"$work/build-$1.log" 2>&1 || {
+    cat "$work/build-$1.log"
+    return 1
+  }
+}
+
+if [ "${1:-}" = --replay ]; then
+  library "$2"
+  exec "$python" Tests/Fuzz/Responses/run.py "$work/client" "$cache" --seed "$3" --first "$4" --part "$5" --count "$5" "$2"
+fi
+count="${1:-100000}"
+seed="${2:-1}"
+versions=("${@:3}")
+[ "${#versions[@]}" -gt 0 ] || versions=(7.76.1 7.88.1 8.21.0)
+for version in "${versions[@]}"; do library "$version"; done
+exec "$python" Tests/Fuzz/Responses/run.py "$work/client" "$cache" --seed "$seed" --count "$count" "${versions[@]}"

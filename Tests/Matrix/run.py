@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""The suites that use the network, on each libcurl that Linux distributions ship: run.py [LABEL …].
+
+A label is a version in ../shared/libcurl/lib, or `debian-13` for that whole system in a folder (debian.sh makes it). The
+tests are built before, once. What fails has to be in known.txt and what is in known.txt has to fail, with those labels
+and no others.
+
+  --list       what is run: labels and suites
+  --keep DIR   leaves what the tests print, and their events, there
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARIES = ROOT.parent / "shared/libcurl/lib"
+DEBIAN = "debian-13"
+AT_ONCE = 2
+# Nothing takes a minute on a quiet machine. What has not ended by then is named.
+LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
+# What meets libcurl. The others compute, and do so alike on every version.
+FOLDERS = [
+    "Authentication", "Downloads", "Exchange", "NetworkManager", "Peers", "Prism", "Sessions", "Streaming", "Transfers",
+    "Transport", "WebSocket"]
+COMPUTING = re.compile(r"Parser|RequestURL|FormURLEncoding|RawHead|DeadlineHeap|Multipart|HTTPDate|StateTests|PermissionTests")
+SUITE = re.compile(r"\b(?:struct|class|actor|enum) (\w+Tests)\b")
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    labels: frozenset
+    test: str
+    arguments: str
+    reason: str
+    is_left_out: bool
+
+    def holds(self, label):
+        return not self.labels or label in self.labels
+
+
+def suites():
+    names = set()
+    for folder in FOLDERS:
+        files = list((ROOT / "Tests/EKNetworkTests" / folder).rglob("*.swift"))
+        if not files:
+            sys.exit(f"no tests in {folder}: has it moved?")
+        for file in files:
+            names.update(name for name in SUITE.findall(file.read_text()) if not COMPUTING.search(name))
+    return sorted(names)
+
+
+def known(labels):
+    rows = []
+    for number, line in enumerate((HERE / "known.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) != 4 or not all(parts[i] for i in (0, 1, 3)):
+            sys.exit(f"known.txt:{number}: labels | test | arguments | reason")
+        which, test, arguments, reason = parts
+        names = frozenset() if which == "all" else frozenset(which.split())
+        if not names <= labels:
+            sys.exit(f"known.txt:{number}: no such label: {' '.join(sorted(names - labels))}")
+        left_out = test.startswith("-")
+        rows.append(Known(names, test.lstrip("-"), arguments, reason, left_out))
+    return rows
+
+
+def identifier(test_id):
+    """EKNetworkTests.Suite/name(_:)/File.swift:1:2 -> Suite/name"""
+    test_id = test_id.split(".", 1)[1]
+    return "/".join(part.split("(")[0] for part in test_id.split("/") if ".swift:" not in part)
+
+
+def arguments(event):
+    """What a failed case was given."""
+    return event.get("_testCase", {}).get("displayName", "")
+
+
+def read_events(path):
+    """The cases that failed, what was under way at the end, how many tests ran, and whether the run came to its end."""
+    failed, open_tests, parents, ran, ended = {}, set(), set(), 0, False
+    for line in path.read_text(errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the last one, cut
+        payload = record["payload"]
+        if record["kind"] == "test":
+            if payload["kind"] == "suite":
+                parents.add(payload["id"])
+            continue
+        kind, test = payload["kind"], payload.get("testID")
+        if kind == "runEnded":
+            ended = True
+        elif kind == "testStarted" and test not in parents:
+            open_tests.add(test)
+            ran += 1
+        elif kind in ("testEnded", "testSkipped", "testCancelled"):
+            open_tests.discard(test)
+        elif kind == "issueRecorded" and not payload["issue"].get("isKnown"):
+            if payload["issue"].get("severity", "error") == "warning":
+                continue
+            text = " ".join(message["text"] for message in payload["messages"])
+            name = identifier(test) if test else "no test"
+            failed.setdefault((name, arguments(payload)), text)
+    return failed, {identifier(test) for test in open_tests}, ran, ended
+
+
+def run(label, binary, filters, left_out, folder):
+    """Runs the tests on one libcurl; gives what `read_events` gives, and the seconds and the exit status."""
+    events, log = folder / f"{label}.json", folder / f"{label}.log"
+    command = [str(binary), "--testing-library", "swift-testing", "--event-stream-version", "0",
+               "--event-stream-output-path", str(events), "--filter", r"\.(" + "|".join(filters) + r")(/|$)"]
+    if left_out:
+        command += ["--skip", "|".join(re.escape(name) + r"\(" for name in left_out)]
+    environment = dict(os.environ)
+    if label == DEBIAN:
+        command = ["bash", str(HERE / "debian.sh"), str(folder), *command]
+    else:
+        environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
+    begin = time.monotonic()
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=ROOT,
+            start_new_session=True)
+        try:
+            status = process.wait(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            status = None
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    seconds = time.monotonic() - begin
+    if not events.exists():
+        events.write_text("")
+    return *read_events(events), seconds, status, log
+
+
+def judge(label, outcome, rows, minimum):
+    """Prints what is wrong with a run; whether nothing is."""
+    failed, unfinished, ran, ended, seconds, status, log = outcome
+    problems, used = [], set()
+    for (name, given), text in sorted(failed.items()):
+        row = next((r for r in rows if r.holds(label) and not r.is_left_out and r.test == name
+                    and (not r.arguments or r.arguments == given)), None)
+        if row:
+            used.add(row)
+        else:
+            problems.append(f"fails: {name} | {given}\n      {text[:600]}")
+    for name in sorted(unfinished):
+        problems.append(f"has not ended: {name}")
+    if not ended or status is None:
+        tail = "\n      ".join(log.read_text(errors="replace").splitlines()[-12:])
+        problems.append(f"the run has not come to its end ({'killed' if status is None else f'status {status}'}):\n      {tail}")
+    elif ran < minimum:
+        problems.append(f"only {ran} tests ran")
+    if ended:
+        for row in rows:
+            if row.holds(label) and not row.is_left_out and row not in used:
+                problems.append(f"passes, though known to fail: {row.test} | {row.arguments}")
+    print(f"{label:10} {ran:4} tests, {len(failed)} cases fail as known, {seconds:.0f} s" if not problems else
+          f"{label:10} {ran:4} tests, {len(failed)} cases fail, {seconds:.0f} s")
+    for problem in problems:
+        print(f"    {problem}")
+    sys.stdout.flush()
+    return not problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("labels", nargs="*")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / ".build/debug/EKNetworkPackageTests.xctest")
+    options = parser.parse_args()
+    versions = sorted((path.parent.name for path in LIBRARIES.glob("*/libcurl.so.4")),
+                      key=lambda name: [int(part) for part in name.split(".")])
+    if not versions:
+        sys.exit(f"no libcurl in {LIBRARIES}")
+    labels = options.labels or [*versions, DEBIAN]
+    for label in labels:
+        if label not in (*versions, DEBIAN):
+            sys.exit(f"no such label: {label}")
+    filters = suites()
+    if options.list:
+        print(*labels, *filters, sep="\n")
+        return
+    rows = known({*versions, DEBIAN})
+    if DEBIAN in labels:
+        prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
+        if prepared.returncode == 3:
+            print(f"{DEBIAN}: left out: {prepared.stdout.strip()}")
+            labels.remove(DEBIAN)
+        elif prepared.returncode:
+            sys.exit(f"{DEBIAN}: {prepared.stdout}")
+    # Where the servers that we did not write are installed, they are used.
+    python = ROOT / ".build/peers/bin/python"
+    if python.exists():
+        os.environ.setdefault("EKNETWORK_PEERS_PYTHON", str(python))
+    good = True
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        folder = options.keep or pathlib.Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        runs = {}
+        for label in labels:
+            left_out = [row.test for row in rows if row.is_left_out and row.holds(label)]
+            runs[label] = pool.submit(run, label, options.binary.resolve(), filters, left_out, folder)
+        for label, future in runs.items():
+            good &= judge(label, future.result(), rows, minimum=len(filters))
+    sys.exit(not good)
+
+
+if __name__ == "__main__":
+    main()
