@@ -53,7 +53,7 @@
       let gate = Gate()
       server.route("/held") { _ in .streaming(contentLength: 2, [.sendString("a"), .wait(gate), .sendString("b")]) }
       server.route("/brief") { _ in
-        .streaming(contentLength: 60, [.trickle(Data(count: 60), chunk: 1, every: .milliseconds(20))])
+        .streaming(contentLength: 60, [.trickle(Data(count: 60), chunk: 1, every: .milliseconds(100))])
       }
       let transport = try transport(6)
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -62,8 +62,8 @@
         }
         await server.waitForRequests(count: 6)
         let start = ContinuousClock.now
-        let seventh = try await transport.fetch(request("/ok", timeout: 0.3))
-        #expect(ContinuousClock.now - start > .milliseconds(300))
+        let seventh = try await transport.fetch(request("/ok", timeout: 5))
+        #expect(ContinuousClock.now - start > .seconds(5))
         #expect(seventh.data == Data("ok".utf8))
         #expect(server.peakConnections == 6)
         gate.open()
