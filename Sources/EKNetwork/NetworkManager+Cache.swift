@@ -7,7 +7,9 @@ import Foundation
 extension NetworkManager {
   /// Sends a request by way of a cache, as a policy says. Requests other than a GET without a body know no cache.
   ///
-  /// A stored answer belongs to its URL, its header fields and its access token: another user's request never gets it.
+  /// A stored answer belongs to its URL, its header fields, its access token, and what its session adds to it: another
+  /// user's request never gets it. Sessions with a delegate, or of your own making, share with no other. Token and base
+  /// URL are asked for once for each attempt.
   /// It is decoded anew each time. With `.cacheThenNetwork` the stored answer is returned, and renewed in the
   /// background: ``responses(_:accessToken:policy:cache:ttl:)`` has both.
   ///
@@ -40,15 +42,18 @@ extension NetworkManager {
     ttl: Duration
   ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
     let runner = runner(over: transport)
-    let urlRequest = try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: runner.userAgent)
+    // Built once, for the key and for the first attempt: asked a second time, token and base URL may be others.
+    let built = try runner.build(request, baseURL: baseURL, accessToken: accessToken)
+    let urlRequest = built.urlRequest
     let isCached = request.method == .get && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let session = transport.sessionDescription
     return CachedLoad(
-      policy: policy, key: isCached ? CacheKey(urlRequest) : nil, store: cache, revalidations: cache.revalidations,
+      policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
+      revalidations: cache.revalidations,
       fetch: {
-        let response = try await self.runner(over: self.transport).fetch(
-          request, baseURL: self.baseURL, accessToken: accessToken)
-        return PrismCacheEntry(response, ttl: ttl)
+        let (response, sent) = try await self.runner(over: self.transport).fetch(
+          request, firstBuilt: built, baseURL: self.baseURL, accessToken: accessToken)
+        return (PrismCacheEntry(response, ttl: ttl), isCached ? CacheKey(sent) : nil)
       },
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }

@@ -48,7 +48,7 @@ extension NetworkManager: NetworkManaging {
   private nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> FetchedResponse {
-    try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken)
+    try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
   }
 
   /// What carries one request, with the settings of the moment.

@@ -4,5 +4,6 @@
 #include "ekn_codec.h"
 #include "ekn_curl.h"
 #include "ekn_poller.h"
+#include "ekn_psl.h"
 
 #endif

@@ -19,10 +19,10 @@ enum CacheDecision: Equatable {
   init(_ policy: PrismCachePolicy, _ stored: Stored) {
     self =
       switch (policy, stored) {
-      case (.networkOnly, _), (_, .nothing), (.cacheFirst, .stale), (.cacheThenNetwork, .stale): .fetch
+      case (.networkOnly, _), (_, .nothing), (.cacheFirst, .stale): .fetch
       case (.cacheFirst, .fresh), (.staleWhileRevalidate, .fresh): .serve
       case (.staleWhileRevalidate, .stale): .serveAndRevalidate
-      case (.cacheThenNetwork, .fresh): .serveThenFetch
+      case (.cacheThenNetwork, _): .serveThenFetch
       }
   }
 }

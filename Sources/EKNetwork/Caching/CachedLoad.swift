@@ -3,12 +3,13 @@ import Foundation
 /// One GET by way of a cache, as its policy says: whoever's request it is, and wherever answers are kept.
 struct CachedLoad<Value: Sendable>: Sendable {
   let policy: PrismCachePolicy
-  /// What is asked for; `nil`: neither look for it nor store it.
+  /// What is asked for; `nil`: do not look for it.
   let key: CacheKey?
   let store: any ResponseStore
   let revalidations: RevalidationGate
-  /// Gets an answer from the network.
-  let fetch: @Sendable () async throws -> PrismCacheEntry
+  /// Gets an answer from the network, and the key of the request that it is the answer to: the request as it was sent
+  /// last, which a refreshed token makes another. `nil` stores nothing.
+  let fetch: @Sendable () async throws -> (entry: PrismCacheEntry, key: CacheKey?)
   let decode: @Sendable (PrismCacheEntry) throws -> Value
 
   /// The first value that there is. Where another follows, it is fetched in the background.
@@ -42,7 +43,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   /// The network's answer, which is stored if it can be decoded.
   func fetched() async throws -> Value {
-    let entry = try await fetch()
+    let (entry, key) = try await fetch()
     let value = try decode(entry)
     guard let key else { return value }
     if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }

@@ -4,7 +4,7 @@ public enum PrismCachePolicy: String, CaseIterable, Sendable {
   case networkOnly
   /// The stored answer as long as it is good, else the network.
   case cacheFirst
-  /// The stored answer as long as it is good, at once; then, in any case, the network's.
+  /// The stored answer, however old, at once; then, in any case, the network's.
   case cacheThenNetwork
   /// The stored answer, however old. One that is no longer good is renewed in the background, by one request however
   /// many ask (RFC 5861 §3). Without one, the network.

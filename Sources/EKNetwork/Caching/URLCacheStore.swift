@@ -35,7 +35,10 @@ struct URLCacheStore: ResponseStore {
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key), let entry = entry(found) {
-          return (entry, entry.expiresAt > now())
+          // One from the future was stored before the clock was set back: nobody can say how old it is. A second is for
+          // what conversions between epochs round away.
+          let now = now()
+          return (entry, entry.expiresAt > now && entry.cachedAt.timeIntervalSince(now) < 1)
         }
       }
       return nil

@@ -21,6 +21,8 @@ struct DownloadState: Equatable, Sendable {
   }
 
   private let resource: String
+  /// Whether the caller asks for a range himself, so that a part is what he wants.
+  private let wantsPart: Bool
   /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
   private(set) var representation: Representation?
   /// How many bytes there are in the file.
@@ -29,13 +31,17 @@ struct DownloadState: Equatable, Sendable {
   private(set) var total: Int64?
   /// Where the body that is being received ends, as far as the server has said.
   private var end: Int64?
+  /// Whether the body that is being received is a part of something whose length the server does not know.
+  private var isPartOfUnknown = false
 
   /// - Parameters:
   ///   - resource: What is being loaded.
   ///   - held: What a file that was left behind belongs to.
   ///   - length: How long it is.
-  init(resource: String, held: Representation? = nil, length: Int64 = 0) {
+  ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
+  init(resource: String, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false) {
     self.resource = resource
+    self.wantsPart = wantsPart
     guard let held, held.resource == resource, held.condition != nil, length > 0, length <= held.total ?? .max
     else { return }
     representation = held
@@ -59,10 +65,13 @@ struct DownloadState: Equatable, Sendable {
     switch head.status {
     case 206 where isPart: return part(head)
     case 416 where isPart: return unsatisfiable(head)
+    // RFC 9110 §15.3.7: a part is the response to a request for one. Nobody can say what it is to another.
+    case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
       representation = Representation(head, of: resource)
       total = head.isEncoded || head.status == 206 ? nil : head.contentLength
       end = total
+      isPartOfUnknown = false
       length = 0
       return .write(at: 0)
     default: return .refuse
@@ -81,9 +90,10 @@ struct DownloadState: Equatable, Sendable {
   /// The body has ended, without an error of the transport's.
   func ended() -> End {
     if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
-    guard let total, length < total else { return .complete }
-    // RFC 9110 §15.3.7: a server may send less than was asked for.
-    return .goOn
+    // RFC 9110 §15.3.7: a server may send less than was asked for. Where it does not know the length, it says that
+    // there is nothing more when it is asked.
+    guard let total else { return isPartOfUnknown ? .goOn : .complete }
+    return length < total ? .goOn : .complete
   }
 
   /// The bytes are gone.
@@ -91,6 +101,7 @@ struct DownloadState: Equatable, Sendable {
     representation = nil
     total = nil
     end = nil
+    isPartOfUnknown = false
     length = 0
   }
 
@@ -101,13 +112,20 @@ struct DownloadState: Equatable, Sendable {
     else { return .startOver }
     total = total ?? content.total
     end = range.upperBound + 1
+    isPartOfUnknown = total == nil
     return .write(at: length)
   }
 
   private func unsatisfiable(_ head: DownloadHead) -> Action {
     // Nothing is behind what is there: it was complete, and the process ended before it was in its place.
-    guard let total, total == length, head.contentRange.flatMap({ ContentRange($0) })?.total == total
+    guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length
     else { return .startOver }
     return .complete
+  }
+
+  /// Whether a part is all there is.
+  private static func isWhole(_ head: DownloadHead) -> Bool {
+    guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range else { return false }
+    return range.lowerBound == 0 && content.total == range.upperBound + 1
   }
 }

@@ -63,7 +63,7 @@ actor FileDownload {
         try await response.drain()
         try discard()
       case .refuse:
-        return .refusal(try await RequestRunner.refusal(response))
+        return try await RequestRunner.refusal(response)
       }
     }
   }
@@ -86,7 +86,9 @@ actor FileDownload {
     if state == nil {
       let resource = SHA256.hexadecimal(Array((request.url?.absoluteString ?? "").utf8))
       let held = mayResume(request) ? partial.held : nil
-      state = DownloadState(resource: resource, held: held?.representation, length: held?.length ?? 0)
+      state = DownloadState(
+        resource: resource, held: held?.representation, length: held?.length ?? 0,
+        wantsPart: request.value(forHTTPHeaderField: "Range") != nil)
       resumedBytes = state?.length ?? 0
     }
     guard mayResume(request) else {

@@ -15,13 +15,25 @@ final class PartialFile: Sendable {
     let folder = destination.deletingLastPathComponent()
     url = folder.appendingPathComponent(Self.name(for: destination.lastPathComponent))
     noteURL = url.appendingPathExtension("json")
+    var removals = 0
     while true {
-      guard let file = OpenFile(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o666) else {
+      // Nothing is waited for: what is there may be a pipe that somebody has put there.
+      guard let file = OpenFile(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o666) else {
         throw DownloadError(errno, destination)
       }
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
       // Whoever had the lock until now may have moved or removed what was just opened.
       guard Self.isSame(file, url) else { continue }
+      guard Self.isOwn(file) else {
+        // In a folder that others may write to, anybody may have put it there. It is never used, only removed, where the
+        // folder allows that.
+        removals += 1
+        guard removals <= Self.mostRemovals, unlink(url.path) == 0 else {
+          throw DownloadError.notWritable(destination, code: EPERM)
+        }
+        unlink(noteURL.path)
+        continue
+      }
       self.file = file
       return
     }
@@ -30,7 +42,8 @@ final class PartialFile: Sendable {
   /// What an earlier download left; `nil` if it left nothing that can be used.
   var held: (representation: Representation, length: Int64)? {
     var status = stat()
-    guard fstat(file.descriptor, &status) == 0, let data = try? Data(contentsOf: noteURL),
+    // What others may write to is not what was loaded, as far as anybody can tell.
+    guard fstat(file.descriptor, &status) == 0, status.st_mode & S_IWOTH == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
     return (representation, Int64(status.st_size))
@@ -85,6 +98,27 @@ final class PartialFile: Sendable {
     if let folder = OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC) {
       fsync(folder.descriptor)
     }
+  }
+
+  /// The note, if it is this user's.
+  private var note: Data? {
+    guard let file = OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), Self.isOwn(file) else {
+      return nil
+    }
+    var bytes = [UInt8](repeating: 0, count: Self.largestNote)
+    let count = read(file.descriptor, &bytes, bytes.count)
+    return count > 0 && count < bytes.count ? Data(bytes[..<count]) : nil
+  }
+
+  private static let largestNote = 64 * 1024
+  /// How often a file of somebody else's is removed that comes back at once.
+  private static let mostRemovals = 8
+
+  /// Whether a file is an ordinary one of this user's, and has no other name by which somebody else may have it.
+  private static func isOwn(_ file: OpenFile) -> Bool {
+    var status = stat()
+    return fstat(file.descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
+      && status.st_nlink <= 1
   }
 
   /// A name has 255 bytes at most.

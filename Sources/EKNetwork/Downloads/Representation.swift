@@ -27,6 +27,7 @@ struct Representation: Codable, Equatable, Sendable {
   func includes(_ head: DownloadHead) -> Bool {
     // RFC 9110 §15.3.7: a part has the validators that the whole would have had.
     if let entityTag { return head.strongEntityTag == entityTag }
-    return head.lastModified == lastModified
+    // A server need not repeat the date that `If-Range` has just compared.
+    return head.lastModified == nil || head.lastModified == lastModified
   }
 }

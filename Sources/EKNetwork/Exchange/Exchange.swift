@@ -14,17 +14,28 @@ struct Exchange: Sendable {
   var progress: ProgressReporter?
   var log: RequestLog?
 
+  /// The request as its first hop sends it.
+  func hop(_ urlRequest: URLRequest) throws -> HopRequest {
+    try HopRequest(urlRequest, session: transport.sessionDescription)
+  }
+
   /// The final response, with its body. What its status means is not looked at here.
-  func load(_ urlRequest: URLRequest) async throws -> FetchedResponse {
-    try await open(urlRequest, collectsBody: true).collect()
+  func load(_ hop: HopRequest) async throws -> FetchedResponse {
+    try await open(hop, collectsBody: true).collect()
   }
 
   /// The final response as soon as its head is there.
   ///
   /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.
   func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
+    try await open(try hop(urlRequest), collectsBody: collectsBody)
+  }
+
+  /// The same for a first hop that was made with ``hop(_:)``.
+  func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
+    let session = transport.sessionDescription
     var redirects = RedirectState(policy: transport.resolvesRedirects ? .reject : redirectPolicy)
-    var request = TransportRequest(urlRequest)
+    var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
     request.isIdempotent = isIdempotent
@@ -34,12 +45,13 @@ struct Exchange: Sendable {
     request.onReceive = progress?.onReceive
     while true {
       let response = try await transport.start(request)
-      if response.head.statusCode == 417, request.urlRequest.dropsExpectation() {
+      if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
         // RFC 9110 §15.5.18: it is the expectation that was refused, not the request.
         try await response.drain()
+        request.hop = try HopRequest(own, session: session, hasLeftOrigin: redirects.hasLeftOrigin)
         continue
       }
-      switch redirects.received(response.head, for: request.urlRequest, decision: response.redirect) {
+      switch redirects.received(response.head, for: request.hop, decision: response.redirect) {
       case .deliver: return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
         response.body.cancel()
@@ -47,17 +59,19 @@ struct Exchange: Sendable {
       case .follow(let next):
         try await response.drain()
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
-        request.urlRequest = next
+        request.hop = try HopRequest(
+          next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
       }
     }
   }
 }
 
 extension URLRequest {
-  /// Takes `Expect` away, so that the request can be sent without. `false` when there is none, or no body left to send.
-  fileprivate mutating func dropsExpectation() -> Bool {
-    guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return false }
-    setValue(nil, forHTTPHeaderField: "Expect")
-    return true
+  /// The request without `Expect`. `nil` when there is none, or no body left to send.
+  fileprivate var withoutExpectation: URLRequest? {
+    guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return nil }
+    var request = self
+    request.setValue(nil, forHTTPHeaderField: "Expect")
+    return request
   }
 }

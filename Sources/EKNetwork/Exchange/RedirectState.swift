@@ -20,44 +20,61 @@ struct RedirectState {
   private static let contentFields = [
     "content-type", "content-length", "content-encoding", "content-language", "content-location", "expect",
   ]
-  /// What only the origin that it was meant for may see.
-  private static let credentialFields = ["authorization", "cookie", "proxy-authorization", "host"]
 
   private let policy: RedirectPolicy
   private var visited: [String] = []
+  /// Whether a redirect has led to another origin, so that what was meant for the first goes out no more.
+  private(set) var hasLeftOrigin = false
 
   init(policy: RedirectPolicy) { self.policy = policy }
 
   /// How many redirects were followed.
   var hops: Int { visited.count }
 
-  /// A response to `request` has arrived. `proposed` is what the user's own session delegate wants to be sent instead.
-  mutating func received(_ head: ResponseHead, for request: URLRequest, decision: RedirectDecision) -> Action {
+  /// A response to `request` has arrived. `decision` is what the user's own session delegate said.
+  mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
     guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
-      let source = request.url
+      let source = request.own.url
     else { return .deliver }
     switch decision {
     case .declined: return .deliver
-    case .request(let proposed): return hop(from: source, to: proposed)
+    case .request(let proposed): return redirect(request, to: proposed, from: source)
     case .undecided: break
     }
     guard let location = head.value("location") else { return .deliver }
     // RFC 9110 §10.2.2: a URI reference, relative to the request's own URL.
-    guard let target = URL(string: location, relativeTo: source)?.absoluteURL, let scheme = target.scheme?.lowercased()
-    else { return .fail(Self.error(.badURL, "The server redirects to something that is not a URL", source)) }
+    let target = URL(string: location, relativeTo: source)?.absoluteURL
+    if let error = Self.refusal(of: target, from: source) { return .fail(error) }
+    guard let target else { return .deliver }
+    return redirect(request.own, to: target, from: source, status: status)
+  }
+
+  /// Why a target is none, whoever chose it.
+  private static func refusal(of target: URL?, from source: URL) -> URLError? {
+    guard let target, let scheme = target.scheme?.lowercased() else {
+      return error(.badURL, "The server redirects to something that is not a URL", source)
+    }
     guard scheme == "http" || scheme == "https" else {
-      return .fail(Self.error(.unsupportedURL, "The server redirects to a URL that is not http or https", source))
+      return error(.unsupportedURL, "The server redirects to a URL that is not http or https", source)
     }
     guard let host = target.host, !host.isEmpty else {
-      return .fail(Self.error(.badURL, "The server redirects to a URL without a host", source))
+      return error(.badURL, "The server redirects to a URL without a host", source)
     }
-    if source.scheme?.lowercased() == "https", scheme == "http" {
-      return .fail(
-        Self.error(
-          .appTransportSecurityRequiresSecureConnection, "The server redirects from https to http, which is refused",
-          source))
+    guard source.scheme?.lowercased() == "https", scheme == "http" else { return nil }
+    return error(
+      .appTransportSecurityRequiresSecureConnection, "The server redirects from https to http, which is refused",
+      source)
+  }
+
+  /// The request of the user's delegate, to which the same rules apply. What it put in itself is its own to send: the
+  /// credentials that the request had before are not.
+  private mutating func redirect(_ request: HopRequest, to proposed: URLRequest, from source: URL) -> Action {
+    if let error = Self.refusal(of: proposed.url, from: source) { return .fail(error) }
+    var next = proposed
+    if Origin(source) != proposed.url.flatMap({ Origin($0) }) {
+      next.removeOriginFields { request.urlRequest.value(forHTTPHeaderField: $0) != $1 }
     }
-    return redirect(request, to: target, from: source, status: status)
+    return hop(from: source, to: next)
   }
 
   private mutating func redirect(_ request: URLRequest, to target: URL, from source: URL, status: Int) -> Action {
@@ -73,7 +90,7 @@ struct RedirectState {
       // The rest of a stream is not the body: the redirect stands as the answer.
       return .deliver
     }
-    if !Self.isSameOrigin(source, target) { next.removeFields(Self.credentialFields) }
+    if Origin(source) != Origin(target) { next.removeOriginFields() }
     return hop(from: source, to: next)
   }
 
@@ -87,6 +104,7 @@ struct RedirectState {
         : "More than \(Self.maximumHops) redirects"
       return .fail(Self.error(.httpTooManyRedirects, text, source))
     }
+    if Origin(source) != next.url.flatMap({ Origin($0) }) { hasLeftOrigin = true }
     return .follow(next)
   }
 
@@ -97,13 +115,6 @@ struct RedirectState {
     case 301, 302: method == "POST"
     default: false
     }
-  }
-
-  /// RFC 6454 §5: scheme, host and port.
-  private static func isSameOrigin(_ first: URL, _ second: URL) -> Bool {
-    func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
-    return first.scheme?.lowercased() == second.scheme?.lowercased()
-      && first.host?.lowercased() == second.host?.lowercased() && port(first) == port(second)
   }
 
   private static func error(_ code: URLError.Code, _ text: String, _ url: URL) -> URLError {

@@ -20,38 +20,48 @@ struct RequestRunner {
   /// The error answer of a stream or a download is read up to this many bytes.
   private static let errorLimit = 1_048_576
 
-  /// An error answer, with its body as far as that is read.
-  static func refusal(_ response: TransportResponse) async throws -> FetchedResponse {
+  /// An error answer, with its body as far as that is read. What its status means does not depend on a body that is too
+  /// long, or that breaks off.
+  static func refusal<Success>(_ response: TransportResponse) async throws -> Answer<Success> {
     let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
-    return try await response.collect(limit: errorLimit, orThrow: tooLong)
+    do {
+      return .refusal(try await response.collect(limit: errorLimit, orThrow: tooLong))
+    } catch {
+      if error.isCancellation { throw error }
+      return .refusal(FetchedResponse(head: response.head, data: Data()), unread: error)
+    }
   }
 
   /// What an attempt came to.
   enum Answer<Success: Sendable>: Sendable {
     case success(Success)
-    /// A status outside 2xx, with its body.
-    case refusal(FetchedResponse)
+    /// A status outside 2xx, with its body, or why that could not be read.
+    case refusal(FetchedResponse, unread: (any Error)? = nil)
   }
 
   /// The answer of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
+  ///
+  /// - Parameter firstBuilt: The request of the first attempt, where it was built already.
+  /// - Returns: The response, and the request to which it is the response, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
-    _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
-  ) async throws -> FetchedResponse {
+    _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: () -> URL, accessToken: (() -> String?)?
+  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let log = RequestLog(logger, method: request.method.rawValue, handler: eventHandler)
     let progress = request.progress.map { ProgressReporter($0) }
     let exchange = exchange(for: request, progress: progress, log: log)
     do {
-      let response = try await attempts(
-        of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
+      let (response, sent) = try await attempts(
+        of: request, firstBuilt: firstBuilt, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
       ) { urlRequest in
-        let response = try await exchange.load(urlRequest)
+        let hop = try exchange.hop(urlRequest)
+        let response = try await exchange.load(hop)
         guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-        return (200..<300).contains(status) ? .success(response) : .refusal(response)
+        return (200..<300).contains(status) ? .success((response, hop)) : .refusal(response)
       }
       progress?.succeeded()
       log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
-      return response
+      return (response, sent)
     } catch {
       log.failed(error)
       throw error
@@ -72,7 +82,7 @@ struct RequestRunner {
         let response = try await exchange.open(urlRequest, collectsBody: false)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
-        return .refusal(try await Self.refusal(response))
+        return try await Self.refusal(response)
       }
       if log.hasListeners {
         response.body = ObservedBody(response.body, status: response.head.statusCode ?? 0, log: log)
@@ -95,19 +105,37 @@ struct RequestRunner {
 
   // MARK: - Attempts
 
+  /// The request of one attempt, and which refresh its token was read after.
+  struct BuiltRequest: Sendable {
+    let urlRequest: URLRequest
+    let generation: UInt64
+  }
+
+  /// Asks the base URL and the token, once each.
+  func build<T: NetworkRequest>(
+    _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
+  ) throws -> BuiltRequest {
+    // Noted before the token is read: the token may then be newer than the note, never older.
+    let generation = tokens.generation
+    let urlRequest = try RequestBuilder.build(
+      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
+    return BuiltRequest(urlRequest: urlRequest, generation: generation)
+  }
+
   nonisolated(nonsending) func attempts<T: NetworkRequest, Success: Sendable>(
-    of request: T, policy: RetryPolicy, over exchange: Exchange, baseURL: () -> URL, _ accessToken: (() -> String?)?,
+    of request: T, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange, baseURL: () -> URL,
+    _ accessToken: (() -> String?)?,
     load: @Sendable (URLRequest) async throws -> Answer<Success>
   ) async throws -> Success {
     var state = AttemptState(policy: policy, allowsRetry: request.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
     // Why the request is sent again: what is thrown should its body turn out to be used up.
     var reason: (() -> any Error)?
+    var prebuilt = firstBuilt
     while true {
-      // Noted before the token is read: the token may then be newer than the note, never older.
-      let generation = tokens.generation
-      let urlRequest = try RequestBuilder.build(
-        request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
+      let built = try prebuilt ?? build(request, baseURL: baseURL, accessToken: accessToken)
+      prebuilt = nil
+      let urlRequest = built.urlRequest
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }
       if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
 
@@ -121,7 +149,7 @@ struct RequestRunner {
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
-        try await tokens.refresh(ifNewerThan: generation, using: refresher)
+        try await tokens.refresh(ifNewerThan: built.generation, using: refresher)
         reason = { Self.error(of: result, for: request) }
       case .retry(let delay, let error):
         exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
@@ -143,7 +171,7 @@ struct RequestRunner {
     let isReplayable = urlRequest.bodyIsReplayable || request.body?.isReplayable ?? true
     switch result {
     case .success(.success): return .deliver
-    case .success(.refusal(let response)):
+    case .success(.refusal(let response, _)):
       return state.answered(
         status: response.head.statusCode ?? 0, bodyIsReplayable: isReplayable,
         retryAfter: response.head.retryAfter, random: random, error: { Self.error(of: result, for: request) })
@@ -158,7 +186,8 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    case .success(.refusal(let response)):
+    case .success(.refusal(_, let unread?)): unread
+    case .success(.refusal(let response, nil)):
       ResponseValidation.error(of: response, errorDecoder: request.errorDecoder)
     case .failure(let error): error
     }

@@ -24,6 +24,11 @@ public struct MultipartFormData: Equatable, Sendable {
       fileURL = nil
     }
 
+    /// The same, in the order of the members.
+    public init(name: String, filename: String?, data: Data, mimeType: String) {
+      self.init(name: name, data: data, mimeType: mimeType, filename: filename)
+    }
+
     /// A part as ``MultipartFormData/addPart(name:fileURL:mimeType:filename:)`` makes it, for tests.
     public init(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
       self.name = name

@@ -32,7 +32,7 @@ enum RequestBuilder {
     if method != .get { urlRequest.httpMethod = method.rawValue }
     urlRequest.allHTTPHeaderFields = headers.fields
     payload.attach(to: &urlRequest)
-    if let timeout = request.timeout { urlRequest.timeoutInterval = timeout.timeoutInterval }
+    if let timeout = request.timeout { urlRequest.setOwnTimeout(timeout.timeoutInterval) }
     return urlRequest
   }
 }

@@ -16,6 +16,12 @@ public struct HTTPError: LocalizedError, Sendable, Equatable {
     self.headers = headers
   }
 
+  /// The same with the fields as `HTTPURLResponse.allHeaderFields` has them.
+  @_disfavoredOverload
+  public init(statusCode: Int, data: Data, headers: [AnyHashable: Any]) {
+    self.init(statusCode: statusCode, data: data, headers: [String: String](headerFields: headers))
+  }
+
   /// `"Request failed with status code …"`.
   public var errorDescription: String? {
     "Request failed with status code \(statusCode)"

@@ -17,6 +17,23 @@ public struct StatusCodeResponse: Decodable, Equatable, Sendable {
     self.headers = headers
   }
 
+  /// The same with the fields as `HTTPURLResponse.allHeaderFields` has them.
+  @_disfavoredOverload
+  public init(statusCode: Int, headers: [AnyHashable: Any]) {
+    self.init(statusCode: statusCode, headers: [String: String](headerFields: headers))
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case statusCode, headers
+  }
+
+  /// From `{"statusCode": 204}`, with or without `headers`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    statusCode = try container.decode(Int.self, forKey: .statusCode)
+    headers = try container.decodeIfPresent([String: String].self, forKey: .headers) ?? [:]
+  }
+
   init(_ response: HTTPURLResponse) {
     self.init(statusCode: response.statusCode, headers: response.headerDictionary)
   }
@@ -25,11 +42,16 @@ public struct StatusCodeResponse: Decodable, Equatable, Sendable {
 extension HTTPURLResponse {
   /// The header fields as the library hands them out.
   var headerDictionary: [String: String] {
-    var headers: [String: String] = [:]
-    headers.reserveCapacity(allHeaderFields.count)
-    for (name, value) in allHeaderFields {
-      if let name = name as? String { headers[name] = value as? String ?? "\(value)" }
+    [String: String](headerFields: allHeaderFields)
+  }
+}
+
+extension [String: String] {
+  /// Header fields from Foundation's dictionary of anything.
+  init(headerFields: [AnyHashable: Any]) {
+    self.init(minimumCapacity: headerFields.count)
+    for (name, value) in headerFields {
+      if let name = name as? String { self[name] = value as? String ?? "\(value)" }
     }
-    return headers
   }
 }

@@ -32,7 +32,8 @@ extension RetryPolicy {
     return policy
   }
 
-  /// Three retries of failures that pass by themselves (``isTransient(_:)``), after about 0.5, 1 and 2 seconds.
+  /// Three retries of failures that pass by themselves (``isTransient(_:)``), after at most 0.5, 1 and 2
+  /// seconds, of which half is random.
   public static var transientFailures: RetryPolicy {
     exponentialBackoff(shouldRetry: isTransient)
   }

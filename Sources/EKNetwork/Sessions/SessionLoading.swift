@@ -8,6 +8,7 @@ import Foundation
 enum SessionLoading {
   /// Sends the request and follows its redirects; everything else is the caller's business.
   static func load(_ request: URLRequest, over transport: any Transport) async throws -> FetchedResponse {
-    try await Exchange(transport: transport).load(request)
+    let exchange = Exchange(transport: transport)
+    return try await exchange.load(try exchange.hop(request))
   }
 }

@@ -6,7 +6,7 @@ import Foundation
 
 /// Any `URLSessionProtocol` that is not a `URLSession`: the mocks of a test, or a session of the user's own making.
 ///
-/// The session is called on the caller's actor, as its protocol says. It follows redirects, or does not; its errors
+/// The session is called where its type has it, not on the caller's actor. It follows redirects, or does not; its errors
 /// pass through as they are, and so does a response that is not HTTP. `TransportRequest.deadline` is not watched: a
 /// session that is bound to its caller's actor cannot be raced against a clock.
 struct SessionTransport: Transport {
@@ -16,6 +16,9 @@ struct SessionTransport: Transport {
   nonisolated(unsafe) private let session: any URLSessionProtocol
 
   init(_ session: any URLSessionProtocol) { self.session = session }
+
+  /// Nobody knows what it adds, and for whom.
+  let sessionDescription = SessionDescription.opaque()
 
   var resolvesRedirects: Bool { true }
 

@@ -11,6 +11,9 @@ struct StreamingSessionTransport: Transport {
 
   init(_ session: any URLSessionStreamingProtocol) { self.session = session }
 
+  /// Nobody knows what it adds, and for whom.
+  let sessionDescription = SessionDescription.opaque()
+
   var resolvesRedirects: Bool { true }
   var resourceTimeout: Duration? { nil }
 

@@ -7,6 +7,7 @@
   struct UnavailableTransport: Transport {
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { nil }
+    let sessionDescription = SessionDescription.opaque()
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       throw URLError(

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The part of a `URLSessionConfiguration` that describes how requests are made, read once.
+/// What a session says of how requests are made, read once.
 struct SessionDescription: Sendable {
   let requestTimeout: TimeInterval
   let resourceTimeout: Duration?
@@ -13,6 +13,12 @@ struct SessionDescription: Sendable {
   let cookies: SessionCookies
   /// `nil` leaves the choice to the system: on Linux to the environment.
   let proxies: SessionProxies?
+  /// Whether the cookies are sent and kept by the system, and ``cookies`` only says which they are.
+  var systemSendsCookies = false
+  /// What the session is known by where its code decides who asks: see ``SessionOwners``.
+  var owner: String?
+  /// Names the certificate by which the session is known to servers.
+  var clientCertificate: String?
 
   init(_ configuration: URLSessionConfiguration) {
     requestTimeout = configuration.timeoutIntervalForRequest
@@ -23,6 +29,22 @@ struct SessionDescription: Sendable {
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
     proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
+  }
+
+  /// A session of which nothing is known but its cookies.
+  init(cookies: SessionCookies, owner: String? = nil) {
+    requestTimeout = 60
+    resourceTimeout = nil
+    connectionsPerHost = 1
+    additionalHeaders = []
+    proxies = nil
+    self.cookies = cookies
+    self.owner = owner
+  }
+
+  /// The session of a transport that stands for one of the user's own making.
+  static func opaque() -> SessionDescription {
+    SessionDescription(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)
   }
 }
 

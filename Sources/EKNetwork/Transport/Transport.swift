@@ -15,14 +15,19 @@ protocol Transport: Sendable {
   /// The `timeoutIntervalForResource` of the session, for one attempt with all its redirects.
   var resourceTimeout: Duration? { get }
 
+  /// What is known of the session. What it adds to a request is added above this seam, by ``HopRequest``.
+  var sessionDescription: SessionDescription { get }
+
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse
 }
 
 /// What a transport is asked to do.
 struct TransportRequest: Sendable {
-  /// Method, URL, headers and body. Fields of the session's configuration are added by the transport.
-  var urlRequest: URLRequest
+  /// Method, URL, headers and body as they are sent.
+  var urlRequest: URLRequest { hop.urlRequest }
+  /// The same, with what its caller made it of.
+  var hop: HopRequest
   /// When the attempt has to be over, redirects included.
   var deadline: ContinuousClock.Instant?
   /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
@@ -40,7 +45,7 @@ struct TransportRequest: Sendable {
   /// Called with the body bytes received so far and the announced length.
   var onReceive: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
 
-  init(_ urlRequest: URLRequest) { self.urlRequest = urlRequest }
+  init(_ hop: HopRequest) { self.hop = hop }
 }
 
 /// A response whose body has yet to be pulled.

@@ -15,8 +15,16 @@ extension URLRequest {
 
   /// The same, with the configuration's value at hand.
   func idleTimeout(default configured: TimeInterval) -> Duration? {
-    Duration(timeInterval: timeoutInterval == 60 ? configured : timeoutInterval)
+    Duration(timeInterval: timeoutInterval == Self.unsetTimeout ? configured : timeoutInterval)
   }
+
+  /// Sets a timeout that is meant, even one of as many seconds as a request starts with.
+  mutating func setOwnTimeout(_ interval: TimeInterval) {
+    timeoutInterval = interval == Self.unsetTimeout ? interval.nextUp : interval
+  }
+
+  /// What a request starts with.
+  private static let unsetTimeout: TimeInterval = 60
 }
 
 extension URLSessionConfiguration {

@@ -60,14 +60,13 @@ public final class WebSocket: Sendable, AsyncSequence {
     var options = options
     // Without zlib nothing can be agreed on.
     if MessageInflater(keepsContext: true) == nil { options.compression = nil }
-    var request = request
-    let cookies = HandshakeCookies(storage: options.cookieStorage)
-    cookies.apply(to: &request)
+    let cookies = SessionCookies(storage: options.cookieStorage)
+    let request = try HopRequest(request, session: SessionDescription(cookies: cookies)).urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
     let transport = try ByteTransports.make(handshake.address)
     let agreement = try await Handshake.run(handshake, on: transport, options: options)
-    cookies.store(agreement.cookieLines, of: request)
+    if let url = request.url { cookies.store(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)
     return WebSocket(agreement, connection)

@@ -88,6 +88,33 @@ import Testing
     #expect(state.ended() == .complete)
   }
 
+  @Test func aPartOfWhoKnowsHowMuchIsNotTheRest() throws {
+    var state = try interrupted(total: nil)
+    #expect(state.answered(part("bytes 4-7/*")) == .write(at: 4))
+    try state.wrote(4)
+    #expect(state.ended() == .goOn)
+    #expect(state.fields["Range"] == "bytes=8-")
+    #expect(state.answered(part("bytes 8-9/*")) == .write(at: 8))
+    try state.wrote(2)
+    #expect(state.ended() == .goOn)
+    #expect(state.answered(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    var other = try interrupted(total: nil)
+    #expect(other.answered(part("bytes 4-7/*")) == .write(at: 4))
+    try other.wrote(4)
+    #expect(other.answered(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
+  }
+
+  @Test func aPartThatNobodyAskedForIsNotTheWhole() {
+    for range in ["bytes 0-9/20", "bytes 10-19/20", "bytes 0-9/*", "bytes */10", "nonsense", nil] {
+      var state = DownloadState(resource: "r")
+      #expect(state.answered(head(206) { $0.contentRange = range }) == .refuse, "\(range ?? "none")")
+      state = DownloadState(resource: "r", wantsPart: true)
+      #expect(state.answered(head(206) { $0.contentRange = range }) == .write(at: 0), "\(range ?? "none")")
+    }
+    var state = DownloadState(resource: "r")
+    #expect(state.answered(part("bytes 0-9/10")) == .write(at: 0))
+  }
+
   @Test func tooMuchAndTooLittleAreErrors() throws {
     var state = try interrupted()
     #expect(throws: DownloadError.incomplete(received: 11, announced: 10)) { try state.wrote(7) }
@@ -128,6 +155,15 @@ import Testing
       $0.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
     }
     #expect(state.answered(answer) == .write(at: 4))
+    // RFC 9110 §15.3.7: a part in answer to `If-Range` need not repeat the date; but it must not have another.
+    state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
+    #expect(state.answered(part("bytes 4-9/10") { $0.entityTag = nil }) == .write(at: 4))
+    state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
+    let other = part("bytes 4-9/10") {
+      $0.entityTag = nil
+      $0.lastModified = "Sun, 06 Nov 1994 08:48:38 GMT"
+    }
+    #expect(state.answered(other) == .startOver)
   }
 
   @Test func whatAnEarlierProcessLeftIsGoneOnWith() throws {

@@ -109,6 +109,40 @@ import Testing
     #expect(file.ranges == [nil, nil, nil])
   }
 
+  @Test(arguments: Wire.allCases) func aPartThatNobodyAskedForIsAnError(_ wire: Wire) async throws {
+    server.route("/file") { _ in .data(Data(count: 10), status: 206).header("Content-Range", "bytes 0-9/20") }
+    await #expect(throws: NetworkError.invalidResponse) {
+      try await wire.manager(server).download(FileRequest(), to: target)
+    }
+    #expect(folder.names == [])
+  }
+
+  /// A file that somebody else may have put there is not gone on with.
+  @Test(arguments: ["link", "mode", "owner", "note", "folder"])
+  func whatMayBeSomebodyElsesIsNotUsed(_ change: String) async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+    let partial = folder[".a.bin.download"]
+    switch change {
+    case "link": #expect(link(partial.path, folder["theirs"].path) == 0)
+    case "mode": #expect(chmod(partial.path, 0o666) == 0)
+    case "folder":
+      try FileManager.default.removeItem(at: partial)
+      #expect(mkfifo(partial.path, 0o666) == 0)
+    default:
+      guard geteuid() == 0 else { return }
+      #expect(chown(change == "note" ? partial.path + ".json" : partial.path, 65_534, 65_534) == 0)
+    }
+    let result = try await manager.download(FileRequest(), to: target)
+    #expect(result.resumedBytes == 0)
+    #expect(file.ranges == [nil, nil])
+    #expect(try Data(contentsOf: target) == content)
+    #expect(folder.names == (change == "link" ? ["a.bin", "theirs"] : ["a.bin"]))
+    if change == "link" { #expect(try Data(contentsOf: folder["theirs"]).count == 100_000) }
+  }
+
   @Test func optionsTurnResumingOff() async throws {
     file.state.withLock { $0.breaks = [100_000] }
     let manager = Wire.automatic.manager(server)

@@ -119,8 +119,8 @@ import Testing
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/1")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
-    let away = try state.received(try head(302, "http://b/2"), for: request, decision: .undecided).target()
-    let back = try state.received(try head(302, "http://a/3"), for: away, decision: .undecided).target()
+    let away = try state.received(try head(302, "http://b/2"), for: HopRequest(request), decision: .undecided).target()
+    let back = try state.received(try head(302, "http://a/3"), for: HopRequest(away), decision: .undecided).target()
     #expect(back.url?.absoluteString == "http://a/3")
     #expect(back.value(forHTTPHeaderField: "Authorization") == nil)
   }
@@ -129,10 +129,10 @@ import Testing
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/0")
     for hop in 1...20 {
-      request = try state.received(try head(302, "/\(hop)"), for: request, decision: .undecided).target()
+      request = try state.received(try head(302, "/\(hop)"), for: HopRequest(request), decision: .undecided).target()
     }
     #expect(state.hops == 20)
-    let action = state.received(try head(302, "/21"), for: request, decision: .undecided)
+    let action = state.received(try head(302, "/21"), for: HopRequest(request), decision: .undecided)
     #expect(action.errorCode == .httpTooManyRedirects)
     #expect(action.error?.localizedDescription.contains("20") == true)
   }
@@ -141,9 +141,10 @@ import Testing
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/0")
     for hop in 1...20 {
-      request = try state.received(try head(302, "/\(hop % 2)"), for: request, decision: .undecided).target()
+      request = try state.received(try head(302, "/\(hop % 2)"), for: HopRequest(request), decision: .undecided)
+        .target()
     }
-    let action = state.received(try head(302, "/1"), for: request, decision: .undecided)
+    let action = state.received(try head(302, "/1"), for: HopRequest(request), decision: .undecided)
     #expect(action.errorCode == .httpTooManyRedirects)
     #expect(action.error?.localizedDescription.contains("circle") == true)
   }
@@ -173,10 +174,34 @@ import Testing
     var state = RedirectState(policy: .follow)
     let request = try request("http://a/")
     let chosen = try self.request("http://chosen/")
-    #expect(state.received(try head(302, "/to"), for: request, decision: .declined).isDelivery)
-    let next = try state.received(try head(302, "/to"), for: request, decision: .request(chosen)).target()
+    #expect(state.received(try head(302, "/to"), for: HopRequest(request), decision: .declined).isDelivery)
+    let next = try state.received(try head(302, "/to"), for: HopRequest(request), decision: .request(chosen)).target()
     #expect(next.url == chosen.url)
     #expect(state.hops == 1)
+  }
+
+  /// What the delegate put in itself is its own to send; what the request had goes nowhere else.
+  @Test(arguments: [
+    ("https://a/to", "Bearer t", "Bearer t"), ("https://b/to", "Bearer t", nil),
+    ("https://b/to", "Bearer b", "Bearer b"),
+    ("https://a:81/to", "Bearer t", nil), ("http://a/to", "Bearer t", "refused"), ("http://b/to", nil, "refused"),
+    ("ftp://a/", nil, "refused"), ("https://b/to", nil, nil),
+  ])
+  func theRulesHoldForTheUsersDelegateAsWell(_ target: String, _ token: String?, _ expected: String?) throws {
+    var state = RedirectState(policy: .follow)
+    var request = try request("https://a/")
+    request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+    request.setValue("sid=1", forHTTPHeaderField: "Cookie")
+    var chosen = try self.request(target)
+    chosen.allHTTPHeaderFields = ["Cookie": "sid=1", "X-Own": "1"]
+    chosen.setValue(token, forHTTPHeaderField: "authorization")
+    let action = state.received(try head(302, "/to"), for: HopRequest(request), decision: .request(chosen))
+    guard expected != "refused" else { return #expect(action.errorCode != nil) }
+    let next = try action.target()
+    #expect(next.value(forHTTPHeaderField: "Authorization") == expected)
+    #expect((next.value(forHTTPHeaderField: "Cookie") != nil) == (target == "https://a/to"))
+    #expect(next.value(forHTTPHeaderField: "X-Own") == "1")
+    #expect(state.hasLeftOrigin == (target != "https://a/to"))
   }
 
   // MARK: - Shorthands
@@ -198,7 +223,7 @@ import Testing
   ) throws -> RedirectState.Action {
     var state = RedirectState(policy: policy)
     let request = try request ?? self.request("http://a/from")
-    return state.received(try head(status, location), for: request, decision: .undecided)
+    return state.received(try head(status, location), for: HopRequest(request), decision: .undecided)
   }
 
   private func follow(_ request: URLRequest, status: Int, location: String) throws -> URLRequest {

@@ -24,6 +24,38 @@ import Testing
     #expect(tokens.count == 1)
   }
 
+  /// The body of the refusal says nothing that the refresh needs.
+  @Test(arguments: Wire.allCases)
+  func aRefusalOfAnyLengthIsRefreshed(_ wire: Wire) async throws {
+    let body = Data(count: 2 << 20)
+    server.route("/item") {
+      $0.headers["Authorization"] == "Bearer new" ? .json(Item(id: 1)) : .data(body, status: 401)
+    }
+    server.route("/broken") {
+      $0.headers["Authorization"] == "Bearer new"
+        ? .json(Item(id: 1)) : .streaming(contentLength: 100, status: 401, [.sendString("x"), .close])
+    }
+    let folder = try ScratchFolder()
+    for path in ["/item", "/broken"] {
+      for isDownload in [false, true] {
+        let tokens = TestTokens("old")
+        let manager = wire.manager(server)
+        manager.tokenRefresher = tokens
+        let probe = ItemProbe(path: path)
+        if isDownload {
+          #expect(try await manager.download(probe, to: folder["a"]) { tokens.current }.statusCode == 200)
+        } else {
+          #expect(try await manager.stream(probe) { tokens.current }.statusCode == 200)
+        }
+        #expect(tokens.count == 1)
+      }
+    }
+    // Without a refresher it is the error that it was.
+    await #expect(throws: StreamingError.errorPayloadTooLarge(limitBytes: 1 << 20)) {
+      _ = try await wire.manager(server).stream(ItemProbe()) { "old" }
+    }
+  }
+
   @Test func theRefresherMayUseTheSameManager() async throws {
     server.route("/token") { $0.headers["Authorization"] == nil ? .json(Item(id: 9, name: "new")) : .status(400) }
     let manager = Wire.automatic.manager(server)

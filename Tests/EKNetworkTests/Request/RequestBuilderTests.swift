@@ -85,6 +85,9 @@ import Testing
   @Test func leavesTheTimeoutAloneWithoutOne() throws {
     let url = try #require(URL(string: "https://h"))
     #expect(try build(TestRequest()).timeoutInterval == URLRequest(url: url).timeoutInterval)
+    #expect(try build(TestRequest()).idleTimeout(default: 5) == .seconds(5))
+    // A minute is what a request starts with; here it is meant.
+    #expect(try #require(build(TestRequest(timeout: .seconds(60))).idleTimeout(default: 5)) >= .seconds(60))
   }
 
   @Test func readsEveryPropertyAtMostOnce() throws {

@@ -30,6 +30,32 @@ import Testing
     await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(ItemProbe(path: "/empty")) }
   }
 
+  @Test func aStatusNeedsNoFieldsInJSON() throws {
+    func decoded(_ json: String) throws -> StatusCodeResponse {
+      try JSONDecoder().decode(StatusCodeResponse.self, from: Data(json.utf8))
+    }
+    #expect(try decoded(#"{"statusCode": 204}"#) == StatusCodeResponse(statusCode: 204, headers: [:]))
+    #expect(
+      try decoded(#"{"statusCode": 204, "headers": {"A": "b"}}"#)
+        == StatusCodeResponse(statusCode: 204, headers: ["A": "b"]))
+  }
+
+  @Test func foundationsFieldsWillDo() throws {
+    let url = try #require(URL(string: "http://a/"))
+    let response = try #require(
+      HTTPURLResponse(url: url, statusCode: 404, httpVersion: nil, headerFields: ["X-A": "b"]))
+    let fields: [AnyHashable: Any] = response.allHeaderFields
+    #expect(HTTPError(statusCode: 404, data: Data(), headers: fields).headers == ["X-A": "b"])
+    #expect(StatusCodeResponse(statusCode: 404, headers: fields).headers == ["X-A": "b"])
+    // Literals stay what they are.
+    #expect(HTTPError(statusCode: 404, data: Data(), headers: [:]).headers == [:])
+    #expect(StatusCodeResponse(statusCode: 404, headers: ["X-A": "b"]).headers == ["X-A": "b"])
+    let data = Data("x".utf8)
+    #expect(
+      MultipartFormData.Part(name: "a", filename: "f", data: data, mimeType: "text/x")
+        == MultipartFormData.Part(name: "a", data: data, mimeType: "text/x", filename: "f"))
+  }
+
   @Test func aBodyIsIgnoredByThoseWhoDoNotWantOne() async throws {
     server.route("/item") { _ in .text("<html>", headers: ["X-A": "b"]) }
     let manager = Wire.automatic.manager(server)

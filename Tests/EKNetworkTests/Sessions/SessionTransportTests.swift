@@ -77,8 +77,9 @@ struct SessionTransportTests {
   @Test("Progress is told once, at the end")
   func progress() async throws {
     let (sent, received) = (Recorder(), Recorder())
-    var request = try Self.request()
-    request.urlRequest.httpBody = Data(count: 3)
+    var urlRequest = try Self.request().urlRequest
+    urlRequest.httpBody = Data(count: 3)
+    var request = TransportRequest(urlRequest)
     request.onSend = { sent.note($0, $1) }
     request.onReceive = { received.note($0, $1) }
     _ = try await SessionTransport(PlainMock()).fetch(request)

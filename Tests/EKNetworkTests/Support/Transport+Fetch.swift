@@ -1,9 +1,22 @@
 @testable import EKNetwork
 
+extension TransportRequest {
+  /// A request to which no session adds anything.
+  init(_ urlRequest: URLRequest) { self.init(HopRequest(urlRequest)) }
+
+  /// Changes the request, to which no session adds anything.
+  mutating func change(_ change: (inout URLRequest) -> Void) {
+    var request = hop.own
+    change(&request)
+    hop = HopRequest(request)
+  }
+}
+
 extension Transport {
-  /// The answer with its whole body, as `Exchange` has it collected.
+  /// The answer with its whole body, of the request with what the session adds to it, as `Exchange` has it collected.
   @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
     var request = request
+    request.hop = try HopRequest(request.hop.own, session: sessionDescription)
     request.collectsBody = true
     return try await start(request).collect()
   }

@@ -119,6 +119,17 @@ import Testing
     #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == ["chunked", nil, "chunked", nil])
   }
 
+  @Test func aHeadAnnouncesNoContentThatIsNeverSent() async throws {
+    let manager = Wire.automatic.manager(server)
+    for _ in 1...2 {
+      var probe = post(RequestBody(sequence: Pieces([Data.noise(3)]), contentType: "a/b"))
+      probe.method = .head
+      _ = try await manager.send(probe)
+    }
+    #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == [nil, nil])
+    #expect(server.requests.map(\.isComplete) == [true, true])
+  }
+
   @Test(arguments: [0, 1, 9, 11, 1_000])
   func aSequenceThatIsNotAsLongAsDeclaredIsNeverTakenForWhole(declared: Int64) async throws {
     let manager = Wire.automatic.manager(server)

@@ -14,17 +14,18 @@ struct EndpointRunner: Sendable {
   let logger: NetworkLogger
   let eventHandler = Locked<NetworkEventHandler?>(nil)
 
-  /// The answer, with its whole body, of the first attempt whose status is a success.
+  /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
+  /// redirects aside.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
-  ) async throws -> FetchedResponse {
+  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     let log = RequestLog(
       logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
     let exchange = Exchange(transport: transport, redirectPolicy: redirectPolicy, log: log)
     do {
-      let response = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
+      let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
       log.finished(status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings)
-      return response
+      return (response, sent)
     } catch {
       log.failed(Self.cause(of: error))
       throw error
@@ -33,7 +34,7 @@ struct EndpointRunner: Sendable {
 
   private func attempts(
     of urlRequest: URLRequest, over exchange: Exchange, log: RequestLog, successes: Range<Int>
-  ) async throws -> FetchedResponse {
+  ) async throws -> (FetchedResponse, HopRequest) {
     var state = RetryState(policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy())
     while true {
       try Task.checkCancellation()
@@ -41,13 +42,14 @@ struct EndpointRunner: Sendable {
       var retryAfter: Duration?
       let failure: any Error
       do {
-        let response = try await exchange.load(urlRequest)
+        let hop = try exchange.hop(urlRequest)
+        let response = try await exchange.load(hop)
         let status = response.head.statusCode ?? 0
-        if successes.contains(status) { return response }
+        if successes.contains(status) { return (response, hop) }
         retryAfter = response.head.retryAfter
-        failure = PrismNetworkFailure(Self.error(of: response), url: urlRequest.url)
+        failure = Self.failure(Self.error(of: response), of: urlRequest)
       } catch {
-        failure = error.isCancellation ? CancellationError() : PrismNetworkFailure(error, url: urlRequest.url)
+        failure = error.isCancellation ? CancellationError() : Self.failure(error, of: urlRequest)
       }
       switch state.failed(
         with: failure, retryAfter: retryAfter, bodyIsReplayable: urlRequest.bodyIsReplayable,
@@ -59,6 +61,16 @@ struct EndpointRunner: Sendable {
         try await clock.sleep(for: delay)
       }
     }
+  }
+
+  /// The failure of a request, and whether it may be repeated (RFC 9110 §9.2.2).
+  private static func failure(_ error: any Error, of urlRequest: URLRequest) -> PrismNetworkFailure {
+    var failure = PrismNetworkFailure(error, url: urlRequest.url)
+    let isIdempotent =
+      HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET")?.isIdempotent == true
+      || urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
+    failure.isHarmlessToRepeat = isIdempotent || failure.wasNotCarriedOut
+    return failure
   }
 
   /// What a log is told: a failure has many faces, its cause a type and a code.

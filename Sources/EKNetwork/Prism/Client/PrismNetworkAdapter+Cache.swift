@@ -41,7 +41,7 @@ extension PrismNetworkAdapter {
   ) async throws -> Request.Response {
     try PrismNetworkFailure.surfacing {
       let urlRequest = try urlRequest(for: request.endpoint)
-      guard let entry = store.entry(for: CacheKey(urlRequest, session: session))?.entry,
+      guard let entry = store.entry(for: CacheKey(try hop(urlRequest)))?.entry,
         let value = try? request.decode(data: entry.data, with: formatter), request.endpoint.method == .get
       else { throw PrismNetworkFailure(.noCache, url: urlRequest.url) }
       return value
@@ -55,17 +55,26 @@ extension PrismNetworkAdapter {
     let endpoint = request.endpoint
     let urlRequest = try urlRequest(for: endpoint)
     let interval = Duration(cacheInterval: endpoint.cacheInterval)
-    // Without an interval `.networkOnly` has nothing to do with a cache: who would read what it stored?
-    let isCached = endpoint.method == .get && (interval != nil || policy ?? .networkOnly != .networkOnly)
+    let isCached = endpoint.method == .get && (interval != nil || policy != nil)
     return CachedLoad(
-      policy: policy ?? .cacheFirst, key: isCached ? CacheKey(urlRequest, session: session) : nil, store: store,
-      revalidations: revalidations,
+      policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
+      store: store, revalidations: revalidations,
       // The adapter itself, not its parts: its session has to live as long as a request in the background.
       fetch: {
-        let response = try await self.runner.fetch(urlRequest)
-        return PrismCacheEntry(response, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
+        let (response, sent) = try await self.runner.fetch(urlRequest)
+        let ttl = interval ?? PrismCacheEntry.defaultTTL
+        return (PrismCacheEntry(response, ttl: ttl, at: self.store.now()), isCached ? CacheKey(sent) : nil)
       },
       decode: { try EntityDecoding.decode($0, for: request, url: urlRequest.url, with: formatter) })
+  }
+}
+
+extension PrismNetworkAdapter {
+  /// The request as it is sent.
+  private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
+    do { return try HopRequest(urlRequest, session: runner.transport.sessionDescription) } catch {
+      throw PrismNetworkFailure(error, url: urlRequest.url)
+    }
   }
 }
 

@@ -12,8 +12,6 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   nonisolated let runner: EndpointRunner
   nonisolated let store: URLCacheStore
   nonisolated let revalidations = RevalidationGate()
-  /// What the session adds to every request.
-  nonisolated let session: SessionDescription
   private nonisolated let urlSession: URLSession
 
   /// An adapter with a session of its own.
@@ -42,7 +40,6 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   ) {
     let configuration = Self.withoutCache(configuration)
     urlSession = URLSession(configuration: configuration)
-    session = SessionDescription(configuration)
     runner = EndpointRunner(
       transport: TransportSelection.transport(for: urlSession, choice: transport),
       retryPolicy: retryPolicy, clock: clock, logger: NetworkLogger(subsystem: "EKNetwork"))
@@ -95,7 +92,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      let response = try await runner.fetch(urlRequest, redirectPolicy: .reject, successes: 200..<400)
+      let response = try await runner.fetch(urlRequest, redirectPolicy: .reject, successes: 200..<400).response
       guard let status = response.head.statusCode, [301, 302, 303, 307, 308].contains(status),
         let location = response.head.value("location"),
         let target = URL(string: location, relativeTo: urlRequest.url)?.absoluteURL
@@ -109,8 +106,9 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
 
   nonisolated func urlRequest<Endpoint: PrismNetworkEndpoint>(for endpoint: Endpoint) throws -> URLRequest {
     var urlRequest = try endpoint.makeRequest()
-    // 60 is what a request starts with, and stands for the session's own timeout. Here the endpoint means it.
-    if endpoint.timeoutInterval == 60 { urlRequest.timeoutInterval = 60.0.nextUp }
+    if let interval = endpoint.timeoutInterval, interval == urlRequest.timeoutInterval {
+      urlRequest.setOwnTimeout(interval)
+    }
     return urlRequest
   }
 

@@ -24,6 +24,8 @@ public struct PrismNetworkFailure: Error, Sendable {
   public let headers: [String: String]
   /// The body of the answer.
   public let data: Data
+  /// Whether the request would do nothing twice if it were sent again.
+  var isHarmlessToRepeat = true
 
   /// A failure as the library would make it, for tests.
   public init(
@@ -89,10 +91,22 @@ extension PrismNetworkFailure {
       self.init(
         PrismNetworkError(status: error.statusCode), because: error, url: url, statusCode: error.statusCode,
         headers: error.headers, data: error.data)
+    case is InvalidHeaderError: self.init(.badRequest, because: error, url: url)
     case NetworkError.invalidURL: self.init(.invalidURL, because: error, url: url)
     case NetworkError.unauthorized: self.init(.unauthorized, because: error, url: url, statusCode: 401)
     default:
       self.init(error.urlErrorCode.map(PrismNetworkError.init(code:)) ?? .invalidResponse, because: error, url: url)
+    }
+  }
+
+  /// Whether the server has said that it did nothing, or was never reached.
+  var wasNotCarriedOut: Bool {
+    if let statusCode { return [408, 425, 429, 503].contains(statusCode) }
+    return switch underlyingError?.urlErrorCode {
+    case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,
+      .callIsActive, .dataNotAllowed, .secureConnectionFailed:
+      true
+    default: false
     }
   }
 

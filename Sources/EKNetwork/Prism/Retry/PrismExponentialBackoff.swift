@@ -25,8 +25,12 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
     self.random = random
   }
 
-  /// Whether fewer than ``maxAttempts`` retries were made, for an error that another attempt may not meet: a
-  /// cancellation, a ``NonRetriableError``, and an invalid URL, a bad request, 401 and 403 are as they are.
+  /// Whether fewer than ``maxAttempts`` retries were made, for an error that another attempt may not meet: no
+  /// connection, 408, 425, 429, 5xx, or nothing that is HTTP in the place of a response. Everything else is as it is.
+  ///
+  /// What an adapter sends by a method that is not idempotent (RFC 9110 §9.2.2), and without an `Idempotency-Key`, is
+  /// repeated only where it cannot have been carried out: there was no connection, or the server said so by 408, 425, 429
+  /// or 503.
   public func shouldRetry(for error: Error, attempt: Int) -> Bool {
     attempt < maxAttempts && PrismNetworkError.mayPass(error)
   }

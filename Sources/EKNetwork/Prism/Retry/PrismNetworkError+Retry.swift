@@ -1,10 +1,14 @@
 extension PrismNetworkError {
-  /// Whether another attempt may fare better than one that met this error.
+  /// Whether another attempt may fare better than one that met this error, and does no harm.
   static func mayPass(_ error: any Error) -> Bool {
     if error.isCancellation || error is NonRetriableError { return false }
-    return switch error as? PrismNetworkError {
-    case .invalidURL, .unauthorized, .forbidden, .badRequest, .noCache: false
-    case .noConnectivity, .serverError, .invalidResponse, nil: true
+    let details = PrismNetworkFailure.current.flatMap { $0.error == error as? PrismNetworkError ? $0 : nil }
+    if let details, !details.isHarmlessToRepeat { return false }
+    switch error as? PrismNetworkError {
+    case .invalidURL, .unauthorized, .forbidden, .badRequest, .noCache: return false
+    // Neither 404, 409 and 422 nor a body that cannot be decoded will be another one next time.
+    case .invalidResponse: return details?.underlyingError.map { RetryPolicy.isTransient($0) } ?? false
+    case .noConnectivity, .serverError, nil: return true
     }
   }
 }

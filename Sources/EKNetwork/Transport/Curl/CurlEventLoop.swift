@@ -115,7 +115,7 @@
       expireDeadlines()
       admit()
       var passes = 0
-      while pools.fireTimers(now: now), passes < Self.maximumPasses {
+      while passes < Self.maximumPasses, pools.fireTimers(now: now) {
         collectFinished()
         passes += 1
         // What could not begin in this turn has a timer that is due: the next one comes at once.

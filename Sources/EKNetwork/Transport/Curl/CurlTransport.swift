@@ -23,12 +23,17 @@
       guard let eventLoop else { return nil }
       self.eventLoop = eventLoop
       self.session = session ?? UnnamedSession()
-      self.configuration = SessionDescription(configuration)
+      var description = SessionDescription(configuration)
+      description.clientCertificate = tls?.clientCertificate.map {
+        "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
+      }
+      self.configuration = description
       pool = CurlPool.Key(tls: tls)
     }
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
+    var sessionDescription: SessionDescription { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
@@ -47,18 +52,18 @@
     // MARK: - From URLRequest
 
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
-      var urlRequest = request.urlRequest
+      let urlRequest = request.urlRequest
       let (url, origin) = try Self.checked(urlRequest.url)
-      configuration.cookies.apply(to: &urlRequest)
-      let upload = Self.upload(of: urlRequest)
       let method = urlRequest.httpMethod ?? "GET"
+      // RFC 9110 §9.3.2: a HEAD has no content, and none that is announced but never sent.
+      let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
       guard HeaderSyntax.isToken(method) else {
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
       let headers = try headerLines(for: urlRequest, method: method, upload: upload)
       return CurlRequest(
         url: url,
-        isSecure: origin.isSecure,
+        isSecure: origin.scheme == "https",
         method: method,
         headerLines: headers,
         upload: upload,
@@ -77,14 +82,12 @@
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }
-      let isSecure: Bool
       switch url.scheme?.lowercased() {
-      case "http": isSecure = false
-      case "https": isSecure = true
+      case "http", "https": break
       default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
       }
-      guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
-      return (url, Origin(isSecure: isSecure, host: host, port: url.port))
+      guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+      return (url, origin)
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
@@ -120,7 +123,6 @@
         fields.append((name, value))
       }
       for (name, value) in request.allHTTPHeaderFields ?? [:] { try add(name, value) }
-      for (name, value) in configuration.additionalHeaders { try add(name, value) }
       func addDefault(_ name: String, _ value: @autoclosure () -> String?) {
         if !names.contains(name.lowercased()), let value = value() { fields.append((name, value)) }
       }

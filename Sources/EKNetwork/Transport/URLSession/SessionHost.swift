@@ -9,13 +9,34 @@ import Foundation
   /// Runs exchanges on the user's session.
   final class SessionHost: Sendable {
     private let session: URLSession
+    /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
+    /// to every request. The user's session would add them by itself.
+    private let foreign: URLSession?
     private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
+    let description: SessionDescription
 
     static func shared(for session: URLSession) -> SessionHost { SessionHost(session) }
 
     static func sessionMayBeGone(_ key: ObjectIdentifier) {}
 
-    private init(_ session: URLSession) { self.session = session }
+    private init(_ session: URLSession) {
+      self.session = session
+      let configuration = session.configuration
+      var description = SessionDescription(configuration)
+      description.systemSendsCookies = true
+      self.description = description
+      guard description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }) else {
+        foreign = nil
+        return
+      }
+      configuration.httpAdditionalHeaders = configuration.httpAdditionalHeaders?.filter {
+        !OriginFields.contains("\($0.key)")
+      }
+      foreign = URLSession(
+        configuration: configuration, delegate: session.delegate, delegateQueue: session.delegateQueue)
+    }
+
+    deinit { foreign?.finishTasksAndInvalidate() }
 
     func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
       // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
@@ -24,10 +45,11 @@ import Foundation
       let delegate = SessionDelegate(source: session)
       var urlRequest = request.urlRequest
       if let body = urlRequest.httpBodyStream as? BodyStream { urlRequest.httpBodyStream = SystemStream.make(body) }
-      let task = session.dataTask(with: urlRequest)
+      let task = (request.hop.hasLeftOrigin ? foreign ?? session : session).dataTask(with: urlRequest)
       task.delegate = delegate
       delegate.add(
-        SessionTask(exchange: exchange, original: request.urlRequest, cookies: nil, addedFields: []),
+        SessionTask(
+          exchange: exchange, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields),
         identifier: task.taskIdentifier)
       exchange.gate.start(task)
       return exchange
@@ -46,17 +68,12 @@ import Foundation
     private let closing: URLSession
     private let pooledDelegate: SessionDelegate
     private let closingDelegate: SessionDelegate
-    private let cookies: SessionCookies
-    private let additionalFields: [String: String]
-    /// Mutable, as configurations are, but never changed once it is here.
-    private let configuration: URLSessionConfiguration
+    let description: SessionDescription
     private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
     private init(_ source: URLSession) {
-      configuration = source.configuration.detached()
-      cookies = SessionCookies(configuration: configuration)
-      additionalFields = configuration.validAdditionalFields
-      let own = configuration.detached()
+      let own = source.configuration.detached()
+      description = SessionDescription(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
       // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
@@ -79,7 +96,8 @@ import Foundation
 
     func start(_ request: TransportRequest, limit: Int) -> URLSessionExchange {
       let exchange = URLSessionExchange(
-        request, idleTimeout: request.urlRequest.idleTimeout(in: configuration), limit: limit, overflow: .fail,
+        request, idleTimeout: request.urlRequest.idleTimeout(default: description.requestTimeout), limit: limit,
+        overflow: .fail,
         queue: queue)
       // Keeps this host, and with it the sessions, until the task has been made.
       queue.async { self.run(exchange) }
@@ -87,21 +105,13 @@ import Foundation
     }
 
     private func run(_ exchange: URLSessionExchange) {
-      let original = exchange.request.urlRequest
-      var request = original
+      let hop = exchange.request.hop
+      var request = hop.urlRequest
       if let body = request.httpBodyStream as? BodyStream { request.httpBodyStream = body.unread }
-      var added: [String] = []
+      var added = hop.addedFields
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
       // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).
       request.setValue(nil, forHTTPHeaderField: "Content-Length")
-      for (name, value) in additionalFields where request.value(forHTTPHeaderField: name) == nil {
-        request.setValue(value, forHTTPHeaderField: name)
-        added.append(name)
-      }
-      if request.value(forHTTPHeaderField: "Cookie") == nil {
-        cookies.apply(to: &request)
-        added.append("Cookie")
-      }
       if hasBody {
         request.setValue("close", forHTTPHeaderField: "Connection")
         added.append("Connection")
@@ -109,7 +119,7 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(exchange: exchange, original: original, cookies: cookies, addedFields: added),
+        SessionTask(exchange: exchange, original: hop.own, cookies: description.cookies, addedFields: added),
         identifier: task.taskIdentifier)
       exchange.gate.start(task)
     }
@@ -161,17 +171,6 @@ import Foundation
   extension URLSessionConfiguration {
     fileprivate func detached() -> URLSessionConfiguration {
       copy() as? URLSessionConfiguration ?? .default
-    }
-
-    /// `httpAdditionalHeaders`, which Foundation sends as they are: a line break in one would be another field.
-    fileprivate var validAdditionalFields: [String: String] {
-      var fields: [String: String] = [:]
-      for (name, value) in httpAdditionalHeaders ?? [:] {
-        guard let name = name as? String, HTTPToken.isValid(name) else { continue }
-        let value = value as? String ?? "\(value)"
-        if HTTPToken.isValid(fieldValue: value) { fields[name] = value }
-      }
-      return fields
     }
   }
 #endif

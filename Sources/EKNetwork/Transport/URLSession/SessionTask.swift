@@ -32,10 +32,11 @@ struct SessionTask: Sendable {
 
   /// The request that Foundation proposes for a redirect, without what was added for this hop alone.
   func proposal(_ request: URLRequest) -> URLRequest {
-    guard cookies != nil else { return request }
     var request = request
     request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
+    // Foundation proposes to send credentials anywhere: what the user's delegate sees has them where they may go.
+    if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
     return request
   }
 

@@ -39,19 +39,22 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  private let session: URLSession
+  /// Keeps the session alive: its configuration, and its delegate, are its own.
   private let lease: SessionLease
   private let limit: Int
+  let sessionDescription: SessionDescription
 
   init(_ session: URLSession, streamLimit: Int = Self.streamLimit) {
-    self.session = session
     lease = SessionLease(session)
     limit = streamLimit
+    var description = lease.host.description
+    if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
+    sessionDescription = description
   }
 
   var resolvesRedirects: Bool { false }
 
-  var resourceTimeout: Duration? { session.configuration.resourceTimeout }
+  var resourceTimeout: Duration? { sessionDescription.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)
@@ -70,7 +73,8 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
       // would hold up the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyStream)?.source {
-        request.urlRequest.httpBodyStream = BodyStream(.segments([.file(try await sequence.spooled())]))
+        let body = BodyStream(.segments([.file(try await sequence.spooled())]))
+        request.hop = request.hop.sending(body)
       }
     #endif
     let exchange = lease.host.start(request, limit: limit)

@@ -45,7 +45,7 @@ import Testing
       for error in PrismNetworkError.allCases {
         #expect(
           policy.shouldRetry(for: error, attempt: 0)
-            == [.noConnectivity, .serverError, .invalidResponse].contains(error))
+            == [.noConnectivity, .serverError].contains(error))
       }
       #expect(policy.shouldRetry(for: URLError(.timedOut), attempt: 0))
       #expect(!policy.shouldRetry(for: CancellationError(), attempt: 0))
@@ -104,6 +104,54 @@ import Testing
     await #expect(throws: PrismNetworkError.serverError) { _ = try await client.request(on: server.teapot()) }
     #expect(server.requestCount == 4)
     #expect(clock.sleeps.count == 3)
+  }
+
+  @Test(arguments: [
+    // What another attempt would not change, whatever the method.
+    (PrismNetworkMethod.get, 404, false, false), (.get, 409, false, false), (.get, 422, false, false),
+    (.get, 301, false, false), (.get, 500, false, true), (.put, 502, false, true), (.delete, 504, false, true),
+    // What may have been carried out is not sent twice, unless the server would know it again.
+    (.post, 500, false, false), (.post, 502, false, false), (.patch, 504, false, false), (.post, 404, false, false),
+    (.post, 500, true, true), (.post, 503, false, true), (.post, 429, false, true), (.patch, 408, false, true),
+  ])
+  func whatTheLibrarysPoliciesRepeat(
+    _ method: PrismNetworkMethod, _ status: Int, _ hasKey: Bool, _ isRepeated: Bool
+  ) async throws {
+    let server = try LoopbackServer()
+    server.route("/item", .status(status), .json(Teapot(id: 1)))
+    for policy in [PrismExponentialBackoff(), PrismLinearRetry()] as [any PrismRetryPolicy] {
+      server.reset()
+      server.route("/item", .status(status), .json(Teapot(id: 1)))
+      let client = PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock)
+      let request = server.teapot {
+        $0.method = method
+        if method != .get { $0.text = "body" }
+        if hasKey { $0.headers["Idempotency-Key"] = "1" }
+      }
+      _ = try? await client.request(on: request)
+      #expect(server.requestCount == (isRepeated ? 2 : 1), "\(method) \(status)")
+    }
+  }
+
+  @Test func aPostWhoseConnectionBreaksIsNotRepeated() async throws {
+    let server = try LoopbackServer()
+    server.route("/item") { _ in .raw([.close]) }
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(maxAttempts: 2), clock: clock)
+    let post = server.teapot {
+      $0.method = .post
+      $0.text = "body"
+    }
+    await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await client.request(on: post) }
+    #expect(clock.sleeps.isEmpty)
+    // One that nobody has received.
+    let port = server.port
+    server.stop()
+    var endpoint = LocalEndpoint(port: port)
+    endpoint.method = .post
+    await #expect(throws: PrismNetworkError.noConnectivity) {
+      _ = try await client.request(on: LocalRequest<Teapot>(endpoint))
+    }
+    #expect(clock.sleeps.count == 2)
   }
 
   @Test func whatCannotBeDecodedIsNotRequestedAgain() async throws {

@@ -111,8 +111,8 @@
       var request = request(server.url(path), timeout: 0.2)
       let transport = try transport { $0.timeoutIntervalForRequest = 86_400 }
       if path == "/upload" {
-        request.urlRequest.httpMethod = "POST"
-        request.urlRequest.httpBody = Data(count: 64 * 1024 * 1024)
+        request.change { $0.httpMethod = "POST" }
+        request.change { $0.httpBody = Data(count: 64 * 1024 * 1024) }
       }
       let start = ContinuousClock.now
       let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
@@ -142,8 +142,8 @@
       server.route("POST", "/") { .text("\($0.body.count)") }
       let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
       var request = request(server.url("/"))
-      request.urlRequest.httpMethod = "POST"
-      request.urlRequest.httpBodyStream = InputStream(data: body)
+      request.change { $0.httpMethod = "POST" }
+      request.change { $0.httpBodyStream = InputStream(data: body) }
       let response = try await transport().fetch(request)
       #expect(String(decoding: response.data, as: UTF8.self) == "3000000")
       let sent = try #require(server.requests.first)
@@ -163,8 +163,8 @@
       for (method, size) in [("GET", nil), ("PUT", 5), ("PUT", 300_000), ("DELETE", nil)] {
         _ = try await transport.fetch(request(server.url("/stale")))
         var next = request(server.url("/next"))
-        next.urlRequest.httpMethod = method
-        next.urlRequest.httpBody = size.map { Data(repeating: 1, count: $0) }
+        next.change { $0.httpMethod = method }
+        next.change { $0.httpBody = size.map { Data(repeating: 1, count: $0) } }
         let response = try await transport.fetch(next)
         #expect(String(decoding: response.data, as: UTF8.self) == "\(size ?? 0)")
       }
@@ -178,8 +178,8 @@
       let transport = try transport()
       _ = try await transport.fetch(request(server.url("/stale")))
       var next = request(server.url("/next"))
-      next.urlRequest.httpMethod = "PUT"
-      next.urlRequest.httpBodyStream = InputStream(data: Data(repeating: 1, count: 300_000))
+      next.change { $0.httpMethod = "PUT" }
+      next.change { $0.httpBodyStream = InputStream(data: Data(repeating: 1, count: 300_000)) }
       do {
         let response = try await transport.fetch(next)
         #expect(String(decoding: response.data, as: UTF8.self) == "300000")

@@ -31,6 +31,10 @@ struct ExchangeTimeoutsTests {
     #expect(request.idleTimeout(in: configuration) == .seconds(7))
     request.timeoutInterval = 0.2
     #expect(request.idleTimeout(in: configuration) == .milliseconds(200))
+    // One that is meant counts, even where a request starts with it.
+    request.setOwnTimeout(60)
+    #expect(try #require(request.idleTimeout(in: configuration)) >= .seconds(60))
+    #expect(abs(request.timeoutInterval - 60) < 1e-9)
     for unlimited in [0, -1, .infinity, .nan] {
       request.timeoutInterval = unlimited
       #expect(request.idleTimeout(in: configuration) == nil)

@@ -178,7 +178,7 @@ struct RequestQueue<Request> {
   private mutating func queue(for key: Key, connections: Int) -> Int {
     if let index = queueIndex[key] { return index }
     let queue = OriginQueue(
-      key: key, limit: ConnectionLimit(connections: connections, negotiates: key.origin.isSecure))
+      key: key, limit: ConnectionLimit(connections: connections, negotiates: key.origin.scheme == "https"))
     let index = freeQueues.popLast() ?? queues.count
     if index == queues.count { queues.append(queue) } else { queues[index] = queue }
     queueIndex[key] = index

@@ -12,11 +12,16 @@ import Testing
   private let session = Session()
   private let otherSession = Session()
 
+  private static func origin(_ host: String, isSecure: Bool = false) -> Origin {
+    // A URL that is made of letters always has an origin.
+    URL(string: "\(isSecure ? "https" : "http")://\(host)/").flatMap { Origin($0) } ?? origin("a")
+  }
+
   private func key(_ host: String = "a", session: AnyObject? = nil, pool: Int = 0, isSecure: Bool = false) -> Queue.Key
   {
     Queue.Key(
       session: ObjectIdentifier(session ?? self.session), pool: pool,
-      origin: Origin(isSecure: isSecure, host: host, port: nil))
+      origin: Self.origin(host, isSecure: isSecure))
   }
 
   /// Everything that may begin now.
@@ -91,7 +96,7 @@ import Testing
       let owned = Token()
       token = owned
       let key = RequestQueue<Token>.Key(
-        session: ObjectIdentifier(session), pool: 0, origin: Origin(isSecure: false, host: "a", port: nil))
+        session: ObjectIdentifier(session), pool: 0, origin: Self.origin("a"))
       let ticket = queue.submit(owned, key: key, connections: 1)
       _ = queue.next()
       queue.remove(ticket)

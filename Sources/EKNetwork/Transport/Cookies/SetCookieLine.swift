@@ -4,12 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A `Set-Cookie` line, read by the rules of RFC 6265 §5.2.
+/// A `Set-Cookie` line, read by the rules of RFC 6265bis §5.6.
 ///
 /// `HTTPCookie.cookies(withResponseHeaderFields:for:)` is not used: on Linux a line with certain non-ASCII characters
 /// in a name ends the process.
 struct SetCookieLine: Equatable {
-  /// RFC 6265 §6.1: what a user agent has to be able to keep. Anything longer is not kept.
+  /// Who sends a cookie along (§5.6.7).
+  enum SameSite: String {
+    case strict, lax, none
+  }
+
+  /// §5.6: the greatest length of name and value together. Anything longer is not kept.
   static let largestPair = 4096
   /// Anything longer in an attribute makes it as good as absent.
   static let largestAttribute = 1024
@@ -22,14 +27,17 @@ struct SetCookieLine: Equatable {
   private(set) var path: String?
   private(set) var isSecure = false
   private(set) var isHTTPOnly = false
+  private(set) var sameSite: SameSite?
 
   /// `nil` for a line that sets no cookie.
   init?(_ line: String) {
     // A control character can only be an attack on whoever reads the cookie next.
     guard !line.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
     var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
-    guard let pair = parts.popFirst(), pair.count <= Self.largestPair else { return nil }
-    guard let (name, value) = Self.pair(pair), let value, !name.isEmpty else { return nil }
+    guard let pair = parts.popFirst(), pair.count <= 2 * Self.largestPair else { return nil }
+    guard let (name, value) = Self.pair(pair), let value, !name.isEmpty,
+      name.utf8.count + value.utf8.count <= Self.largestPair
+    else { return nil }
     self.name = name
     self.value = value
     for part in parts where part.count <= Self.largestAttribute {
@@ -47,6 +55,7 @@ struct SetCookieLine: Equatable {
     case "path": path = value.hasPrefix("/") ? value : nil
     case "secure": isSecure = true
     case "httponly": isHTTPOnly = true
+    case "samesite": sameSite = SameSite(rawValue: value.lowercased())
     default: break
     }
   }

@@ -22,13 +22,13 @@ struct SessionCookiesTests {
     return request.value(forHTTPHeaderField: "Cookie")
   }
 
-  @Test("Every line is kept, longer paths come first")
+  @Test("Every line is kept, longer paths come first, then those that were set first")
   func lines() throws {
     cookies.store(
       setCookieLines: ["b=2; Path=/", "a=1; Path=/", "c=3; Path=/deep/er", "nothing", "=x", ""],
       for: try url("http://example.com/deep/er/page"))
-    #expect(try sent(to: "http://example.com/deep/er/page") == "c=3; a=1; b=2")
-    #expect(try sent(to: "http://example.com/deep/erase") == "a=1; b=2")
+    #expect(try sent(to: "http://example.com/deep/er/page") == "c=3; b=2; a=1")
+    #expect(try sent(to: "http://example.com/deep/erase") == "b=2; a=1")
     #expect(try sent(to: "http://other.com/") == nil)
   }
 
@@ -67,8 +67,8 @@ struct SessionCookiesTests {
         "own=1", "wide=2; Domain=example.com", "dotted=3; Domain=.Example.com", "evil=4; Domain=other.com",
         "top=5; Domain=com", "suffix=6; Domain=ample.com",
       ], for: try url("http://www.example.com/"))
-    #expect(try sent(to: "http://www.example.com/") == "dotted=3; own=1; wide=2")
-    #expect(try sent(to: "http://api.example.com/") == "dotted=3; wide=2")
+    #expect(try sent(to: "http://www.example.com/") == "own=1; wide=2; dotted=3")
+    #expect(try sent(to: "http://api.example.com/") == "wide=2; dotted=3")
     #expect(try sent(to: "http://badexample.com/") == nil)
     cookies.store(setCookieLines: ["ip=1; Domain=0.0.1"], for: try url("http://127.0.0.1/"))
     #expect(try sent(to: "http://127.0.0.1/") == nil)

@@ -1,0 +1,94 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One hop of a request, complete: its own fields, those of its session, and its cookies, as far as its origin may see
+/// them. This is the one place where they are put together, whatever carries the request.
+struct HopRequest: Sendable {
+  /// The request as its caller made it, or the redirect before: what another redirect goes on with.
+  private(set) var own: URLRequest
+  /// The request as it is sent.
+  private(set) var urlRequest: URLRequest
+  /// The names of the fields that ``urlRequest`` has and ``own`` has not.
+  let addedFields: [String]
+  /// Whether the origin that the session's credentials are meant for has been left. They do not come back with it: who
+  /// sent the request away also chose what it comes back with.
+  let hasLeftOrigin: Bool
+  private let start: URL?
+  private let session: SessionDescription?
+
+  /// A request to which no session adds anything.
+  init(_ request: URLRequest) {
+    own = Self.withUserOfURL(request)
+    urlRequest = own
+    addedFields = []
+    hasLeftOrigin = false
+    start = nil
+    session = nil
+  }
+
+  /// - Parameters:
+  ///   - request: The request without what its session adds.
+  ///   - session: What it is sent over.
+  ///   - hasLeftOrigin: Whether a redirect has led to another origin.
+  ///   - start: The URL that the request began with, if a redirect has led to this hop.
+  /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
+  init(_ request: URLRequest, session: SessionDescription, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
+    own = Self.withUserOfURL(request)
+    self.session = session
+    self.hasLeftOrigin = hasLeftOrigin
+    self.start = start
+    var sent = own
+    var added: [String] = []
+    for (name, value) in session.additionalHeaders {
+      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+      guard let value = HeaderSyntax.trimmedValue(value) else {
+        throw InvalidHeaderError(field: name, reason: .invalidValue)
+      }
+      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.contains(name)) else {
+        continue
+      }
+      sent.setValue(value, forHTTPHeaderField: name)
+      added.append(name)
+    }
+    if !session.systemSendsCookies, session.cookies.apply(to: &sent, start: start) { added.append("Cookie") }
+    urlRequest = sent
+    addedFields = added
+  }
+
+  /// What the URL says of its user is a field like another: within the origin it stays, elsewhere it does not go.
+  private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
+    guard let field = request.url?.basicAuthorization, request.value(forHTTPHeaderField: "Authorization") == nil
+    else { return request }
+    var request = request
+    request.setValue(field, forHTTPHeaderField: "Authorization")
+    return request
+  }
+
+  /// The same hop, its body read from elsewhere.
+  func sending(_ body: InputStream) -> HopRequest {
+    var hop = self
+    hop.own.httpBodyStream = body
+    hop.urlRequest.httpBodyStream = body
+    return hop
+  }
+
+  /// Who asks, as far as it shows.
+  var identity: RequestIdentity {
+    var sent = urlRequest
+    if let session, session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
+    return RequestIdentity(
+      fields: sent.allHTTPHeaderFields ?? [:], session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+  }
+}
+
+extension URL {
+  /// The credentials that the URL holds, as the field that they mean (RFC 7617 §2). `nil` without any.
+  fileprivate var basicAuthorization: String? {
+    guard let user = user(percentEncoded: false) else { return nil }
+    let pair = user + ":" + (password(percentEncoded: false) ?? "")
+    return pair == ":" ? nil : "Basic " + Data(pair.utf8).base64EncodedString()
+  }
+}

@@ -1,0 +1,176 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Which cookies a client keeps and sends (RFC 6265bis §5.7 and §5.8).
+struct CookieRules: Sendable {
+  /// §5.5: a cookie is kept for 400 days at most.
+  static let longestLife: TimeInterval = 400 * 86_400
+  /// §6.1 asks for 50 at least; browsers have this many.
+  static let mostOfADomain = 180
+  static let mostOfAll = 3_000
+
+  let suffixes: PublicSuffixes
+
+  /// The cookie that a line makes, unless it must not be kept.
+  ///
+  /// - Parameters:
+  ///   - url: Where the line came from.
+  ///   - stored: The cookies that are kept already.
+  ///   - created: When the line came, in seconds since 2001; later lines come later.
+  func cookie(
+    _ line: SetCookieLine, from url: URL, host: String, stored: [HTTPCookie], created: Double
+  ) -> HTTPCookie? {
+    guard let domain = domain(line, host: host) else { return nil }
+    let path = line.path ?? url.cookieDefaultPath
+    let isSecureOrigin = url.scheme?.lowercased() == "https"
+    // §5.7, steps 12 and 13: who can change what travels in the clear cannot set what is kept from him.
+    if !isSecureOrigin {
+      if line.isSecure { return nil }
+      guard !stored.contains(where: { Self.isOverlaid($0, by: line.name, domain: domain, path: path) }) else {
+        return nil
+      }
+    }
+    guard Self.keepsPromise(of: line, isHostOnly: !domain.hasPrefix("."), path: path) else { return nil }
+    let now = Date(timeIntervalSinceReferenceDate: created)
+    let old = stored.first {
+      $0.name == line.name && $0.domain.lowercased() == domain && $0.path == path && !$0.hasExpired(by: now)
+    }
+    let note = CookieNote(created: old.map { CookieNote(of: $0).created } ?? created, sameSite: line.sameSite)
+    var properties: [HTTPCookiePropertyKey: Any] = [
+      .name: line.name, .value: line.value, .originURL: url, .path: path, .domain: domain, .comment: note.text,
+    ]
+    if line.isSecure { properties[.secure] = "TRUE" }
+    if line.isHTTPOnly { properties[.init(rawValue: "HttpOnly")] = "TRUE" }
+    if let maxAge = line.maxAge {
+      properties[.expires] = maxAge > 0 ? now + min(TimeInterval(maxAge), Self.longestLife) : Date.distantPast
+    } else if let expires = line.expires {
+      properties[.expires] = min(expires, now + Self.longestLife)
+    }
+    return HTTPCookie(properties: properties)
+  }
+
+  /// The cookie's domain, with a dot before one that takes its subdomains along; `nil` where the host has no say (§5.7,
+  /// steps 8 to 10).
+  private func domain(_ line: SetCookieLine, host: String) -> String? {
+    guard let domain = line.domain else { return host }
+    // An address has no subdomains. Without a list, no cookie leaves the host that has set it: what is above it may
+    // belong to others.
+    if domain == host { return host.isIPAddress || suffixes.contains(domain) ?? true ? host : "." + domain }
+    guard host.hasSuffix("." + domain), domain.contains("."), !host.isIPAddress else { return nil }
+    return switch suffixes.contains(domain) {
+    case true?: nil
+    case false?: "." + domain
+    case nil: host
+    }
+  }
+
+  /// §5.7, steps 20 and 21: the prefixes of names promise something to the server, which cannot see it otherwise.
+  private static func keepsPromise(of line: SetCookieLine, isHostOnly: Bool, path: String) -> Bool {
+    let name = line.name.lowercased()
+    if name.hasPrefix("__secure-") { return line.isSecure }
+    if name.hasPrefix("__http-") { return line.isSecure && line.isHTTPOnly }
+    guard name.hasPrefix("__host-") else { return true }
+    guard line.isSecure, isHostOnly, line.domain == nil, line.path == "/" else { return false }
+    return line.isHTTPOnly || !name.hasPrefix("__host-http-")
+  }
+
+  /// Whether a new cookie would be sent in the place of a secure one (§5.7, step 13).
+  private static func isOverlaid(_ cookie: HTTPCookie, by name: String, domain: String, path: String) -> Bool {
+    guard cookie.isSecure, cookie.name == name, !cookie.hasExpired(by: Date()) else { return false }
+    let (old, new) = (cookie.domain.lowercased().droppingDot, domain.droppingDot)
+    guard old == new || old.hasSuffix("." + new) || new.hasSuffix("." + old) else { return false }
+    return path.isCookiePath(within: cookie.path)
+  }
+
+  /// The cookies of a request, in their order (§5.8.3): longer paths first, then those that were set first.
+  ///
+  /// - Parameters:
+  ///   - cookies: Those whose domain is right.
+  ///   - start: The URL that the request began with, if a redirect has led to this one.
+  func sent(_ cookies: [HTTPCookie], to url: URL, method: String, start: URL?) -> [HTTPCookie] {
+    let now = Date()
+    let isSecure = url.scheme?.lowercased() == "https"
+    let requested = url.cookiePath
+    var isElsewhere: Bool?
+    var chosen: [(cookie: HTTPCookie, note: CookieNote)] = []
+    for cookie in cookies {
+      if cookie.isSecure, !isSecure { continue }
+      if cookie.hasExpired(by: now) { continue }
+      guard requested.isCookiePath(within: cookie.path) else { continue }
+      let note = CookieNote(of: cookie)
+      if let sameSite = note.sameSite, sameSite != .none, let start {
+        let crosses = isElsewhere ?? !suffixes.areSameSite(start, url)
+        isElsewhere = crosses
+        if crosses, sameSite == .strict || !Self.safeMethods.contains(method) { continue }
+      }
+      chosen.append((cookie, note))
+    }
+    chosen.sort {
+      let lengths = ($0.cookie.path.utf8.count, $1.cookie.path.utf8.count)
+      if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
+      return ($0.note.created, $0.cookie.name) < ($1.note.created, $1.cookie.name)
+    }
+    return chosen.map(\.cookie)
+  }
+
+  /// RFC 9110 §9.2.1.
+  private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE"]
+
+  /// Those that have to go (§5.7, at its end): what has expired, then of a domain with too many, then of all.
+  func excess(_ cookies: [HTTPCookie]) -> [HTTPCookie] {
+    guard cookies.count > Self.mostOfADomain else { return [] }
+    let now = Date()
+    var gone: [HTTPCookie] = []
+    var kept: [HTTPCookie] = []
+    for cookie in cookies {
+      if cookie.hasExpired(by: now) { gone.append(cookie) } else { kept.append(cookie) }
+    }
+    // Those that are not secure go first, then the oldest.
+    let notes = kept.map { (cookie: $0, created: CookieNote(of: $0).created) }
+    let ordered = notes.sorted { ($0.cookie.isSecure ? 1 : 0, $0.created) < ($1.cookie.isSecure ? 1 : 0, $1.created) }
+      .map(\.cookie)
+    var counts: [String: Int] = [:]
+    for cookie in ordered { counts[cookie.domain.lowercased().droppingDot, default: 0] += 1 }
+    var total = ordered.count
+    for cookie in ordered {
+      let domain = cookie.domain.lowercased().droppingDot
+      guard let count = counts[domain], count > Self.mostOfADomain || total > Self.mostOfAll else { continue }
+      counts[domain] = count - 1
+      total -= 1
+      gone.append(cookie)
+    }
+    return gone
+  }
+}
+
+extension HTTPCookie {
+  fileprivate func hasExpired(by now: Date) -> Bool { expiresDate.map { $0 <= now } ?? false }
+}
+
+extension String {
+  fileprivate var droppingDot: String { hasPrefix(".") ? String(dropFirst()) : self }
+
+  /// §5.1.4: whether a request's path is within a cookie's.
+  fileprivate func isCookiePath(within path: String) -> Bool {
+    guard self != path else { return true }
+    guard hasPrefix(path) else { return false }
+    return path.hasSuffix("/") || dropFirst(path.count).hasPrefix("/")
+  }
+}
+
+extension URL {
+  fileprivate var cookiePath: String {
+    let path = path(percentEncoded: true)
+    return path.isEmpty ? "/" : path
+  }
+
+  /// §5.1.4: up to the last slash.
+  fileprivate var cookieDefaultPath: String {
+    let path = cookiePath
+    guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+    return String(path[..<slash])
+  }
+}

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct HopRequestTests {
+  private func request(_ url: String, _ fields: [String: String] = [:]) throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: url)))
+    request.allHTTPHeaderFields = fields
+    return request
+  }
+
+  private func session(
+    _ fields: [String: String] = [:], cookies: [String: String] = [:],
+    _ change: (inout SessionDescription) -> Void = { _ in }
+  ) throws -> SessionDescription {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = fields
+    for (name, value) in cookies {
+      let cookie = HTTPCookie(properties: [.name: name, .value: value, .domain: "a", .path: "/"])
+      configuration.httpCookieStorage?.setCookie(try #require(cookie))
+    }
+    var description = SessionDescription(configuration)
+    change(&description)
+    return description
+  }
+
+  @Test func whatTheSessionAddsIsAdded() throws {
+    let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])
+    let hop = try HopRequest(try request("http://a/", ["x-own": "own"]), session: session)
+    #expect(hop.urlRequest.value(forHTTPHeaderField: "X-App") == "1")
+    #expect(hop.urlRequest.value(forHTTPHeaderField: "Authorization") == "session")
+    #expect(hop.urlRequest.value(forHTTPHeaderField: "X-Own") == "own")
+    #expect(hop.urlRequest.value(forHTTPHeaderField: "Cookie") == "c=1")
+    #expect(hop.addedFields.sorted() == ["Authorization", "Cookie", "X-App"])
+    #expect(hop.own.allHTTPHeaderFields == ["x-own": "own"])
+  }
+
+  @Test func whoHasLeftItsOriginGetsNoneOfItsCredentials() throws {
+    let fields = [
+      "Authorization": "s", "Cookie": "s=1", "Proxy-Authorization": "s", "Host": "h", "X-Api-Key": "s",
+      "x-auth-token": "s", "X-App": "1",
+    ]
+    let hop = try HopRequest(
+      try request("http://a/"), session: try session(fields, cookies: ["c": "1"]), hasLeftOrigin: true)
+    #expect(hop.urlRequest.allHTTPHeaderFields == ["X-App": "1", "Cookie": "c=1"])
+  }
+
+  @Test func aCookieFieldOfTheRequestWinsThenThatOfTheSessionThenTheStorage() throws {
+    func cookie(_ own: [String: String], _ fields: [String: String]) throws -> String? {
+      try HopRequest(try request("http://a/", own), session: try session(fields, cookies: ["c": "1"])).urlRequest
+        .value(forHTTPHeaderField: "Cookie")
+    }
+    #expect(try cookie(["Cookie": "own=1"], ["Cookie": "session=1"]) == "own=1")
+    #expect(try cookie([:], ["Cookie": "session=1"]) == "session=1")
+    #expect(try cookie([:], [:]) == "c=1")
+  }
+
+  @Test func theUserOfAURLIsAField() throws {
+    func authorization(_ url: String, _ fields: [String: String] = [:]) throws -> String? {
+      HopRequest(try request(url, fields)).urlRequest.value(forHTTPHeaderField: "Authorization")
+    }
+    #expect(try authorization("http://me:p%40ss@a/") == "Basic " + Data("me:p@ss".utf8).base64EncodedString())
+    #expect(try authorization("http://me@a/") == "Basic " + Data("me:".utf8).base64EncodedString())
+    #expect(try authorization("http://me:x@a/", ["Authorization": "own"]) == "own")
+    #expect(try authorization("http://a/") == nil)
+  }
+
+  @Test(arguments: [("X-Bad", "a\r\nX-Evil: b", InvalidHeaderError.Reason.invalidValue), ("X Bad", "a", .invalidName)])
+  func whatASessionMustNotSendIsAnError(
+    _ name: String, _ value: String, _ reason: InvalidHeaderError.Reason
+  ) throws {
+    let session = try session([name: value])
+    #expect(throws: InvalidHeaderError(field: name, reason: reason)) {
+      try HopRequest(try request("http://a/"), session: session)
+    }
+  }
+
+  @Test func whoAsksIsTold() throws {
+    func identity(
+      _ url: String = "http://a/", _ own: [String: String] = [:], _ session: SessionDescription? = nil
+    ) throws -> RequestIdentity {
+      guard let session else { return HopRequest(try request(url, own)).identity }
+      return try HopRequest(try request(url, own), session: session).identity
+    }
+    let nobody = try identity()
+    #expect(try nobody == identity("http://b/other", ["Accept": "x", "User-Agent": "u", "X-Request-ID": "1"]))
+    let somebody = try [
+      identity("http://a/", ["Authorization": "anna"]), identity("http://a/", ["Authorization": "berta"]),
+      identity("http://a/", ["Cookie": "u=anna"]), identity("http://a/", ["X-Tenant": "1"]),
+      identity("http://anna:x@a/"), identity("http://a/", [:], session(["Authorization": "claire"])),
+      identity("http://a/", [:], session(cookies: ["u": "dora"])),
+      identity("http://a/", [:], session { $0.owner = "1" }), identity("http://a/", [:], session { $0.owner = "2" }),
+      identity("http://a/", [:], session { $0.clientCertificate = "1" }),
+    ]
+    #expect(Set(somebody + [nobody]).count == somebody.count + 1)
+    // Wherever a field comes from.
+    #expect(
+      try identity("http://a/", ["authorization": "claire"], session())
+        == identity("http://a/", [:], session(["Authorization": "claire"])))
+    #expect(
+      try identity("http://a/", ["Cookie": "u=dora"], session())
+        == identity("http://a/", [:], session(cookies: ["u": "dora"]))
+    )
+    #expect(!"\(somebody)".contains("anna"))
+    // Where the system sends the cookies, they tell as well.
+    let system = try session(cookies: ["u": "dora"]) { $0.systemSendsCookies = true }
+    #expect(try HopRequest(try request("http://a/"), session: system).addedFields == [])
+    #expect(try identity("http://a/", [:], system) == identity("http://a/", [:], session(cookies: ["u": "dora"])))
+  }
+
+  @Test(arguments: [
+    ("http://a/x", "http://A:80/y", true), ("https://a", "https://a:443/", true), ("ws://a/", "http://a/", true),
+    ("wss://a/", "https://a:443/", true), ("http://a/", "http://a:81/", false), ("http://a/", "https://a/", false),
+    ("http://a:443/", "https://a/", false), ("http://a/", "http://a./", false), ("http://a/", "http://sub.a/", false),
+  ])
+  func origins(_ first: String, _ second: String, _ isSame: Bool) throws {
+    let first = try #require(URL(string: first))
+    let second = try #require(URL(string: second))
+    #expect(Origin(first) != nil)
+    #expect((Origin(first) == Origin(second)) == isSame)
+  }
+}
