@@ -132,13 +132,11 @@ public final class LoopbackServer: Sendable {
 
   /// Suspends until exactly that many connections are open. Returns whether they are: false when the time was up or
   /// the task was cancelled.
-  @discardableResult
   public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
     await core.connections.waitForOpen(count, timeout: timeout)
   }
 
   /// Suspends until at least that many connections have been accepted since the start. Returns whether they have.
-  @discardableResult
   public func waitForAcceptedConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
     await core.connections.waitForAccepted(count, timeout: timeout)
   }

@@ -56,6 +56,9 @@ struct RawHead: Sendable {
     return parts.count > 2 ? String(decoding: parts[2], as: UTF8.self) : ""
   }
 
+  /// Whether the protocol is HTTP/2 (RFC 9113).
+  var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
+
   /// The field lines in the order in which they came, folded lines unfolded.
   var fields: [(name: String, value: String)] {
     bytes.withUnsafeBytes { bytes in

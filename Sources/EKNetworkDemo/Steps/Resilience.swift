@@ -139,7 +139,9 @@ extension Step {
       _ = try await task.value
     } catch is CancellationError {
       let latency = Int((ContinuousClock.now - start) / .microseconds(1))
-      await stage.server.waitForOpenConnections(0)
+      guard await stage.server.waitForOpenConnections(0) else {
+        throw Unexpected(description: "the connection stayed open")
+      }
       return "CancellationError after \(latency) µs; the server saw the connection close"
     }
     throw Unexpected(description: "the request was not cancelled")

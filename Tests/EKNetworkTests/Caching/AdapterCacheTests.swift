@@ -213,12 +213,16 @@ import Testing
               $0.path = "/p\((index + task) % 7)"
               $0.queryItems = [URLQueryItem(name: "q", value: "\(index % 3)")]
             }
-            _ = try await clients[task % 2].request(on: page, policy: index % 2 == 0 ? .networkOnly : .cacheFirst)
+            let policy = index % 2 == 0 ? PrismCachePolicy.networkOnly : .cacheFirst
+            let teapot = try await clients[task % 2].request(on: page, policy: policy)
+            #expect(teapot.name.hasSuffix("/p\((index + task) % 7)"))
           }
         }
       }
       try await group.waitForAll()
     }
+    #expect(little.currentMemoryUsage <= memory)
+    #expect(little.currentDiskUsage <= disk)
     little.removeAllCachedResponses()
   }
 

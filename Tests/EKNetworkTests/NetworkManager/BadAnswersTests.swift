@@ -132,7 +132,7 @@
         #expect(error.code == row.code, "\(row.name): \(error.localizedDescription)")
         #expect(error.localizedDescription.count > 8, "\(row.name)")
       }
-      await server.waitForOpenConnections(0)
+      #expect(await server.waitForOpenConnections(0))
     }
 
     @Test func aHeadPastItsBound() async throws {

@@ -75,8 +75,7 @@ import Testing
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/item") { _ in .json(Item(id: 1)) }
-      // A pool of its own: the connections of other tests would take the place of an idle one.
-      let manager = Wire.automatic.manager(server) { $0.httpMaximumConnectionsPerHost = 37 }
+      let manager = Wire.automatic.isolatedManager(server)
       let recorder = Recorder()
       recorder.listen(to: manager)
       _ = try await manager.send(ItemProbe())

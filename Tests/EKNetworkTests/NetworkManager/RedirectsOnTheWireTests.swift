@@ -138,7 +138,7 @@ import Testing
 
   @Test(arguments: Wire.allCases) func aRedirectKeepsItsConnection(_ wire: Wire) async throws {
     server.route("/item") { _ in .text("moved", status: 302, headers: ["Location": "/there"]) }
-    _ = try await wire.manager(server) { $0.httpMaximumConnectionsPerHost = 33 }.send(ItemProbe())
+    _ = try await wire.isolatedManager(server).send(ItemProbe())
     #expect(server.acceptedConnections == 1)
   }
 

@@ -177,8 +177,7 @@ import Testing
   @Test(arguments: Wire.allCases, [200, 204, 304, 404])
   func aHeadIsOverWithItsHead(_ wire: Wire, _ status: Int) async throws {
     server.route("/item") { _ in .status(status, headers: ["Content-Length": "1000", "ETag": "e"]) }
-    // A pool of their own: those of other tests would take the place of an idle connection.
-    let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 34 }
+    let manager = wire.isolatedManager(server)
     for _ in 0..<2 {
       do {
         let response = try await manager.send(Probe<StatusCodeResponse>(method: .head, timeout: .seconds(20)))
@@ -232,19 +231,35 @@ import Testing
   func aHundredManagersAtOnceLeaveNothingOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<managers {
-        // A pool of their own: connections that other tests have left are none of this one.
-        let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 16 }
+        let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 2 }
         for _ in 0..<requests { group.addTask { _ = try await manager.send(ItemProbe()) } }
       }
       try await group.waitForAll()
     }
     #expect(server.requestCount == managers * requests)
+    // The limit is each session's.
+    #expect(server.peakConnections <= 2 * managers)
     if wire == .automatic {
-      // One pool for all of them, whose idle connections wait for the next request.
-      #expect(server.peakConnections <= 16)
-      #expect(server.openConnections <= 16)
+      // Idle connections wait for the next request.
       server.closeConnections()
     }
     #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func aHundredManagersOfOneSessionShareItsLimit() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 16
+    configuration.timeoutIntervalForRequest = 600
+    let session = URLSession(configuration: configuration)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 {
+        let manager = NetworkManager(baseURL: server.baseURL, session: session)
+        for _ in 0..<100 { group.addTask { _ = try await manager.send(ItemProbe()) } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.requestCount == 10_000)
+    #expect(server.peakConnections <= 16)
   }
 }

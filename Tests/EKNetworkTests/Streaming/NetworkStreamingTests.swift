@@ -61,7 +61,7 @@ import Testing
       #expect(chunk == Data("abc".utf8))
       break
     }
-    await server.waitForOpenConnections(0)
+    #expect(await server.waitForOpenConnections(0))
     withExtendedLifetime(response) {}
   }
 
@@ -71,7 +71,7 @@ import Testing
     defer { server.stop() }
     server.route("/feed") { _ in .streaming(contentLength: 1_000_000, [.sendString("abc"), .stall]) }
     _ = try await manager(server, choice).stream(Feed()).statusCode
-    await server.waitForOpenConnections(0)
+    #expect(await server.waitForOpenConnections(0))
   }
 
   @Test(arguments: choices)
@@ -88,7 +88,7 @@ import Testing
     await reading.wait()
     task.cancel()
     _ = await task.result
-    await server.waitForOpenConnections(0)
+    #expect(await server.waitForOpenConnections(0))
   }
 
   @Test func aConsumerThatSleepsStopsTheServer() async throws {

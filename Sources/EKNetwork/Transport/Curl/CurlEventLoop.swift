@@ -6,9 +6,12 @@
   /// One thread that drives every transfer: its own epoll, and `curl_multi_socket_action` for the sockets that are
   /// ready. `curl_multi_poll` would look at every waiting transfer in every turn.
   ///
-  /// A turn: tell libcurl about ready sockets, take all submissions, fire timers, collect what has finished, hand
-  /// everything to the consumers, sleep. Batching each of these is worth half of the throughput. Where nothing is under
-  /// way, whoever brings a request has a turn of his own to send it: waking the thread first would take longer than that.
+  /// A turn: tell libcurl about ready sockets, take all submissions, collect what has finished, begin what may begin, fire
+  /// timers, hand everything to the consumers, sleep. Batching each of these is worth half of the throughput. Where
+  /// nothing is under way, a request is started in a turn on the thread that submits it: waking the loop's thread first
+  /// would take longer than that.
+  ///
+  /// libcurl gets what can begin at once, and nothing else: those who wait are in `queue`.
   ///
   /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to whoever holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
@@ -30,6 +33,9 @@
         userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
     }
 
+    /// How long connections are kept for the next request: as long as libcurl uses them again (CURLOPT_MAXAGE_CONN).
+    static let defaultPoolLifetime = Duration.seconds(118)
+
     enum Operation {
       case start(CurlTransfer)
       case cancel(CurlTransfer)
@@ -37,70 +43,52 @@
       case resumeSending(CurlTransfer)
     }
 
-    private struct Turn {
-      /// Until when the thread sleeps, if nobody wakes it.
-      var alarm = UInt64.max
-      /// Whether somebody else has had a turn while the thread slept.
-      var hadGuest = false
-      /// How many transfers have been under way at once since there were none.
-      var crowd = 0
-      var isIdle = true
-
-      /// Whether requests come one after the other. Of those that come together the loop makes one turn, which is worth
-      /// more than to begin with the first of them at once.
-      var isForGuests: Bool { isIdle && crowd <= 1 }
-
-      mutating func began(_ active: Int) {
-        guard active > 0 else { return }
-        crowd = isIdle ? active : max(crowd, active)
-        isIdle = false
-      }
-    }
-
+    private static let noResources = "libcurl is out of resources"
     private static let eventCapacity = 256
+    /// How often requests may begin within a turn because others have ended in it.
+    private static let maximumPasses = 8
 
     let capabilities: CurlCapabilities
     private let poller: LoopPoller<Operation>
-    private let turn = Locked(Turn())
+    private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
-    private var pools: [CurlPool] = []
+    private var pools: CurlPools
+    private var queue = RequestQueue<CurlTransfer>()
     private var deadlines = DeadlineHeap<CurlTransfer>()
     private var dirty: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
-    private init?() {
+    /// - Parameter poolLifetime: How long connections are kept when nobody uses them.
+    init?(poolLifetime: Duration = defaultPoolLifetime) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller
-      let thread = Thread { [unowned self] in run() }
-      thread.name = "EKNetwork"
-      thread.stackSize = 1 << 20
-      thread.start()
+      pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
+      poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
     /// Queues an operation. From any thread; never waits for the loop.
     func submit(_ operation: Operation) {
-      if case .start(let transfer) = operation, transfer.request.isQuickToStart, startAsGuest(transfer) { return }
+      if case .start(let transfer) = operation, transfer.request.isQuickToStart, startDirectly(transfer) { return }
       poller.submit(operation)
     }
 
+    /// How many pools there are.
+    var poolCount: Int { turn.withLock { _ in pools.count } }
+
     /// Starts a transfer on the calling thread, if the turn is free and nothing is under way.
-    private func startAsGuest(_ transfer: CurlTransfer) -> Bool {
+    private func startDirectly(_ transfer: CurlTransfer) -> Bool {
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        guard turn.isForGuests else { return nil }
+        guard turn.allowsDirectStart else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
-        turn.hadGuest = true
+        turn.hadDirectStart = true
         start(transfer)
-        turn.began(activeCount)
-        fireTimers()
-        collectFinished()
-        gatherDeliveries(into: &finished)
-        turn.isIdle = activeCount == 0
+        finishTurn(&turn, into: &finished)
         ekn_release_broken_pipe_signal(wasHeld)
-        return nextAlarm < turn.alarm
+        return min(due, pools.cleanup) < turn.alarm
       }.flatMap { $0 }
       guard let mustWake else { return false }
       if mustWake { poller.wake() }
@@ -119,27 +107,40 @@
       while true {
         turn.withLock { turn in
           now = MonotonicClock.now()
-          act(on: ready[..<count], withErrors: !turn.hadGuest)
-          turn.hadGuest = false
+          act(on: ready[..<count], withErrors: !turn.hadDirectStart)
+          turn.hadDirectStart = false
           poller.take(&operations)
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
-          turn.began(activeCount)
-          fireTimers()
-          collectFinished()
-          expireDeadlines()
-          gatherDeliveries(into: &finished)
-          turn.isIdle = activeCount == 0
+          finishTurn(&turn, into: &finished)
+          pools.freeUnused(now: now)
         }
         for delivery in finished { delivery.resume() }
         finished.removeAll(keepingCapacity: true)
-        count = poller.wait(into: &ready) { turn.withLock { timeout(&$0.alarm) } }
+        count = poller.wait(into: &ready) {
+          turn.withLock { $0.sleep(due: due, cleanup: pools.cleanup, now: MonotonicClock.now()) }
+        }
       }
     }
 
     // MARK: - A turn
 
-    private var activeCount: Int { pools.reduce(0) { $0 + $1.activeCount } }
+    private func finishTurn(_ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery]) {
+      turn.began(queue.count)
+      collectFinished()
+      expireDeadlines()
+      admit()
+      var passes = 0
+      while passes < Self.maximumPasses, pools.fireTimers(now: now) {
+        collectFinished()
+        passes += 1
+        // What could not begin in this turn has a timer that is due: the next one comes at once.
+        guard admit() else { break }
+      }
+      gatherDeliveries(into: &finished)
+      admit()
+      turn.ended(queue.count)
+    }
 
     private func perform(_ operation: Operation) {
       switch operation {
@@ -150,51 +151,81 @@
       }
     }
 
+    /// Puts a transfer into its queue.
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.isOver else { return }
+      guard let pool = pools.acquire(transfer.request.pool, for: self) else { return fail(transfer) }
+      transfer.loopPool = pool
+      transfer.loopSubmitted = now
+      transfer.loopTicket = queue.submit(
+        transfer,
+        key: .init(session: transfer.request.session, pool: pool.index, origin: transfer.request.origin),
+        connections: transfer.request.connectionsPerHost)
+      if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
+    }
+
+    /// Begins whatever may begin. Whether there was something.
+    @discardableResult
+    private func admit() -> Bool {
+      let waiting = queue.waitingCount
+      while let (transfer, _) = queue.next() { begin(transfer) }
+      return queue.waitingCount < waiting
+    }
+
+    private func begin(_ transfer: CurlTransfer) {
+      // Cancelled while it waited; the loop has not come to that yet.
+      if transfer.loopSubmitted < now, transfer.isOver { return remove(transfer) }
       transfer.loopLastActivity = now
+      transfer.loopBegun = now
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
-      guard let pool = pool(transfer.request.pool), pool.add(transfer) else {
-        finish(
-          transfer,
-          with: transfer.loopFailure
-            ?? CurlError.make(.unknown, "libcurl is out of resources", url: transfer.request.url))
-        return
+      guard let pool = transfer.loopPool, pool.add(transfer) else {
+        if let refusal = transfer.loopFailure { return finish(transfer, with: refusal) }
+        return fail(transfer)
       }
+      if !pool.reportsSending { sent(transfer, port: 0) }
+      deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
+    }
+
+    private func fail(_ transfer: CurlTransfer, _ code: URLError.Code = .unknown, _ text: String = noResources) {
+      finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+    }
+
+    /// libcurl sends a transfer's request, from this local port.
+    func sent(_ transfer: CurlTransfer, port: Int32) {
+      transfer.loopLastActivity = now
+      guard transfer.request.isSecure, let ticket = transfer.loopTicket else { return }
+      queue.sent(ticket, port: port)
+    }
+
+    /// A transfer's response head is there.
+    func responded(_ transfer: CurlTransfer, isHTTP2: Bool) {
+      guard transfer.request.isSecure, let ticket = transfer.loopTicket else { return }
+      queue.responded(ticket, isHTTP2: isHTTP2)
     }
 
     private func resume(_ transfer: CurlTransfer, bit: Int) {
       guard let handle = transfer.loopHandle, transfer.loopPauseBits & bit != 0 else { return }
       transfer.loopPauseBits &= ~bit
-      if capabilities.readsWhilePaused { pool(transfer.request.pool)?.watchAgain(handle) }
+      if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
       transfer.loopLastActivity = now
       deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
       _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
     }
 
-    private func pool(_ key: CurlPool.Key) -> CurlPool? {
-      if let pool = pools.first(where: { $0.key == key }) { return pool }
-      guard let pool = CurlPool(index: pools.count, key: key, eventLoop: self) else { return nil }
-      pools.append(pool)
-      return pool
-    }
-
-    private func fireTimers() {
-      for pool in pools {
-        guard let timer = pool.timer, timer <= now else { continue }
-        pool.timer = nil
-        pool.act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
-      }
-    }
-
     private func collectFinished() {
-      for pool in pools where pool.activeCount > 0 {
+      for case let pool? in pools.all where pool.activeCount > 0 {
         while let (transfer, code) = pool.nextFinished() {
-          if transfer.loopMayResend(after: code), pool.resend(transfer) { continue }
+          if transfer.loopMayResend(after: code), let ticket = transfer.loopTicket {
+            pool.remove(transfer)
+            queue.resend(ticket)
+            deadlines.remove(transfer)
+            if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
+            continue
+          }
           transfer.loopMeasure()
           finish(transfer, with: transfer.loopError(code: code))
         }
@@ -204,12 +235,15 @@
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
         transfer.loopLook(at: now)
-        let deadline = transfer.loopDeadline
-        if deadline > now {
-          deadlines.insert(transfer, at: deadline)
-        } else {
-          finish(transfer, with: CurlError.make(.timedOut, "The request timed out", url: transfer.request.url))
+        // Who waits for another request on the same connection does not wait for the server.
+        if transfer.request.deadline > now, let ticket = transfer.loopTicket, queue.waitsForStream(ticket) {
+          transfer.loopLastActivity = now
         }
+        guard transfer.loopDeadline <= now else {
+          deadlines.insert(transfer, at: transfer.loopDeadline)
+          continue
+        }
+        fail(transfer, .timedOut, "The request timed out")
       }
     }
 
@@ -223,8 +257,12 @@
     private func remove(_ transfer: CurlTransfer) {
       deadlines.remove(transfer)
       transfer.request.upload?.close()
-      guard transfer.loopHandle != nil else { return }
-      pool(transfer.request.pool)?.remove(transfer)
+      guard let pool = transfer.loopPool else { return }
+      if transfer.loopHandle != nil { pool.remove(transfer) }
+      if let ticket = transfer.loopTicket { queue.remove(ticket) }
+      transfer.loopTicket = nil
+      transfer.loopPool = nil
+      pools.release(pool, now: now)
     }
 
     // MARK: - Delivery
@@ -242,11 +280,11 @@
       if delivery.pauses, let handle = transfer.loopHandle {
         transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
         _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
-        if capabilities.readsWhilePaused { pool(transfer.request.pool)?.watchAgain(handle) }
+        if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
       }
     }
 
-    /// Consumers are told once the turn is over: what they go on with is theirs.
+    /// Consumers are resumed once the turn is over: what they go on with is theirs.
     private func gatherDeliveries(into finished: inout [CurlTransfer.Queue.Delivery]) {
       for transfer in dirty {
         transfer.loopIsDirty = false
@@ -269,28 +307,17 @@
       poller.watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
     }
 
-    /// - Parameter withErrors: Whether to believe in errors. Not after a guest's turn, for the number may be another
-    ///   socket's by now: if it is not, the next wait brings the error again. To try what is not ready does no harm.
+    /// - Parameter withErrors: Whether to believe in errors. Not after a request was started directly, for the number may
+    ///   be another socket's by now: if it is not, the next wait brings the error again. To try what is not ready does no
+    ///   harm.
     private func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
-        pools[Int(event.tag >> 32)].act(
+        pools[Int(event.tag >> 32)]?.act(
           on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
       }
     }
 
     /// When a timer or a deadline is due.
-    private var nextAlarm: UInt64 { pools.reduce(deadlines.first ?? .max) { min($0, $1.timer ?? .max) } }
-
-    /// Milliseconds until the thread has to wake, rounded up; -1 for never.
-    private func timeout(_ alarm: inout UInt64) -> Int32 {
-      let current = MonotonicClock.now()
-      let next = nextAlarm
-      // Where nothing is due any more, the last alarm stays: with it in place the next request, whose deadline will be
-      // later, needs not wake the thread.
-      if next != .max || alarm <= current { alarm = next }
-      guard alarm != .max else { return -1 }
-      guard alarm > current else { return 0 }
-      return Int32(clamping: (alarm - current + 999_999) / 1_000_000)
-    }
+    private var due: UInt64 { min(deadlines.first ?? .max, pools.timer) }
   }
 #endif

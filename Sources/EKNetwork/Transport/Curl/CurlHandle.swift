@@ -66,6 +66,7 @@
       watchLookup(&settings)
       watchResend(of: transfer.request, &settings, context: context)
       apply(transfer.request, &settings, context: context)
+      if transfer.loopHasResent { settings.set(.freshConnect, 1) }
       return settings.error
     }
 
@@ -130,17 +131,6 @@
 
     /// Whether the server has said that it has not looked at the request, so that it can be sent again.
     var wasRefused: Bool { resend.pointee.is_refused }
-
-    /// Whether the transfer was ended because libcurl was about to send it again.
-    var wasStopped: Bool { resend.pointee.must_stop }
-
-    /// `false` where libcurl refuses.
-    func useFreshConnection() -> Bool {
-      errorText.pointee = 0
-      var settings = CurlSettings(easy)
-      settings.set(.freshConnect, 1)
-      return settings.refused == nil
-    }
 
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
@@ -221,6 +211,7 @@
       case .head(let head):
         resend.pointee.has_response = true
         transfer.loopReceivedHead(head)
+        eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
         eventLoop.markDirty(transfer)
         return bytes.count
       case .failure(let code, let text):
@@ -247,8 +238,9 @@
     }
 
     /// Called before each time that the request is sent.
-    fileprivate func isAboutToSend() -> Int32 {
+    fileprivate func isAboutToSend(port: Int32) -> Int32 {
       guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      eventLoop.sent(transfer, port: port)
       resend.pointee.is_refused = false
       resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)
@@ -278,8 +270,8 @@
       ?? Int(EKN_READFUNC_ABORT)
   }
 
-  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, _ in
-    handle(context)?.isAboutToSend() ?? Int32(EKN_PREREQFUNC_ABORT)
+  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, port in
+    handle(context)?.isAboutToSend(port: port) ?? Int32(EKN_PREREQFUNC_ABORT)
   }
 
   private let seekCallback: ekn_seek_callback = { context, offset, origin in

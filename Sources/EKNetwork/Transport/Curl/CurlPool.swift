@@ -3,14 +3,16 @@
   import Foundation
 
   /// The connections of all sessions that may share them. Belongs to whoever holds the event loop's turn.
-  final class CurlPool {
+  ///
+  /// Sessions share what is idle: credentials travel with requests, not with connections. How many requests of a session
+  /// are under way is not limited here but by ``RequestQueue``, so no session takes the places of another.
+  final class CurlPool: Disposable {
     /// Idle connections kept for reuse, and idle easy handles likewise.
     private static let maximumIdle = 64
 
     /// Connections are only shared where all of it is the same: a session that trusts others must not inherit them, and a
     /// tunnel through a proxy belongs to those who have its credentials.
     struct Key: Hashable, Sendable {
-      var connectionsPerHost: Int
       var tls: TLSOptions?
       /// `nil` takes them from the environment.
       var proxies: SessionProxies?
@@ -32,6 +34,12 @@
     /// When libcurl wants to be called although no socket has anything, in nanoseconds of the loop's clock.
     var timer: UInt64?
     private(set) var activeCount = 0
+    /// How many transfers wait or are under way.
+    var users = 0
+    var unusedSince: UInt64 = 0
+    var deadlineIndex = -1
+    /// How many connections libcurl keeps, those that are in use included.
+    private var capacity = 0
     private var idleHandles: [CurlHandle] = []
     /// Of transfers that have been cancelled, and that libcurl has to end first.
     private var abandonedHandles: [ObjectIdentifier: CurlHandle] = [:]
@@ -45,14 +53,21 @@
       self.eventLoop = eventLoop
       let context = Unmanaged.passUnretained(self).toOpaque()
       guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0,
-        ekn_multi_set_long(multi, Int32(EKN_MOPT_MAX_HOST_CONNECTIONS), key.connectionsPerHost) == 0,
-        // libcurl's default is four times the handles of the moment, which closes connections after a burst.
-        ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), max(Self.maximumIdle, key.connectionsPerHost)) == 0
+        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0
       else {
         ekn_multi_cleanup(multi)
         return nil
       }
+      fitCapacity()
+    }
+
+    /// Whether libcurl says when it begins to send a request.
+    var reportsSending: Bool { eventLoop.capabilities.asksBeforeSending }
+
+    /// Closes all connections. Only when nothing is under way, and for good.
+    func close() {
+      idleHandles = []
+      ekn_multi_cleanup(multi)
     }
 
     func add(_ transfer: CurlTransfer) -> Bool {
@@ -64,6 +79,7 @@
         return false
       }
       activeCount += 1
+      fitCapacity()
       return true
     }
 
@@ -74,23 +90,24 @@
         handle.abandon()
         abandonedHandles[ObjectIdentifier(handle)] = handle
       } else {
-        _ = ekn_multi_remove(multi, handle.easy)
-        activeCount -= 1
-        release(handle)
+        end(handle)
       }
     }
 
-    /// Sends a transfer's request again, over a connection of its own. `false` when that is not possible.
-    func resend(_ transfer: CurlTransfer) -> Bool {
-      guard let old = transfer.loopHandle else { return false }
-      _ = ekn_multi_remove(multi, old.easy)
-      var handle = old
-      if !eventLoop.capabilities.reusesHandles {
-        guard let new = CurlHandle(eventLoop: eventLoop), new.prepare(for: transfer) == nil else { return false }
-        transfer.loopHandle = new
-        handle = new
-      }
-      return handle.useFreshConnection() && ekn_multi_add(multi, handle.easy) == 0
+    private func end(_ handle: CurlHandle) {
+      _ = ekn_multi_remove(multi, handle.easy)
+      activeCount -= 1
+      fitCapacity()
+      release(handle)
+    }
+
+    /// libcurl counts connections in use along with idle ones. Its default, four times the handles of the moment, closes
+    /// connections after a burst; a constant would leave none to be reused beside many feeds.
+    private func fitCapacity() {
+      let wanted = activeCount + Self.maximumIdle
+      guard wanted > capacity || wanted < capacity / 4 else { return }
+      // Where libcurl refuses it, fewer connections are reused.
+      if ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), wanted * 2) == 0 { capacity = wanted * 2 }
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired.
@@ -108,11 +125,7 @@
         let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
         handle.ended()
         if let transfer = handle.transfer { return (transfer, Int(completion.code)) }
-        if abandonedHandles.removeValue(forKey: ObjectIdentifier(handle)) != nil {
-          _ = ekn_multi_remove(multi, easy)
-          activeCount -= 1
-          release(handle)
-        }
+        if abandonedHandles.removeValue(forKey: ObjectIdentifier(handle)) != nil { end(handle) }
       }
     }
 
@@ -137,12 +150,7 @@
     }
 
     fileprivate func setTimer(milliseconds: Int) {
-      guard milliseconds >= 0 else {
-        timer = nil
-        return
-      }
-      // libcurl rounds its delay down, and after a call that comes too early it does not name the timer again.
-      timer = milliseconds == 0 ? 0 : MonotonicClock.now().addingClamped(UInt64(milliseconds + 1) * 1_000_000)
+      timer = LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now())
     }
   }
 

@@ -19,6 +19,10 @@
     /// The end of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
     let pool: CurlPool.Key
+    /// Whose connections are limited, to where, and to how many.
+    let session: ObjectIdentifier
+    let origin: Origin
+    let connectionsPerHost: Int
     /// `nil` takes them from the environment.
     let proxies: SessionProxies?
     let wantsTimings: Bool

@@ -18,7 +18,14 @@
     private let measured = Locked<NetworkTimings?>(nil)
 
     // The event loop's own, touched in its turns alone.
+    /// From when it is submitted to its end.
+    var loopPool: CurlPool?
+    var loopTicket: RequestQueue<CurlTransfer>.Ticket?
+    /// While it is under way.
     var loopHandle: CurlHandle?
+    /// When it was submitted, and when it was given to libcurl.
+    var loopSubmitted: UInt64 = 0
+    var loopBegun: UInt64 = 0
     var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0
     var loopPauseBits = 0
@@ -29,10 +36,9 @@
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
-    private var loopIsHTTP2 = false
-    private var loopSharesSocket = false
+    private(set) var loopIsHTTP2 = false
+    private(set) var loopHasResent = false
     private var loopHasSent = false
-    private var loopHasResent = false
     /// Whether the first request was refused, and the second one has not been sent yet.
     private var loopWasRefused = false
     private var loopIsStopped = false
@@ -98,8 +104,8 @@
 
     /// When the transfer is to be ended if nothing happens, or looked at before.
     var loopDeadline: UInt64 {
-      // A consumer that does not read, or a body that is not ready, is not the server's silence.
-      guard loopPauseBits == 0 else { return request.deadline }
+      // A wait for a connection, a consumer that does not read, a body that is not ready are not the server's silence.
+      guard loopHandle != nil, loopPauseBits == 0 else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
       let nextLook = loopIsSending ? loopProgress.nextLook(after: loopLastActivity, idle: request.idleTimeout) : .max
       return min(idleEnd, nextLook, request.deadline)
@@ -114,11 +120,10 @@
     }
 
     /// Whether nothing of the transfer is to be read from its socket, which is its own.
-    var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopSharesSocket }
+    var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopIsHTTP2 }
 
     func loopReceivedHead(_ head: RawHead) {
-      loopSharesSocket = head.version == "HTTP/2"
-      loopIsHTTP2 = request.upload != nil && loopSharesSocket
+      loopIsHTTP2 = request.isSecure && head.isHTTP2
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopHead = head
@@ -205,7 +210,10 @@
 
     /// The transfer has ended, and its handle still knows how.
     func loopMeasure() {
-      guard request.wantsTimings, let timings = loopHandle?.timings else { return }
+      guard request.wantsTimings, var timings = loopHandle?.timings else { return }
+      let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
+      timings.firstByte? += wait
+      timings.total += wait
       measured.withLock { $0 = timings }
     }
 
@@ -227,13 +235,6 @@
     func resume() {
       if let head { head.waiter.resume(with: head.result) }
       if let chunk { chunk.waiter.resume(with: chunk.result) }
-    }
-  }
-
-  extension UInt64 {
-    func addingClamped(_ other: UInt64) -> UInt64 {
-      let (sum, overflow) = addingReportingOverflow(other)
-      return overflow ? .max : sum
     }
   }
 #endif

@@ -10,18 +10,30 @@
     private let eventLoop: CurlEventLoop?
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
+    /// What the limit of connections is counted by. Kept, so that no other session gets its address.
+    private let session: any AnyObject & Sendable
+
+    private final class UnnamedSession: Sendable {}
 
     /// `nil` when libcurl cannot be used.
-    init?(configuration: URLSessionConfiguration, tls: TLSOptions? = nil) {
+    ///
+    /// - Parameters:
+    ///   - session: Transports of the same session have one limit of connections in common; `nil` for a session that has
+    ///     this transport only.
+    ///   - eventLoop: `nil` for the one of the process.
+    init?(
+      configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
+      eventLoop: CurlEventLoop? = nil
+    ) {
       guard CurlLibrary.capabilities != nil else { return nil }
-      eventLoop = CurlEventLoop.shared
+      self.eventLoop = eventLoop ?? .shared
+      self.session = session ?? UnnamedSession()
       var description = SessionDescription(configuration)
       description.clientCertificate = tls?.clientCertificate.map {
         "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
       }
       self.configuration = description
-      pool = CurlPool.Key(
-        connectionsPerHost: description.connectionsPerHost, tls: tls, proxies: description.proxies)
+      pool = CurlPool.Key(tls: tls, proxies: description.proxies)
     }
 
     var resolvesRedirects: Bool { false }
@@ -53,7 +65,7 @@
 
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
       let urlRequest = request.urlRequest
-      let url = try Self.checked(urlRequest.url)
+      let (url, origin) = try Self.checked(urlRequest.url)
       let method = urlRequest.httpMethod ?? "GET"
       // RFC 9110 §9.3.2: a HEAD has no content, and none that is announced but never sent.
       let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
@@ -63,7 +75,7 @@
       let headers = try headerLines(for: urlRequest, method: method, upload: upload)
       return CurlRequest(
         url: url,
-        isSecure: url.scheme?.lowercased() == "https",
+        isSecure: origin.scheme == "https",
         method: method,
         headerLines: headers,
         upload: upload,
@@ -72,23 +84,26 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         pool: pool.current,
+        session: ObjectIdentifier(session),
+        origin: origin,
+        connectionsPerHost: configuration.connectionsPerHost,
         proxies: configuration.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
 
-    private static func checked(_ url: URL?) throws -> URL {
+    private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }
       switch url.scheme?.lowercased() {
       case "http", "https": break
       default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
       }
-      guard let host = url.host, !host.isEmpty else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
-      guard HostSyntax.isValid(HostSyntax.unbracketed(host)) else {
+      guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+      guard HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
         throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
       }
-      return url
+      return (url, origin)
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CCurl
+  import Foundation
 
   /// Where the thread of a loop sleeps, and how other threads reach it: what they submit is kept until the loop takes it,
   /// and the loop is woken only where it sleeps, or is about to.
@@ -38,6 +39,14 @@
     func wake() { ekn_waker_wake(waker) }
 
     // MARK: - The loop's thread
+
+    /// Starts the thread of a loop, which never ends.
+    func startThread(named name: String, _ run: @escaping @Sendable () -> Void) {
+      let thread = Thread(block: run)
+      thread.name = name
+      thread.stackSize = 1 << 20
+      thread.start()
+    }
 
     /// Swaps what was submitted for an empty array.
     func take(_ operations: inout [Operation]) {

@@ -27,6 +27,9 @@ import Foundation
         return SystemSessionHost(make(session.configuration), session.configuration, isOwn: true, makeForeign: make)
       }
     }
+
+    /// A transport is gone.
+    static func sessionMayBeGone(_ session: ObjectIdentifier) { secured.sessionMayBeGone(session) }
   }
 
   extension URLSession: SystemSession {
@@ -124,6 +127,9 @@ import Foundation
     static func shared(for source: URLSession) -> SessionHost {
       hosts.host(for: source, true) { SessionHost(source) }
     }
+
+    /// A transport is gone. If its session is, too, so is the host, and its idle connections close.
+    static func sessionMayBeGone(_ session: ObjectIdentifier) { hosts.sessionMayBeGone(session) }
   }
 
   extension URLSessionConfiguration {

@@ -7,7 +7,8 @@ import Foundation
 /// What is kept for each session as long as the session lives.
 ///
 /// Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession` has
-/// no room for one. The entry of a session that is gone leaves with the next new one.
+/// no room for one. The entry of a session that is gone leaves with its last transport; where the user has kept the
+/// session for longer than that, with the next new session.
 struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>: Sendable {
   private struct Key: Hashable {
     let session: ObjectIdentifier
@@ -39,5 +40,15 @@ struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>
     // Out here: the end of a host calls Foundation.
     withExtendedLifetime(dropped) {}
     return host
+  }
+
+  /// Somebody has let go of a session. If it is gone, what was kept for it goes, too.
+  func sessionMayBeGone(_ session: ObjectIdentifier) {
+    let dropped = entries.withLock { entries in
+      let gone = entries.filter { $0.key.session == session && $0.value.source == nil }
+      for key in gone.keys { entries[key] = nil }
+      return Array(gone.values)
+    }
+    withExtendedLifetime(dropped) {}
   }
 }

@@ -39,9 +39,8 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  /// Kept alive: its configuration, and its delegate, are its own.
-  private let session: URLSession
-  private let host: SessionHost
+  /// Keeps the session alive: its configuration, and its delegate, are its own.
+  private let lease: SessionLease
   private let limit: Int
   let sessionDescription: SessionDescription
 
@@ -51,10 +50,9 @@ struct URLSessionTransport: Transport {
 
   /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
-    self.session = session
-    self.host = host ?? SessionHost.shared(for: session)
+    lease = SessionLease(session, host: host)
     limit = streamLimit
-    var description = self.host.description
+    var description = lease.host.description
     if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
     sessionDescription = description
   }
@@ -84,7 +82,7 @@ struct URLSessionTransport: Transport {
         request.hop = request.hop.sending(body)
       }
     #endif
-    let exchange = try host.start(request, limit: limit)
+    let exchange = try lease.host.start(request, limit: limit)
     let body = URLSessionBody(exchange)
     let head = try await exchange.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)

@@ -31,10 +31,7 @@
     private init?() {
       guard CurlLibrary.capabilities != nil, ekn_bare_load(), let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
-      let thread = Thread { [unowned self] in run() }
-      thread.name = "EKNetwork.WebSocket"
-      thread.stackSize = 1 << 20
-      thread.start()
+      poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
     }
 
     /// Runs an operation on the loop's thread, after those submitted before. From any thread.
@@ -55,7 +52,7 @@
 
     /// When libcurl wants to be called again for a connection that is being opened; `nil` for not at all.
     func setTimer(_ number: UInt32, milliseconds: Int?) {
-      connecting[number] = milliseconds.map { MonotonicClock.now() + UInt64($0) * 1_000_000 }
+      connecting[number] = milliseconds.flatMap { LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()) }
     }
 
     func watch(_ socket: Int32, _ what: Int32, number: UInt32) {
@@ -93,9 +90,7 @@
     }
 
     private func timeout() -> Int32 {
-      guard let next = connecting.values.min() else { return -1 }
-      let now = MonotonicClock.now()
-      return next > now ? Int32(clamping: (next - now + 999_999) / 1_000_000) : 0
+      LoopTime.sleep(until: connecting.values.min() ?? .max, now: MonotonicClock.now())
     }
   }
 #endif

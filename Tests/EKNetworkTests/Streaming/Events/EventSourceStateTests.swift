@@ -151,7 +151,12 @@ import Testing
     for initial in [Duration.zero, .seconds(Int64.max), .seconds(-5), .nanoseconds(1)] {
       var state = EventSourceState(
         policy: EventReconnectPolicy(initialDelay: initial, maximumDelay: .seconds(Int64.max)))
-      for _ in 0..<200 { _ = state.lost(because: lost, bodyIsReplayable: true, random: .random(in: 0...1)) }
+      var last = Duration.zero
+      for _ in 0..<200 {
+        let next = delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) ?? .zero
+        #expect(next >= last && next > .zero && next <= .nanoseconds(Int64.max), "\(initial)")
+        last = next
+      }
     }
   }
 }

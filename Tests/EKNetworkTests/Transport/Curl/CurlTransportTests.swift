@@ -51,7 +51,7 @@
       defer { server.stop() }
       server.route("/") { _ in .streaming(contentLength: 1 << 30, [.flood(bytes: 1 << 30, of: 7)]) }
       do { _ = try await transport().start(request(server.url("/"))) }
-      await server.waitForOpenConnections(0)
+      #expect(await server.waitForOpenConnections(0))
     }
 
     @Test func cancellingAWaitEndsItAtOnce() async throws {
@@ -68,7 +68,7 @@
           await #expect(throws: CancellationError.self) { try await task.value }
         }
       }
-      await server.waitForOpenConnections(0)
+      #expect(await server.waitForOpenConnections(0))
     }
 
     @Test func cancellingWhileConnectingEndsItAtOnce() async throws {

@@ -1,0 +1,224 @@
+/// The requests of one event loop, from their submission to their end: which may begin, and which have to wait for a
+/// connection.
+///
+/// Each session has a queue for each origin, and a limit of connections to it: a server that is full, or that does not
+/// respond, holds up nobody but the requests of the same session to itself. Within a queue the order is that of
+/// submission. Every operation takes constant time, however many wait, but for ``ConnectionLimit``'s look at the
+/// connections of one origin when HTTP/2 opens one more.
+struct RequestQueue<Request> {
+  /// Whose connections to where.
+  struct Key: Hashable {
+    var session: ObjectIdentifier
+    /// Requests that must not share connections are never in the same queue.
+    var pool: Int
+    var origin: Origin
+  }
+
+  /// A request's place. Not to be used after ``remove(_:)``.
+  struct Ticket: Equatable {
+    fileprivate var index: Int
+  }
+
+  private enum State: Equatable {
+    case free
+    case waiting
+    case begun
+    /// With the local port of its connection.
+    case sent(Int32)
+  }
+
+  private struct Entry {
+    var state = State.free
+    var request: Request?
+    var queue = 0
+    var previous = -1
+    var next = -1
+    var ownConnection = false
+  }
+
+  private struct List {
+    var first = -1
+    var last = -1
+    var isEmpty: Bool { first < 0 }
+  }
+
+  private struct OriginQueue {
+    var key: Key?
+    var limit: ConnectionLimit
+    var waiting = List()
+    /// Sent once in vain, and to be sent again over a connection of their own. They go first.
+    var resending = List()
+    var isToBeChecked = false
+    var isUnused: Bool { limit.active == 0 && waiting.isEmpty && resending.isEmpty }
+
+    subscript(resending isResending: Bool) -> List {
+      get { isResending ? resending : waiting }
+      set { if isResending { resending = newValue } else { waiting = newValue } }
+    }
+  }
+
+  private var entries: [Entry] = []
+  private var freeEntries: [Int] = []
+  private var queues: [OriginQueue] = []
+  private var freeQueues: [Int] = []
+  private var queueIndex: [Key: Int] = [:]
+  /// Queues in which something has changed.
+  private var unchecked: [Int] = []
+
+  /// How many requests there are, waiting or under way.
+  private(set) var count = 0
+  /// How many requests wait.
+  private(set) var waitingCount = 0
+  /// How many origins, each for one session, have requests.
+  var originCount: Int { queueIndex.count }
+
+  // MARK: - What happens
+
+  /// Puts a request at the end of its queue.
+  mutating func submit(_ request: Request, key: Key, connections: Int) -> Ticket {
+    let index = freeEntries.popLast() ?? entries.count
+    if index == entries.count { entries.append(Entry()) }
+    let queue = queue(for: key, connections: connections)
+    entries[index] = Entry(state: .waiting, request: request, queue: queue)
+    append(index)
+    count += 1
+    waitingCount += 1
+    check(queue)
+    return Ticket(index: index)
+  }
+
+  /// The request is being sent, perhaps for the second time, from this local port; 0 when it is not known.
+  mutating func sent(_ ticket: Ticket, port: Int32) {
+    let entry = entries[ticket.index]
+    switch entry.state {
+    case .free, .waiting: return
+    case .begun: queues[entry.queue].limit.sent(port: port, last: nil, ownConnection: entry.ownConnection)
+    case .sent(let last): queues[entry.queue].limit.sent(port: port, last: last, ownConnection: entry.ownConnection)
+    }
+    entries[ticket.index].state = .sent(port)
+    check(entry.queue)
+  }
+
+  /// The head of the response is there.
+  mutating func responded(_ ticket: Ticket, isHTTP2: Bool) {
+    let queue = entries[ticket.index].queue
+    queues[queue].limit.responded(isHTTP2: isHTTP2)
+    check(queue)
+  }
+
+  /// The request has to be sent again over a connection of its own. It goes before those that have not begun.
+  mutating func resend(_ ticket: Ticket) {
+    guard end(ticket.index) else { return }
+    entries[ticket.index].state = .waiting
+    entries[ticket.index].ownConnection = true
+    append(ticket.index)
+    waitingCount += 1
+    check(entries[ticket.index].queue)
+  }
+
+  /// The request is over, or waits no longer.
+  mutating func remove(_ ticket: Ticket) {
+    let index = ticket.index
+    let entry = entries[index]
+    switch entry.state {
+    case .free: return
+    case .waiting:
+      unlink(index)
+      waitingCount -= 1
+    case .begun, .sent: _ = end(index)
+    }
+    entries[index] = Entry()
+    freeEntries.append(index)
+    count -= 1
+    check(entry.queue)
+  }
+
+  /// Whether the request has begun and waits for other requests on its connections, which is not the server's silence.
+  func waitsForStream(_ ticket: Ticket) -> Bool {
+    let entry = entries[ticket.index]
+    return entry.state == .begun && queues[entry.queue].limit.waitsForStream
+  }
+
+  // MARK: - What is to be done
+
+  /// The next request that may begin, which counts as begun from now on. To be called when every request that has ended
+  /// has been removed.
+  mutating func next() -> (request: Request, ticket: Ticket)? {
+    while let queue = unchecked.last {
+      if let index = popFirst(of: queue) {
+        queues[queue].limit.begin()
+        entries[index].state = .begun
+        waitingCount -= 1
+        guard let request = entries[index].request else { continue }
+        return (request, Ticket(index: index))
+      }
+      unchecked.removeLast()
+      queues[queue].isToBeChecked = false
+      if queues[queue].isUnused { free(queue) }
+    }
+    return nil
+  }
+
+  private mutating func popFirst(of queue: Int) -> Int? {
+    let isResending = !queues[queue].resending.isEmpty
+    let first = queues[queue][resending: isResending].first
+    guard first >= 0, queues[queue].limit.hasRoom(ownConnection: isResending) else { return nil }
+    unlink(first)
+    return first
+  }
+
+  // MARK: - Queues
+
+  private mutating func check(_ queue: Int) {
+    guard !queues[queue].isToBeChecked else { return }
+    queues[queue].isToBeChecked = true
+    unchecked.append(queue)
+  }
+
+  private mutating func queue(for key: Key, connections: Int) -> Int {
+    if let index = queueIndex[key] { return index }
+    let queue = OriginQueue(
+      key: key, limit: ConnectionLimit(connections: connections, negotiates: key.origin.scheme == "https"))
+    let index = freeQueues.popLast() ?? queues.count
+    if index == queues.count { queues.append(queue) } else { queues[index] = queue }
+    queueIndex[key] = index
+    return index
+  }
+
+  private mutating func free(_ queue: Int) {
+    if let key = queues[queue].key { queueIndex[key] = nil }
+    queues[queue].key = nil
+    freeQueues.append(queue)
+  }
+
+  /// Takes a request off its connection. `false` when it has none.
+  private mutating func end(_ index: Int) -> Bool {
+    let entry = entries[index]
+    switch entry.state {
+    case .free, .waiting: return false
+    case .begun: queues[entry.queue].limit.end(port: nil)
+    case .sent(let port): queues[entry.queue].limit.end(port: port)
+    }
+    return true
+  }
+
+  // MARK: - Lists
+
+  private mutating func append(_ index: Int) {
+    let queue = entries[index].queue
+    var list = queues[queue][resending: entries[index].ownConnection]
+    entries[index].previous = list.last
+    entries[index].next = -1
+    if list.last < 0 { list.first = index } else { entries[list.last].next = index }
+    list.last = index
+    queues[queue][resending: entries[index].ownConnection] = list
+  }
+
+  private mutating func unlink(_ index: Int) {
+    let entry = entries[index]
+    var list = queues[entry.queue][resending: entry.ownConnection]
+    if entry.previous < 0 { list.first = entry.next } else { entries[entry.previous].next = entry.next }
+    if entry.next < 0 { list.last = entry.previous } else { entries[entry.next].previous = entry.previous }
+    queues[entry.queue][resending: entry.ownConnection] = list
+  }
+}

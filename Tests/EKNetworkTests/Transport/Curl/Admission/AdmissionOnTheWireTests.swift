@@ -1,0 +1,219 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// What waits for a connection, seen from the server.
+  @Suite(.timeLimit(.minutes(5))) struct AdmissionOnTheWireTests {
+    private final class Session: Sendable {}
+
+    private let server: LoopbackServer
+
+    init() throws {
+      server = try LoopbackServer { $0.backlog = 1_024 }
+      server.route("/ok") { _ in .text("ok") }
+      server.route("/hung") { _ in .raw([.stall]) }
+    }
+
+    private func transport(_ connections: Int, session: Session? = nil) throws -> CurlTransport {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = connections
+      return try #require(CurlTransport(configuration: configuration, session: session))
+    }
+
+    private func request(_ path: String, on server: LoopbackServer? = nil, timeout: TimeInterval = 600)
+      -> TransportRequest
+    {
+      TransportRequest(URLRequest(url: (server ?? self.server).url(path), timeoutInterval: timeout))
+    }
+
+    @Test func aHungHostDelaysNoOther() async throws {
+      defer { server.stop() }
+      let other = try LoopbackServer()
+      defer { other.stop() }
+      other.route("/ok") { _ in .text("ok") }
+      let transport = try transport(2)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<500 { group.addTask { _ = try? await transport.fetch(request("/hung")) } }
+        await server.waitForRequests(count: 2, path: "/hung")
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<20 { group.addTask { try await transport.fetch(request("/ok", on: other)).data.count } }
+          for try await count in group { #expect(count == 2) }
+        }
+        #expect(server.requestCount == 2)
+        #expect(other.peakConnections <= 2)
+        group.cancelAll()
+      }
+    }
+
+    /// The idle timeout is for the server: what waits for a connection has not asked it for anything.
+    @Test func theSeventhOfSevenFeedsWaitsAndThenStarts() async throws {
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.sendString("a"), .wait(gate), .sendString("b")]) }
+      server.route("/brief") { _ in
+        .streaming(contentLength: 60, [.trickle(Data(count: 60), chunk: 1, every: .milliseconds(100))])
+      }
+      let transport = try transport(6)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for path in ["/held", "/held", "/held", "/held", "/held", "/brief"] {
+          group.addTask { try await transport.fetch(request(path)).data.count }
+        }
+        await server.waitForRequests(count: 6)
+        let start = ContinuousClock.now
+        let seventh = try await transport.fetch(request("/ok", timeout: 5))
+        #expect(ContinuousClock.now - start > .seconds(5))
+        #expect(seventh.data == Data("ok".utf8))
+        #expect(server.peakConnections == 6)
+        gate.open()
+        for try await count in group { #expect([2, 60].contains(count)) }
+      }
+    }
+
+    @Test func theDeadlineCountsWhileWaiting() async throws {
+      defer { server.stop() }
+      let transport = try transport(1)
+      let hung = Task { try await transport.fetch(request("/hung")) }
+      await server.waitForRequests(count: 1, path: "/hung")
+      var late = request("/ok")
+      late.deadline = .now + .milliseconds(200)
+      let start = ContinuousClock.now
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(late) }
+      #expect(error?.code == .timedOut)
+      #expect(ContinuousClock.now - start >= .milliseconds(200))
+      #expect(server.requestCount == 1)
+      hung.cancel()
+      await #expect(throws: CancellationError.self) { try await hung.value }
+      // Its place is free again.
+      #expect(try await transport.fetch(request("/ok")).data.count == 2)
+    }
+
+    @Test func sessionsWithTheSameSettingsDoNotTakeEachOthersPlaces() async throws {
+      defer { server.stop() }
+      let (first, second) = (try transport(2), try transport(2))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<20 { group.addTask { _ = try? await first.fetch(request("/hung")) } }
+        await server.waitForRequests(count: 2, path: "/hung")
+        for _ in 0..<10 {
+          let count = try await second.fetch(request("/ok")).data.count
+          #expect(count == 2)
+        }
+        #expect(server.requests(path: "/hung").count == 2)
+        #expect(server.peakConnections == 3)
+        group.cancelAll()
+      }
+    }
+
+    @Test func transportsOfOneSessionHaveOneLimit() async throws {
+      defer { server.stop() }
+      let session = Session()
+      let gate = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
+      let transports = try (0..<10).map { _ in try transport(3, session: session) }
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for transport in transports {
+          for _ in 0..<5 { group.addTask { try await transport.fetch(request("/held")).data.count } }
+        }
+        await server.waitForRequests(count: 3)
+        gate.open()
+        for try await count in group { #expect(count == 2) }
+      }
+      #expect(server.requestCount == 50)
+      #expect(server.peakConnections == 3)
+    }
+
+    @Test func twentyThousandThatWaitCanLeaveAtOnce() async throws {
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
+      let transport = try transport(2)
+      let held = (0..<2).map { _ in Task { try await transport.fetch(request("/held")).data.count } }
+      await server.waitForRequests(count: 2, path: "/held")
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<20_000 {
+          group.addTask {
+            await #expect(throws: CancellationError.self) { try await transport.fetch(request("/hung")) }
+          }
+        }
+        group.cancelAll()
+      }
+      gate.open()
+      for task in held { #expect(try await task.value == 2) }
+      #expect(try await transport.fetch(request("/ok")).data.count == 2)
+      #expect(server.requestCount == 3)
+    }
+
+    /// Those who leave while they wait are never seen by the server, and nobody takes more places for it.
+    @Test func cancellingThoseWhoWaitLeavesTheLimitAlone() async throws {
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
+      let transport = try transport(4)
+      let held = (0..<4).map { _ in Task { try await transport.fetch(request("/held")).data.count } }
+      await server.waitForRequests(count: 4, path: "/held")
+      let waiting = (0..<400).map { _ in Task { try await transport.fetch(request("/ok")).data.count } }
+      for (index, task) in waiting.enumerated() where index % 3 != 0 { task.cancel() }
+      gate.open()
+      for task in held { #expect(try await task.value == 2) }
+      for (index, task) in waiting.enumerated() {
+        if index % 3 == 0 { #expect(try await task.value == 2) } else { _ = try? await task.value }
+      }
+      #expect(server.peakConnections == 4)
+      #expect(server.acceptedConnections == 4)
+    }
+
+    /// The sockets of this process, looked at all the time.
+    @Test func connectionsNeverExceedTheLimitUnderRandomCancellation() async throws {
+      defer { server.stop() }
+      server.route("/slow") { _ in
+        .streaming(contentLength: 20, [.trickle(Data(count: 20), chunk: 5, every: .milliseconds(1))])
+      }
+      let transport = try transport(5)
+      let port = server.port
+      let isOver = Locked(false)
+      let watcher = Task.detached {
+        var peak = 0
+        while !isOver.withLock({ $0 }) {
+          peak = max(peak, Self.clientConnections(to: port))
+          await Task.yield()
+        }
+        return peak
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<40 {
+          group.addTask {
+            var random = SplitMix(state: UInt64(worker))
+            for _ in 0..<15 {
+              let task = Task { try await transport.fetch(request("/slow")).data.count }
+              if Bool.random(using: &random) {
+                for _ in 0..<Int.random(in: 0..<50, using: &random) { await Task.yield() }
+                task.cancel()
+              }
+              do {
+                let count = try await task.value
+                #expect(count == 20)
+              } catch is CancellationError {}
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      isOver.withLock { $0 = true }
+      let peak = await watcher.value
+      #expect((1...5).contains(peak))
+    }
+
+    /// How many sockets of this process are connected to a port.
+    private static func clientConnections(to port: Int) -> Int {
+      (0..<4_096).count { descriptor in
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutableBytes(of: &address) { bytes in
+          getpeername(Int32(descriptor), bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+        }
+        return result == 0 && Int(UInt16(bigEndian: address.sin_port)) == port
+      }
+    }
+  }
+#endif

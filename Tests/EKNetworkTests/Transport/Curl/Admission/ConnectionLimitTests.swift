@@ -1,0 +1,144 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ConnectionLimitTests {
+  /// Begins as many as may begin, one after the other, each of them sent at once from `port`.
+  private func fill(_ limit: inout ConnectionLimit, port: Int32?) -> Int {
+    var count = 0
+    while limit.hasRoom(), count < 10_000 {
+      limit.begin()
+      if let port { limit.sent(port: port, last: nil) }
+      count += 1
+    }
+    return count
+  }
+
+  @Test(arguments: [0, 1, 6, 500]) func withoutTLSEachHasItsOwn(_ connections: Int) {
+    var limit = ConnectionLimit(connections: connections, negotiates: false)
+    #expect(fill(&limit, port: nil) == max(1, connections))
+    limit.end(port: nil)
+    #expect(fill(&limit, port: nil) == 1)
+  }
+
+  @Test func untilTheFirstConnectionIsThereFewWaitForIt() {
+    var limit = ConnectionLimit(connections: 500, negotiates: true)
+    #expect(fill(&limit, port: nil) == ConnectionLimit.maximumConnecting)
+    // HTTP/1.1: the others connect, too.
+    limit.sent(port: 1_000, last: nil)
+    #expect(fill(&limit, port: nil) == 500 - ConnectionLimit.maximumConnecting)
+  }
+
+  @Test func aSharedPortIsProofOfHTTP2() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    #expect(fill(&limit, port: nil) == 6)
+    limit.sent(port: 1_000, last: nil)
+    #expect(!limit.isShared && !limit.hasRoom() && !limit.waitsForStream)
+    limit.sent(port: 1_000, last: nil)
+    #expect(limit.isShared && limit.waitsForStream)
+    // Four are not sent: one more might open a sixth connection.
+    #expect(limit.hasRoom())
+    limit.begin()
+    #expect(!limit.hasRoom())
+    for _ in 0..<5 { limit.sent(port: 1_000, last: nil) }
+    #expect(limit.active == 7 && limit.unsent == 0)
+    #expect(fill(&limit, port: 1_000) == 593)
+  }
+
+  @Test func soIsTheResponse() {
+    var limit = ConnectionLimit(connections: 1, negotiates: true)
+    #expect(fill(&limit, port: 1_000) == 1)
+    limit.responded(isHTTP2: true)
+    #expect(fill(&limit, port: 1_000) == 99)
+    limit.responded(isHTTP2: false)
+    for _ in 0..<99 { limit.end(port: 1_000) }
+    #expect(!limit.isShared && !limit.hasRoom())
+    limit.end(port: 1_000)
+    #expect(fill(&limit, port: nil) == 1)
+  }
+
+  /// The server allows ten streams: the eleventh request needs the next connection.
+  @Test func connectionsAreNeverMoreThanTheLimit() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    var streams: [Int32: Int] = [:]
+    func port() -> Int32 { (1...100).first { streams[$0, default: 0] < 10 } ?? 0 }
+    for round in 0..<1_000 {
+      var begun = 0
+      while limit.hasRoom() {
+        limit.begin()
+        begun += 1
+        #expect(begun <= 6)
+        // libcurl places them when all have been given to it.
+        if limit.hasRoom() { continue }
+        for _ in 0..<begun {
+          let port = port()
+          streams[port, default: 0] += 1
+          limit.sent(port: port, last: nil)
+        }
+        begun = 0
+      }
+      // One may be opened before it turns out that all are full.
+      #expect(streams.filter { $0.value > 0 }.count <= 7, "round \(round)")
+      #expect(limit.active >= 54)
+      for (port, count) in streams where count > 0 && Bool.random() {
+        streams[port] = count - 1
+        limit.end(port: port)
+      }
+    }
+  }
+
+  /// Behind one name some servers speak HTTP/2, others do not.
+  @Test func oneThatSharesBesideOthersThatDoNot() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    for _ in 0..<2 {
+      limit.begin()
+      limit.sent(port: 1, last: nil)
+    }
+    var next: Int32 = 2
+    while limit.hasRoom(), next < 1_000 {
+      limit.begin()
+      limit.sent(port: next, last: nil)
+      next += 1
+    }
+    #expect(next <= 8)
+  }
+
+  @Test func whatIsSentAgainNeedsAConnectionOfItsOwn() {
+    var limit = ConnectionLimit(connections: 3, negotiates: true)
+    for _ in 0..<3 { limit.begin() }
+    for _ in 0..<3 { limit.sent(port: 1, last: nil) }
+    #expect(limit.hasRoom(ownConnection: true))
+    limit.begin()
+    limit.begin()
+    #expect(!limit.hasRoom(ownConnection: true))
+    limit.sent(port: 2, last: nil, ownConnection: true)
+    limit.sent(port: 3, last: nil, ownConnection: true)
+    #expect(!limit.hasRoom(ownConnection: true))
+    limit.end(port: 3)
+    #expect(limit.hasRoom(ownConnection: true))
+  }
+
+  @Test func whatMovesToAnotherConnectionLeavesTheFirst() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    limit.begin()
+    limit.begin()
+    limit.sent(port: 1, last: nil)
+    limit.sent(port: 1, last: nil)
+    #expect(limit.isShared)
+    limit.sent(port: 2, last: 1)
+    #expect(!limit.isShared)
+    limit.end(port: 1)
+    limit.end(port: 2)
+    #expect(limit.active == 0 && limit.unsent == 0)
+  }
+
+  /// A libcurl that does not say when and from where it sends.
+  @Test func withoutPortsTheResponseDecides() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    #expect(fill(&limit, port: 0) == 6)
+    limit.responded(isHTTP2: true)
+    #expect(fill(&limit, port: 0) == 594)
+    for _ in 0..<600 { limit.end(port: 0) }
+    #expect(limit.active == 0 && limit.unsent == 0)
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RequestQueueTests {
+  typealias Queue = RequestQueue<Int>
+
+  /// Sessions are told apart by the address of something that lives.
+  private final class Session: Sendable {}
+
+  private let session = Session()
+  private let otherSession = Session()
+
+  private static func origin(_ host: String, isSecure: Bool = false) -> Origin {
+    // A URL that is made of letters always has an origin.
+    URL(string: "\(isSecure ? "https" : "http")://\(host)/").flatMap { Origin($0) } ?? origin("a")
+  }
+
+  private func key(_ host: String = "a", session: AnyObject? = nil, pool: Int = 0, isSecure: Bool = false) -> Queue.Key
+  {
+    Queue.Key(
+      session: ObjectIdentifier(session ?? self.session), pool: pool,
+      origin: Self.origin(host, isSecure: isSecure))
+  }
+
+  /// Everything that may begin now.
+  private func admit(_ queue: inout Queue) -> [Int] {
+    var numbers: [Int] = []
+    while let (number, _) = queue.next() { numbers.append(number) }
+    return numbers
+  }
+
+  @Test func inTheOrderOfSubmissionAndNeverMoreThanTheLimit() {
+    var queue = Queue()
+    let tickets = (0..<10).map { queue.submit($0, key: key(), connections: 3) }
+    #expect(admit(&queue) == [0, 1, 2])
+    #expect(admit(&queue) == [])
+    queue.remove(tickets[1])
+    #expect(admit(&queue) == [3])
+    queue.remove(tickets[0])
+    queue.remove(tickets[2])
+    #expect(admit(&queue) == [4, 5])
+    #expect(queue.count == 7 && queue.waitingCount == 4)
+  }
+
+  @Test func aFullOriginHoldsUpNoOther() {
+    var queue = Queue()
+    for number in 0..<100 { _ = queue.submit(number, key: key("hung"), connections: 6) }
+    #expect(admit(&queue) == Array(0..<6))
+    _ = queue.submit(100, key: key("well"), connections: 6)
+    _ = queue.submit(101, key: key("hung", session: otherSession), connections: 6)
+    _ = queue.submit(102, key: key("hung", pool: 1), connections: 6)
+    _ = queue.submit(103, key: key("hung", isSecure: true), connections: 6)
+    #expect(Set(admit(&queue)) == [100, 101, 102, 103])
+    #expect(queue.originCount == 5)
+  }
+
+  @Test func whoWaitsCanLeave() {
+    var queue = Queue()
+    let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 1) }
+    #expect(admit(&queue) == [0])
+    // The first that waits, one amid the others, the last.
+    for index in [1, 3, 5] { queue.remove(tickets[index]) }
+    #expect(queue.waitingCount == 2)
+    queue.remove(tickets[0])
+    #expect(admit(&queue) == [2])
+    queue.remove(tickets[2])
+    #expect(admit(&queue) == [4])
+    queue.remove(tickets[4])
+    #expect(admit(&queue) == [])
+    #expect(queue.count == 0 && queue.waitingCount == 0 && queue.originCount == 0)
+  }
+
+  @Test func whatIsSentAgainGoesFirstAndCountsOnce() {
+    var queue = Queue()
+    let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 2) }
+    #expect(admit(&queue) == [0, 1])
+    queue.resend(tickets[1])
+    queue.resend(tickets[0])
+    #expect(queue.waitingCount == 6)
+    #expect(admit(&queue) == [1, 0])
+    #expect(admit(&queue) == [])
+    // It may be cancelled before it is sent again.
+    queue.resend(tickets[0])
+    queue.remove(tickets[0])
+    #expect(admit(&queue) == [2])
+    #expect(queue.count == 5)
+  }
+
+  @Test func aRequestIsKeptNoLongerThanItsPlace() {
+    final class Token: Sendable {}
+    var queue = RequestQueue<Token>()
+    weak var token: Token?
+    do {
+      let owned = Token()
+      token = owned
+      let key = RequestQueue<Token>.Key(
+        session: ObjectIdentifier(session), pool: 0, origin: Self.origin("a"))
+      let ticket = queue.submit(owned, key: key, connections: 1)
+      _ = queue.next()
+      queue.remove(ticket)
+    }
+    #expect(token == nil)
+  }
+
+  /// Against ``ReferenceQueue``: the same begin, in the same order, after any sequence of events.
+  @Test(arguments: 0..<10) func randomEvents(seed: UInt64) throws {
+    var random = SplitMix(state: seed)
+    var queue = Queue()
+    var reference = ReferenceQueue()
+    var tickets: [Int: Queue.Ticket] = [:]
+    var keys: [Int: Queue.Key] = [:]
+    var begun: Set<Int> = []
+    let limits = (0..<5).map { _ in Int.random(in: 1...7, using: &random) }
+    for number in 0..<600 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<5:
+        let which = Int.random(in: 0..<5, using: &random)
+        let key = key("host\(which)", session: which < 2 ? otherSession : session)
+        keys[number] = key
+        tickets[number] = queue.submit(number, key: key, connections: limits[which])
+        reference.submit(ReferenceQueue.Item(number: number, key: key, limit: limits[which]))
+      case 5..<9:
+        guard let victim = tickets.keys.sorted().randomElement(using: &random), let ticket = tickets[victim] else {
+          break
+        }
+        tickets[victim] = nil
+        begun.remove(victim)
+        queue.remove(ticket)
+        reference.remove(victim)
+      default:
+        guard let victim = begun.sorted().randomElement(using: &random), let ticket = tickets[victim] else { break }
+        begun.remove(victim)
+        queue.resend(ticket)
+        reference.resend(victim)
+      }
+      if Bool.random(using: &random) {
+        var found: [Queue.Key: [Int]] = [:]
+        while let (number, ticket) = queue.next() {
+          #expect(tickets[number] == ticket)
+          found[try #require(keys[number]), default: []].append(number)
+          begun.insert(number)
+        }
+        #expect(found == reference.admit())
+        #expect(queue.count == reference.items.count)
+        #expect(queue.waitingCount == reference.items.count { !$0.hasBegun })
+        for key in Set(keys.values) { #expect(reference.active(key) <= 7) }
+      }
+    }
+    // Nobody starves: when those under way end, everybody comes to begin.
+    while !tickets.isEmpty {
+      _ = queue.next().map { begun.insert($0.request) }
+      while let (number, _) = queue.next() { begun.insert(number) }
+      #expect(!begun.isEmpty)
+      for number in begun { tickets.removeValue(forKey: number).map { queue.remove($0) } }
+      begun = []
+    }
+    #expect(queue.next() == nil)
+    #expect(queue.count == 0 && queue.originCount == 0)
+  }
+
+  /// The wait of many costs each the same: a queue that looks through those who wait would take minutes.
+  @Test func aHundredThousandWaitAndLeave() {
+    var queue = Queue()
+    var tickets: [Queue.Ticket] = []
+    for number in 0..<100_000 { tickets.append(queue.submit(number, key: key(), connections: 6)) }
+    #expect(admit(&queue).count == 6)
+    for ticket in tickets.reversed() { queue.remove(ticket) }
+    #expect(queue.next() == nil)
+    #expect(queue.count == 0 && queue.originCount == 0)
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct LoopTurnTests {
+  @Test func timersAreRoundedUp() {
+    #expect(LoopTime.timer(milliseconds: -1, now: 7) == nil)
+    #expect(LoopTime.timer(milliseconds: 0, now: 7) == 0)
+    #expect(LoopTime.timer(milliseconds: 1, now: 7) == 2_000_007)
+    #expect(LoopTime.timer(milliseconds: .max, now: 7) == .max)
+    #expect(LoopTime.sleep(until: .max, now: 7) == -1)
+    #expect(LoopTime.sleep(until: 7, now: 7) == 0)
+    #expect(LoopTime.sleep(until: 8, now: 7) == 1)
+    #expect(LoopTime.sleep(until: 1_000_007, now: 7) == 1)
+    #expect(LoopTime.sleep(until: 1_000_008, now: 7) == 2)
+    #expect(LoopTime.sleep(until: .max - 1, now: 0) == .max)
+  }
+
+  @Test func requestsThatComeAloneStartDirectly() {
+    var turn = LoopTurn()
+    #expect(turn.allowsDirectStart)
+    turn.began(1)
+    #expect(!turn.allowsDirectStart)
+    turn.ended(1)
+    #expect(!turn.allowsDirectStart)
+    turn.ended(0)
+    #expect(turn.allowsDirectStart)
+    // Once there were two at a time, the next one goes to the loop, which may meet others there.
+    turn.began(2)
+    turn.ended(0)
+    #expect(!turn.allowsDirectStart)
+    turn.began(1)
+    turn.ended(0)
+    #expect(turn.allowsDirectStart)
+  }
+
+  @Test func anEarlierAlarmStaysWhenNothingIsUnderWay() {
+    var turn = LoopTurn()
+    #expect(turn.sleep(due: .max, cleanup: .max, now: 0) == -1)
+    #expect(turn.sleep(due: 60_000_000, cleanup: .max, now: 0) == 60)
+    // The request is over; the next one, due at 70 ms, needs not wake the thread.
+    #expect(turn.sleep(due: .max, cleanup: 118_000_000, now: 10_000_000) == 50)
+    #expect(turn.alarm == 60_000_000)
+    // Once it has rung, what is unused is next.
+    #expect(turn.sleep(due: .max, cleanup: 118_000_000, now: 60_000_000) == 58)
+    #expect(turn.sleep(due: .max, cleanup: .max, now: 118_000_000) == -1)
+    #expect(turn.alarm == .max)
+  }
+
+  @Test func whatIsDueIsNeverLate() {
+    var turn = LoopTurn()
+    #expect(turn.sleep(due: 50_000_000, cleanup: 20_000_000, now: 0) == 20)
+    #expect(turn.sleep(due: 5_000_000, cleanup: 20_000_000, now: 1_000_000) == 4)
+    #expect(turn.sleep(due: 90_000_000, cleanup: .max, now: 2_000_000) == 88)
+    #expect(turn.sleep(due: .max, cleanup: 20_000_000, now: 3_000_000) == 17)
+    #expect(turn.sleep(due: 1, cleanup: .max, now: 4_000_000) == 0)
+  }
+}

@@ -1,0 +1,52 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite(.timeLimit(.minutes(5))) struct UnusedConnectionsTests {
+    /// A loop that keeps nothing for long. Like every loop it lives as long as the process.
+    private static let impatient = CurlEventLoop(poolLifetime: .milliseconds(50))
+
+    @Test func poolsAndConnectionsThatNobodyUsesAreFreed() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let gate = Gate()
+      server.route("/ok") { _ in .text("ok") }
+      server.route("/held") { _ in .streaming(contentLength: 2, [.sendString("o"), .wait(gate), .sendString("k")]) }
+      let loop = try #require(Self.impatient)
+      let request = TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600))
+      let held = TransportRequest(URLRequest(url: server.url("/held"), timeoutInterval: 600))
+      func transport(_ key: String) throws -> CurlTransport {
+        let tls = TLSOptions(pinnedPublicKeys: [key])
+        return try #require(CurlTransport(configuration: .ephemeral, tls: tls, eventLoop: loop))
+      }
+      let feed = try await transport("feed").start(held)
+      #expect(try await feed.body.next() == Data("o".utf8))
+      for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
+      // What is in use stays.
+      #expect(await server.waitForOpenConnections(1))
+      #expect(loop.poolCount == 1)
+      gate.open()
+      #expect(try await feed.body.next() == Data("k".utf8))
+      #expect(try await feed.body.next() == nil)
+      #expect(await server.waitForOpenConnections(0))
+      // And they come back.
+      for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
+      #expect(await server.waitForOpenConnections(0))
+    }
+
+    @Test func whatIsUsedAgainInTimeIsReused() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/ok") { _ in .text("ok") }
+      let loop = try #require(CurlEventLoop.shared)
+      let transport = try #require(
+        CurlTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"]), eventLoop: loop))
+      for _ in 0..<10 {
+        _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600)))
+      }
+      #expect(server.acceptedConnections == 1)
+    }
+  }
+#endif
