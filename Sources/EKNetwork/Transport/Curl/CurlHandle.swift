@@ -132,6 +132,9 @@
     /// Whether the server has said that it has not looked at the request, so that it can be sent again.
     var wasRefused: Bool { resend.pointee.is_refused }
 
+    /// Whether the transfer was ended because libcurl was about to send it again.
+    var wasStopped: Bool { resend.pointee.must_stop }
+
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 

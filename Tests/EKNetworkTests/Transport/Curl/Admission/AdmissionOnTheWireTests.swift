@@ -47,6 +47,18 @@
       }
     }
 
+    /// Hundreds of quick responses come through one limit, whatever the loop can begin within a turn.
+    @Test(arguments: [256, 2_000]) func everyOneOfManyEnds(count: Int) async throws {
+      defer { server.stop() }
+      let transport = try transport(6)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<count { group.addTask { try await transport.fetch(request("/ok")).data.count } }
+        for try await length in group { #expect(length == 2) }
+      }
+      #expect(server.requestCount == count)
+      #expect(server.peakConnections <= 6)
+    }
+
     /// The idle timeout is for the server: what waits for a connection has not asked it for anything.
     @Test func theSeventhOfSevenFeedsWaitsAndThenStarts() async throws {
       defer { server.stop() }
