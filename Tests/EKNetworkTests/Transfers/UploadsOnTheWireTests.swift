@@ -151,8 +151,10 @@ import Testing
   }
 
   @Test func aHeadAnnouncesNoContentThatIsNeverSent() async throws {
-    // A number of its own gives the connections to this test alone.
-    let manager = Wire.automatic.manager(server) { $0.httpMaximumConnectionsPerHost = 34 }
+    // Options of its own give the connections to this test alone.
+    let manager = NetworkManager(
+      baseURL: server.baseURL, session: URLSession(configuration: .ephemeral),
+      transport: .secured(by: TLSOptions(pinnedPublicKeys: ["of this test"])))
     for _ in 1...2 {
       var probe = post(RequestBody(sequence: Pieces([Data.noise(3)]), contentType: "a/b"))
       probe.method = .head
