@@ -50,6 +50,10 @@ NS_BRIDGED("Swift.String")
 @property (readonly, copy) NSString *debugDescription;
 @end
 
+@interface NSNull : NSObject <NSCopying, NSSecureCoding>
++ (NSNull *)null;
+@end
+
 @interface NSValue : NSObject <NSCopying, NSSecureCoding>
 @end
 NS_SWIFT_SENDABLE
