@@ -241,7 +241,7 @@ struct Asker: Sendable {
     case let error as URLError where error.code == .unknown: .wrong("unknown: \(error.localizedDescription)")
     case let error as URLError: .error("URLError \(error.code.rawValue)")
     case is HTTPError, is NetworkError, is DownloadError, is ResponseLimitError, is StreamingError,
-      is StreamLineTooLongError, is EventStreamError:
+      is StreamLineTooLongError, is EventStreamError, is TransportOptionError:
       .error("\(type(of: error))")
     default: .wrong("\(type(of: error)): \(error)")
     }

@@ -108,6 +108,9 @@
       if request.isSecure {
         settings.set(.pipewait, 1)
         if let tls = request.pool.tls { settings.apply(tls) }
+      } else {
+        // Nothing negotiates HTTP/2 here, but some versions believe a status line that claims it.
+        settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       }
       if let proxies = request.proxies { settings.apply(proxies, isSecure: request.isSecure) }
       if request.method == "HEAD" {

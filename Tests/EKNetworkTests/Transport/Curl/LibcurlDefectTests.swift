@@ -55,6 +55,34 @@
       }
     }
 
+    // MARK: - Versions that are claimed
+
+    /// Up to 7.81 such a status line lets several requests share a connection that cannot tell their responses apart.
+    @Test(arguments: ["HTTP/2 200 OK", "HTTP/2.0 200 OK", "HTTP/3 200 OK"])
+    func aVersionThatWasNotNegotiatedIsRefused(_ statusLine: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.fallback = { .text($0.path) }
+      server.route("/claim") { _ in .raw("\(statusLine)\r\nContent-Length: 2\r\n\r\nok") }
+      let transport = try transport { $0.httpMaximumConnectionsPerHost = 8 }
+      for round in 0..<10 {
+        await withTaskGroup(of: Void.self) { group in
+          for index in 0..<32 {
+            let path = index % 8 == 3 ? "/claim" : "/\(round)-\(index)"
+            group.addTask {
+              do {
+                let response = try await fetch(transport, server.url(path))
+                #expect(response.data == Data(path.utf8))
+              } catch {
+                #expect(path == "/claim", "\(path): \(error)")
+                #expect((error as? URLError)?.code == .badServerResponse)
+              }
+            }
+          }
+        }
+      }
+    }
+
     // MARK: - Options that are refused
 
     /// libcurl takes no string of more than 8 MB: what is asked for cannot be had, and must not be left out.

@@ -57,6 +57,19 @@ import Testing
     #expect(failure(["HTTP/1.1 101 Switching\r\n", "\r\n"]) == .badServerResponse)
   }
 
+  /// RFC 9113 §3.2: without TLS nobody has negotiated it.
+  @Test func aVersionThatWasNotNegotiated() {
+    for line in ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"] {
+      #expect(failure([line]) == .badServerResponse)
+      var parser = ResponseHeadParser(url: URL(string: "https://x/")!)
+      let actions = [line, "\r\n"].map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
+      guard case .head = actions[1] else {
+        Issue.record("\(actions)")
+        continue
+      }
+    }
+  }
+
   @Test func aHeadHasABound() {
     let line = "A: " + String(repeating: "x", count: 1_000) + "\r\n"
     #expect(failure(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 400)) == .dataLengthExceedsMaximum)
