@@ -25,20 +25,16 @@ public struct WebSocketOptions: Sendable {
   public var maximumQueuedBytes = 4 << 20
   /// Where the handshake's cookies come from and go to; `nil`, the default, for no cookies.
   public var cookieStorage: HTTPCookieStorage?
-  #if os(Linux)
-    /// Whom to trust over TLS, and how to be known to the server, as ``TransportChoice/secured(by:)`` says it for
-    /// requests. Defaults to `nil`: the system's authorities, any key, no client certificate. What this machine's
-    /// libcurl cannot do fails the connection.
-    public var tls: TLSOptions?
-  #endif
+  /// Whom to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: the system's
+  /// authorities, any key, no client certificate. What cannot be honoured fails the connection: on Linux what this
+  /// machine's libcurl cannot do, on Apple's platforms a client certificate, which the parameters of a socket endpoint
+  /// show instead.
+  public var tls: TLSOptions?
   /// The proxies; `nil` takes them from where the platform has them, on Linux from the environment.
   private(set) var proxies: SessionProxies?
   /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
   var authorityFile: String?
   #if canImport(Darwin)
-    /// Whom to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: whom the
-    /// system trusts. With a client certificate the connection fails: show it by the parameters of a socket endpoint.
-    public var tls: TLSOptions?
     /// What the connection is made with; `nil` for the system's defaults.
     var parameters: SocketParameters?
   #endif

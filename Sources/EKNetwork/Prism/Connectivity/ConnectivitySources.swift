@@ -19,7 +19,8 @@ enum ConnectivitySources {
 
 #if canImport(Network) && !os(Linux)
   /// What the system says.
-  private struct PathSource: ConnectivitySource {
+  // Sendable, unchecked: once the monitor is started it is only cancelled, which any thread may do.
+  private struct PathSource: ConnectivitySource, @unchecked Sendable {
     private let monitor: NWPathMonitor
 
     init(_ report: @escaping @Sendable (Bool) -> Void) {

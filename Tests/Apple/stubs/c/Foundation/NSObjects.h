@@ -50,6 +50,16 @@ NS_BRIDGED("Swift.String")
 @property (readonly, copy) NSString *debugDescription;
 @end
 
+NS_SWIFT_SENDABLE
+@interface NSNull : NSObject <NSCopying, NSSecureCoding>
++ (NSNull *)null;
+@end
+
+@interface NSException : NSObject <NSCopying, NSSecureCoding>
+@property (readonly, copy) NSString *name;
+@property (nullable, readonly, copy) NSString *reason;
+@end
+
 @interface NSValue : NSObject <NSCopying, NSSecureCoding>
 @end
 NS_SWIFT_SENDABLE
