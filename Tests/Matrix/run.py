@@ -6,6 +6,7 @@ tests are built before, once. What fails has to be in known.txt and what is in k
 and no others.
 
   --list       what is run: labels and suites
+  --suites 'A B'  only these suites, and what is known of them
   --keep DIR   leaves what the tests print, and their events, there
 """
 
@@ -181,6 +182,7 @@ def judge(label, outcome, rows, minimum):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", nargs="*")
+    parser.add_argument("--suites", type=str.split, default=[])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / ".build/debug/EKNetworkPackageTests.xctest")
@@ -194,10 +196,14 @@ def main():
         if label not in (*versions, DEBIAN):
             sys.exit(f"no such label: {label}")
     filters = suites()
+    if options.suites:
+        if not set(options.suites) <= set(filters):
+            sys.exit(f"no such suites: {' '.join(sorted(set(options.suites) - set(filters)))}")
+        filters = sorted(options.suites)
     if options.list:
         print(*labels, *filters, sep="\n")
         return
-    rows = known({*versions, DEBIAN})
+    rows = [row for row in known({*versions, DEBIAN}) if row.test.split("/")[0] in filters]
     if DEBIAN in labels:
         prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
         if prepared.returncode == 3:

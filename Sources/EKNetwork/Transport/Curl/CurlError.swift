@@ -31,9 +31,18 @@
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
       switch failure.code {
       case 60: certificateCode(failure.verifyResult)
+      case 7: connectCode(failure)
       case 56: receiveCode(failure)
+      // From 8.21 on, what is wrong with the key of a client certificate.
+      case 43 where failure.text.contains("private key"): .clientCertificateRejected
       default: codes[failure.code]?.code ?? .unknown
       }
+    }
+
+    /// `CURLE_COULDNT_CONNECT`, which from 8.21 on also stands for a proxy that opens no tunnel.
+    private static func connectCode(_ failure: Failure) -> URLError.Code {
+      // RFC 9110 §15.5.8: the proxy wants to know who asks.
+      failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
     }
 
     /// `CURLE_RECV_ERROR` stands both for a connection that broke and for framing that makes no sense.
@@ -83,7 +92,7 @@
       55: (.networkConnectionLost, "the connection broke while sending"),
       58: (.clientCertificateRejected, "the client certificate cannot be used"),
       59: (.secureConnectionFailed, "no common cipher"),
-      61: (.cannotDecodeContentData, "unknown content coding"),
+      61: (.badServerResponse, "content is not decoded below; what is left is a transfer coding that nobody asked for"),
       63: (.dataLengthExceedsMaximum, "longer than a size limit"),
       64: (.secureConnectionFailed, "TLS is required and not there"),
       65: (.networkConnectionLost, "the connection died and the body cannot be sent again"),
