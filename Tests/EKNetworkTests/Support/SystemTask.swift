@@ -21,9 +21,17 @@ final class SystemTask: GatedTask, @unchecked Sendable {
   private var isStarted = false
   private var isSuspended = true
   private var isCancelled = false
-  private(set) var suspensions = 0
-  private(set) var faults = 0
-  private(set) var read = 0
+  private struct Counts {
+    var suspensions = 0
+    var faults = 0
+    var read = 0
+  }
+
+  private var counts = Counts()
+
+  var suspensions: Int { count(\.suspensions) }
+  var faults: Int { count(\.faults) }
+  var read: Int { count(\.read) }
 
   init(_ exchange: URLSessionExchange, port: Int, target: String) {
     self.exchange = exchange
@@ -31,12 +39,18 @@ final class SystemTask: GatedTask, @unchecked Sendable {
     self.target = target
   }
 
+  private func count(_ which: KeyPath<Counts, Int>) -> Int {
+    condition.lock()
+    defer { condition.unlock() }
+    return counts[keyPath: which]
+  }
+
   var takesAnswers: Bool { true }
 
   func resume() {
     condition.lock()
     defer { condition.unlock() }
-    if !isSuspended { faults += 1 }
+    if !isSuspended { counts.faults += 1 }
     isSuspended = false
     condition.broadcast()
     guard !isStarted else { return }
@@ -47,9 +61,9 @@ final class SystemTask: GatedTask, @unchecked Sendable {
   func suspend() {
     condition.lock()
     defer { condition.unlock() }
-    if isSuspended { faults += 1 }
+    if isSuspended { counts.faults += 1 }
     isSuspended = true
-    suspensions += 1
+    counts.suspensions += 1
   }
 
   func cancel() {
@@ -83,7 +97,7 @@ final class SystemTask: GatedTask, @unchecked Sendable {
         guard !data.isEmpty else { throw URLError(.networkConnectionLost) }
         rest -= data.count
         condition.lock()
-        read += data.count
+        counts.read += data.count
         condition.unlock()
         delegateQueue.async { self.exchange.didReceive(data) }
       }
