@@ -16,6 +16,8 @@ import Testing
     _ change: (inout PrismGraphQLOptions) -> Void = { _ in }, manager: NetworkManager? = nil
   ) -> PrismGraphQLClient {
     var options = PrismGraphQLOptions()
+    // A busy machine may take long. Tests of the time limit set one of their own.
+    options.acknowledgementTimeout = .seconds(600)
     change(&options)
     return PrismGraphQLClient(
       endpointURL: server.url("/graphql?v=1"), manager: manager ?? Wire.automatic.manager(server),
