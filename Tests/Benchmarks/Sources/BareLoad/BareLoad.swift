@@ -1,6 +1,15 @@
 import BareCurl
 import Foundation
 
+/// What is set here of libcurl's options, by their numbers in its ABI.
+private enum Option {
+  static let url: Int32 = 10002
+  static let writefunction: Int32 = 20011
+  static let cainfo: Int32 = 10065
+  static let capath: Int32 = 10097
+  static let nosignal: Int32 = 99
+}
+
 /// libcurl by itself, on one thread and its own epoll, through the library's prototypes: what there is to be had.
 /// `BareLoad URL WIDTH SECONDS [CA.pem]`; the output is that of `Load`.
 @main struct BareLoad {
@@ -60,11 +69,11 @@ final class Loop {
 
   private func prepare(_ easy: OpaquePointer) {
     ekn_easy_reset(easy)
-    _ = ekn_easy_set_long(easy, Int32(EKN_OPT_NOSIGNAL), 1)
-    _ = ekn_easy_set_string(easy, Int32(EKN_OPT_URL), url)
-    if let authorities { _ = ekn_easy_set_string(easy, Int32(EKN_OPT_CAINFO), authorities) }
-    _ = ekn_easy_set_pointer(easy, Int32(EKN_OPT_CAPATH), nil)
-    _ = ekn_easy_set_data_callback(easy, Int32(EKN_OPT_WRITEFUNCTION)) { _, size, count, _ in size * count }
+    _ = ekn_easy_set_long(easy, Option.nosignal, 1)
+    _ = ekn_easy_set_string(easy, Option.url, url)
+    if let authorities { _ = ekn_easy_set_string(easy, Option.cainfo, authorities) }
+    _ = ekn_easy_set_pointer(easy, Option.capath, nil)
+    _ = ekn_easy_set_data_callback(easy, Option.writefunction) { _, size, count, _ in size * count }
   }
 
   func run(width: Int, seconds: Double) {
