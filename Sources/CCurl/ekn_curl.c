@@ -256,7 +256,16 @@ const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.slist_append(list, line); }
 void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }
 
-ekn_multi *ekn_multi_init(void) { return curl.multi_init(); }
+// Since 8.20 the threads that resolve names belong to the multi handle: at most 20, for which its cleanup waits. Older
+// versions know neither option, and need none: each lookup has a thread of its own.
+ekn_multi *ekn_multi_init(void) {
+  ekn_multi *multi = curl.multi_init();
+  if (multi) {
+    curl.multi_setopt(multi, EKN_MOPT_QUICK_EXIT, 1L);
+    curl.multi_setopt(multi, EKN_MOPT_RESOLVE_THREADS_MAX, 256L);
+  }
+  return multi;
+}
 void ekn_multi_cleanup(ekn_multi *multi) { curl.multi_cleanup(multi); }
 int ekn_multi_set_long(ekn_multi *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {

@@ -5,6 +5,7 @@
   /// Name lookups that take as long as a test wants, in a process of their own: a library that is loaded before all others
   /// has another `getaddrinfo`.
   enum HangingResolver {
+    /// What hangs is a name that ends so. Each test has its own: newer versions of libcurl remember which are not there.
     static let host = "hangs.invalid"
 
     private static let source = """
@@ -16,11 +17,13 @@
       static sem_t begun, released;
       __attribute__((constructor)) static void prepare(void) { sem_init(&begun, 0, 0); sem_init(&released, 0, 0); }
       void hanging_resolver_wait(void) { sem_wait(&begun); }
-      void hanging_resolver_release(void) { sem_post(&released); }
+      void hanging_resolver_release(void) { for (int i = 0; i < 100; i++) sem_post(&released); }
+      void hanging_resolver_reset(void) { while (!sem_trywait(&begun)) {} while (!sem_trywait(&released)) {} }
       int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
         int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
           dlsym(RTLD_NEXT, "getaddrinfo");
-        if (!host || strcmp(host, "\(host)")) return next(host, service, hints, result);
+        size_t length = host ? strlen(host) : 0, suffix = strlen("\(host)");
+        if (length < suffix || strcmp(host + length - suffix, "\(host)")) return next(host, service, hints, result);
         sem_post(&begun);
         sem_wait(&released);
         return EAI_NONAME;
@@ -39,7 +42,8 @@
         "/bin/sh",
         ["-c", "exec \"$0\" --testing-library swift-testing --filter \(filter) 2>&1", CommandLine.arguments[0]],
         environment: environment)
-      return String(decoding: try child.run(), as: UTF8.self)
+      defer { child.waitUntilExit() }
+      return String(decoding: child.output.readDataToEndOfFile(), as: UTF8.self)
     }
 
     // MARK: - In that process
@@ -60,7 +64,10 @@
       }
     }
 
-    /// Ends one lookup: there is no such name.
+    /// From now on lookups hang.
+    static func reset() { function("hanging_resolver_reset")?() }
+
+    /// Ends the lookups: there is no such name. Newer versions of libcurl make one for each family of addresses.
     static func release() { function("hanging_resolver_release")?() }
   }
 #endif

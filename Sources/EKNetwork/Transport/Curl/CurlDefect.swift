@@ -31,6 +31,9 @@
     /// `http2.c`: while one stream is paused, nothing is read of the others on its connection.
     /// Shown by `HTTP2PeerTests.slowStream`.
     case pausesWholeConnections
+    /// `asyn-thrdd.c`: freeing a pool of connections waits for its threads that resolve names, which are 20 at most.
+    /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
+    case limitsResolvers
 
     /// From the first version that has it up to the first that has not.
     var versions: Range<CurlVersion> {
@@ -43,6 +46,7 @@
       case .keepsAuthorities: CurlVersion(7, 87)..<Self.always.upperBound
       case .resendsAfterExpectation: Self.always
       case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
+      case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       }
     }
@@ -58,6 +62,7 @@
       case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
       case .resendsAfterExpectation: "the transfer ends with the first response"
       case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
+      case .limitsResolvers: "it is told to wait for none, and to have up to 256"
       }
     }
 

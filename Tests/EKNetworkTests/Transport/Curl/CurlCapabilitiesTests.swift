@@ -26,7 +26,7 @@
       (CurlVersion(7, 83, 1), [.sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections]),
       (CurlVersion(7, 88, 1), [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
       (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
-      (CurlVersion(8, 21), [.keepsAuthorities, .resendsAfterExpectation]),
+      (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation]),
     ]
 
     @Test(arguments: known)

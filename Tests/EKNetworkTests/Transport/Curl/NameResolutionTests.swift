@@ -1,4 +1,5 @@
 #if os(Linux)
+  import Foundation
   import LoopbackServer
   import Testing
 
@@ -7,7 +8,11 @@
   /// For a process whose lookups hang: see `HangingResolver`.
   @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(1)), .enabled(if: HangingResolver.isThere))
   struct HangingLookupTests {
-    private let hanging = "http://\(HangingResolver.host)/"
+    init() { HangingResolver.reset() }
+
+    private func hanging(_ name: String) throws -> URL {
+      try #require(URL(string: "http://\(name).\(HangingResolver.host)/"))
+    }
 
     private func fetch(_ transport: CurlTransport, _ url: URL, timeout: TimeInterval = 600) async throws -> Data {
       try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: timeout))).data
@@ -18,7 +23,7 @@
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
       let transport = try #require(CurlTransport(configuration: .ephemeral))
-      let url = try #require(URL(string: hanging))
+      let url = try hanging("cancelled")
       let task = Task { try await fetch(transport, url) }
       await HangingResolver.waitForLookup()
       task.cancel()
@@ -33,7 +38,7 @@
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
       let transport = try #require(CurlTransport(configuration: .ephemeral))
-      let url = try #require(URL(string: hanging))
+      let url = try hanging("timed-out")
       let error = await #expect(throws: URLError.self) { try await fetch(transport, url, timeout: 0.2) }
       #expect(error?.code == .timedOut)
       await HangingResolver.waitForLookup()
@@ -44,7 +49,7 @@
 
     @Test func aNameThatIsNotThereIsATypedErrorAfterwards() async throws {
       let transport = try #require(CurlTransport(configuration: .ephemeral))
-      let url = try #require(URL(string: hanging))
+      let url = try hanging("missing")
       HangingResolver.release()
       let error = await #expect(throws: URLError.self) { try await fetch(transport, url) }
       #expect(error?.code == .cannotFindHost)
@@ -66,6 +71,20 @@
       try await other.open()
       other.cancel()
       HangingResolver.release()
+    }
+  }
+
+  @Suite(.timeLimit(.minutes(2)), .enabled(if: !HangingResolver.isThere))
+  struct HangingLookupProcessTests {
+    @Test("In a process whose lookups hang, a request that is cancelled or times out holds up no other")
+    func hangingLookups() async throws {
+      let output = try await withCheckedThrowingContinuation { continuation in
+        // It waits for the process, which is nothing for a thread that tasks need.
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try HangingResolver.run(filter: "HangingLookupTests") })
+        }
+      }
+      #expect(output.contains("Test run with 4 tests in 1 suite passed"), "\(output)")
     }
   }
 #endif
