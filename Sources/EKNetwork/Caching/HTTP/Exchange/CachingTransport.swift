@@ -38,15 +38,16 @@ struct CachingTransport: Transport {
     }
     let mayNotBeSent = query.mode == .onlyIfCached || (query.mode == .default && query.directives.onlyIfCached)
     if mayNotBeSent { return try unavailable(query) }
-    return try await fetch(request, query, entry, plan)
+    return try await fetchTogether(request, query, entry, plan)
   }
 
   private func hit(
     _ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ now: Date
   ) -> TransportResponse? {
-    guard let response = entry.response(to: query, status: CacheStatus(), at: now, onReceive: request.onReceive) else {
-      return nil
-    }
+    let response = entry.response(
+      to: query, status: CacheStatus(), at: now, onReceive: request.onReceive,
+      remainder: remainder(of: entry, for: request, query))
+    guard let response else { return nil }
     cache.count(\.hits)
     return response
   }
