@@ -42,11 +42,13 @@ final class DiskFolder: Sendable {
   private func obstacle() -> Int32? {
     guard directory.isFileURL else { return ENOTDIR }
     // The umask takes from the rights of a new folder, and adds none.
-    if mkdir(path, 0o700) != 0, errno == ENOENT {
+    var isMade = mkdir(path, 0o700) == 0
+    if !isMade, errno == ENOENT {
       try? FileManager.default.createDirectory(
         at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      if mkdir(path, 0o700) != 0, errno != EEXIST { return errno }
+      isMade = mkdir(path, 0o700) == 0
     }
+    guard isMade || errno == EEXIST else { return errno }
     // Where others may write, one of them may have put it there, or a link to somewhere.
     var status = stat()
     guard lstat(path, &status) == 0 else { return errno }
@@ -93,14 +95,16 @@ final class DiskFolder: Sendable {
   }
 
   /// The names in the folder, or in one within it.
-  func names(in folder: String? = nil) -> [String] { DirectoryListing.names(in: folder.map(full) ?? path) }
+  func names(in folder: String? = nil) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.map(full) ?? path)) ?? []
+  }
 
   func remove(_ name: String) { unlink(full(name)) }
 
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
   /// Says of a file that it was used now, which is all that there is of an order.
-  func touch(_ name: String) { utimensat(AT_FDCWD, full(name), nil, 0) }
+  func touch(_ name: String) { utimes(full(name), nil) }
 
   func fail(_ operation: HTTPCache.StorageFailure.Operation, _ path: String, _ code: Int32) {
     report(HTTPCache.StorageFailure(operation: operation, path: path, code: code))

@@ -70,7 +70,7 @@ final class DiskStore: Sendable {
     }
     var status = stat()
     guard fstat(file.descriptor, &status) == 0,
-      (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(status.st_size))
+      (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: status.st_size))
     else {
       damaged(path)
       return nil
