@@ -31,6 +31,7 @@ public final class HTTPCache: Sendable {
     var statistics = Statistics()
     /// How often something was stored or removed: what was read from the disk before that may be out of date.
     var changes = 0
+    var invalidations = InvalidationLog()
   }
 
   private let state: Locked<State>
@@ -135,20 +136,28 @@ public final class HTTPCache: Sendable {
     return (found.entry, false)
   }
 
-  func store(_ response: StoredResponse, _ body: BodyGatherer.Content, url: String) {
+  /// What ``store(_:_:url:since:)`` and ``replace(_:with:url:since:)`` compare.
+  func epoch(of url: String) -> Int { state.withLock { $0.invalidations.epoch(of: url) } }
+
+  /// Stores a response, unless what is stored for its URL was made invalid since it was asked for.
+  func store(_ response: StoredResponse, _ body: BodyGatherer.Content, url: String, since epoch: Int) {
+    guard self.epoch(of: url) == epoch else { return }
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
     disk?.store(response, body, at: location)
-    change { state in
+    let isLate = change { state in
+      guard state.invalidations.epoch(of: url) == epoch else { return nil }
       state.statistics.stores += 1
       switch body {
       case .data(let data): return state.memory.insert(CacheEntry(response: response, body: data), at: location)
       case .written: return state.memory.remove(response.varying, at: location)
       }
     }
+    if isLate { disk?.remove(response, at: location) }
   }
 
   /// Puts a freshened response in the place of the one that it was.
-  func replace(_ old: StoredResponse, with entry: CacheEntry, url: String) {
+  func replace(_ old: StoredResponse, with entry: CacheEntry, url: String, since epoch: Int) {
+    guard self.epoch(of: url) == epoch else { return }
     let from = CacheLocation(url: url, identity: old.identity, directives: old.directives)
     let to = CacheLocation(url: url, identity: entry.response.identity, directives: entry.response.directives)
     if from != to { remove(old, url: url) }
@@ -157,8 +166,12 @@ public final class HTTPCache: Sendable {
     } else if case .data(let data) = entry.body {
       disk?.store(entry.response, .data(data), at: to)
     }
-    guard case .data = entry.body else { return change { _ in [] } }
-    change { $0.memory.insert(entry, at: to) }
+    let isLate = change { state in
+      guard state.invalidations.epoch(of: url) == epoch else { return nil }
+      if case .data = entry.body { return state.memory.insert(entry, at: to) }
+      return []
+    }
+    if isLate { disk?.remove(entry.response, at: to) }
   }
 
   func remove(_ response: StoredResponse, url: String) {
@@ -169,11 +182,13 @@ public final class HTTPCache: Sendable {
 
   func invalidate(_ url: URL) {
     let key = CacheLocation.key(of: url)
+    state.withLock { $0.invalidations.note(key) }
     disk?.removeAll(of: key)
     change { $0.memory.removeAll(of: key) }
   }
 
   private func clear() {
+    state.withLock { $0.invalidations.noteAll() }
     disk?.removeAll()
     let old = state.withLock { state in
       defer { state.memory = MemoryStore(capacity: state.memory.capacity) }
@@ -184,13 +199,13 @@ public final class HTTPCache: Sendable {
   }
 
   /// Changes the memory, after the disk was changed: what somebody reads there meanwhile must not get into the memory
-  /// behind this. What `body` returns is released outside of the lock.
-  private func change(_ body: (inout State) -> [CacheEntry]) {
+  /// behind this. What `body` returns is released outside of the lock; `nil` means that it came too late.
+  @discardableResult private func change(_ body: (inout State) -> [CacheEntry]?) -> Bool {
     let released = state.withLock { state in
       state.changes += 1
       return body(&state)
     }
-    withExtendedLifetime(released) {}
+    return withExtendedLifetime(released) { released == nil }
   }
 
   func count(_ member: WritableKeyPath<Statistics, Int>) {

@@ -100,6 +100,34 @@ import Testing
     #expect(bench.cache.flights.mayShare(CacheLocation.key(of: bench.server.url("/a"))))
   }
 
+  @Test(arguments: [true, false])
+  func whatWasAskedForBeforeAChangeIsNoResponseAfterIt(_ isRemoved: Bool) async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    let version = Locked("old")
+    bench.server.route("GET", "/a") { _ in
+      let text = version.withLock { $0 }
+      if text == "old" { gate.waitBlocking() }
+      return .text(text, headers: ["Cache-Control": "max-age=60"])
+    }
+    bench.server.route("POST", "/a") { _ in .status(204) }
+    let manager = bench.manager
+    let early = Task { try await manager.send(CacheProbe()).text }
+    _ = await bench.server.waitForRequests(count: 1)
+    version.withLock { $0 = "new" }
+    if isRemoved {
+      await bench.cache.remove(bench.server.url("/a"))
+    } else {
+      _ = try await bench.send(CacheProbe(method: .post))
+    }
+    // It does not wait for the one that is under way, and what that one gets does not take its place.
+    #expect(try await bench.send().text == "new")
+    gate.open()
+    #expect(try await early.value == "old")
+    let last = try await bench.send()
+    #expect(last.text == "new" && last.isHit)
+  }
+
   @Test func aConfirmationIsSharedToo() async throws {
     let bench = try CacheBench()
     let gate = Gate()

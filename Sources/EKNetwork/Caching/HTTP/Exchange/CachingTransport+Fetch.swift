@@ -60,6 +60,9 @@ extension CachingTransport {
     for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
       cache.invalidate(url)
     }
+    // What it has made invalid is older than its own response.
+    var query = query
+    query.epoch = cache.epoch(of: query.key)
     let isKeptOut = query.mode == .noStore
     return stored(
       response, code, request, query, replacing: nil, CacheStatus(forward: isKeptOut ? .bypass : .method), requestTime)
@@ -125,7 +128,7 @@ extension CachingTransport {
     if freshened.response.directives.noStore, !freshened.response.directives.mustUnderstand {
       cache.remove(entry.response, url: query.key)
     } else {
-      cache.replace(entry.response, with: freshened, url: query.key)
+      cache.replace(entry.response, with: freshened, url: query.key, since: query.epoch)
     }
     cache.count(\.validations)
     noteIfShareable(freshened.response, freshened.length, query)
@@ -177,10 +180,10 @@ extension CachingTransport {
     {
       status.isStored = true
       noteIfShareable(stored, response.head.contentLength ?? 0, query)
-      let (cache, key) = (cache, query.key)
+      let (cache, key, epoch) = (cache, query.key, query.epoch)
       response.body = StoringBody(response.body, gatherer: gatherer) { body in
         // One that is too large, as it turns out, is nevertheless what the server has now.
-        if let body { cache.store(stored, body, url: key) } else { cache.remove(stored, url: key) }
+        if let body { cache.store(stored, body, url: key, since: epoch) } else { cache.remove(stored, url: key) }
       }
     } else if query.isCacheable {
       if query.method == "HEAD" {
@@ -218,6 +221,7 @@ extension CachingTransport {
       return cache.remove(old.response, url: query.key)
     }
     let response = old.response.freshened(with: fields, requestTime: requestTime, responseTime: now)
-    cache.replace(old.response, with: CacheEntry(response: response, body: old.body), url: query.key)
+    cache.replace(
+      old.response, with: CacheEntry(response: response, body: old.body), url: query.key, since: query.epoch)
   }
 }

@@ -15,9 +15,10 @@ struct CachingTransport: Transport {
   var sessionDescription: SessionDescription { wire.sessionDescription }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    guard let query = CacheQuery(request) else {
+    guard var query = CacheQuery(request) else {
       return try await wire.start(request)
     }
+    query.epoch = cache.epoch(of: query.key)
     guard query.isCacheable else { return try await uncached(request, query) }
 
     let (entry, isVaryMiss) = cache.find(query)
