@@ -58,6 +58,13 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .executableTarget(
+      name: "CacheStress",
+      dependencies: ["EKNetwork"],
+      path: "Tests/CacheStress",
+      exclude: ["run.py"],
+      swiftSettings: swiftSettings
+    ),
+    .executableTarget(
       name: "QueueClient",
       dependencies: ["EKNetwork"],
       path: "Tests/OfflineQueue",

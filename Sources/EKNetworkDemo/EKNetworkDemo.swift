@@ -87,7 +87,7 @@ enum EKNetworkDemo {
   }
 
   private static let steps: [Step] = [
-    .typedGet, .post, .tokenRefresh, .retry, .upload, .download, .redirect, .serverError, .cancellation, .feed,
+    .typedGet, .post, .tokenRefresh, .retry, .upload, .download, .redirect, .serverError, .cancellation, .cache, .feed,
     .subscription, .chat,
   ]
 }

@@ -2,8 +2,8 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, cache, burst, soak, transfers,
-waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
+prints the medians. Sections: http, https, stream, parsing, cache, httpcache, burst, soak,
+transfers, waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
 is for regressions, not for records.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
@@ -11,8 +11,9 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.req
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "burst", "soak", "transfers", "waiting", "websocket"]
-FLOORS = {"requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
+SECTIONS = ["http", "https", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
+            "websocket"]
+FLOORS = {"HTTP cache: send vs a hit in memory": 1.2, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
@@ -52,6 +53,8 @@ class Nginx:
             file.write('{"id":12345,"name":"a teapot of fine porc","price":12.50}')
         with open(path("large"), "wb") as file:
             file.truncate(400 << 20)
+        with open(path("gib"), "wb") as file:
+            file.truncate(1 << 30)
         with open(path("huge"), "wb") as file:
             file.truncate(10 << 30)
         certify(path("key.pem"), path("ca.pem"))
@@ -250,6 +253,21 @@ def cache(load):
         print(f"{entries:8d} entries " + "".join(f"{key:>18} {value:6.0f}" for key, value in figures.items()))
 
 
+def httpcache(server, load):
+    """One request after the other: by way of the cache, past it, and without any."""
+    found = measured(load, "eknetwork", "httpcache", server.http, "1", "0")
+    print("\nThe HTTP cache, microseconds per call; opening in milliseconds, streaming 1 GiB in MB/s, its growth in MiB")
+    for name, value in found.items():
+        if isinstance(value, list):
+            # A dictionary whose keys are numbers: key, value, key, value.
+            value = dict(zip(value[::2], value[1::2]))
+        values = sorted((int(key), figure) for key, figure in value.items()) if isinstance(value, dict) else [("", value)]
+        print(f"{name:>18}" + "".join(f"{key:>10} {figure:8.1f}" for key, figure in values))
+    ratios["HTTP cache: send vs a hit in memory"] = found["send"] / found["memoryHit"]
+    ratios["HTTP cache: past the cache vs send"] = found["sendPastCache"] / found["send"]
+    return ["a hit of 1 GiB takes memory"] if found["streamingGrowth"] > 32 else []
+
+
 def soak(server, load, seconds):
     """64 at once, of mixed kinds, a quarter of them cancelled at random: what is left of them?"""
     found = measured(load, "eknetwork", "soak", server.http + "/", "64", str(seconds))
@@ -291,6 +309,7 @@ def over_http(wanted, quick):
             left += pause(server, load)
             left += latency(load)
         left += transfers(server, load, quick, measured, ratios) if "transfers" in wanted else []
+        left += httpcache(server, load) if "httpcache" in wanted else []
         left += soak(server, load, 300 if not quick else 20) if "soak" in wanted else []
     if "burst" in wanted:
         left += burst(load, quick)

@@ -14,6 +14,19 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Fills a buffer with the bytes from a position on. `false` when they cannot all be read.
+  func read(into bytes: UnsafeMutableRawBufferPointer, at position: Int64) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = pread(descriptor, rest.baseAddress, rest.count, off_t(position + Int64(done)))
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+
   /// Writes bytes behind those that were written before. `false` when they cannot all be written: `errno` says why.
   func append(_ data: Data) -> Bool {
     data.withUnsafeBytes { bytes in

@@ -24,6 +24,21 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
+  @Test func aCacheWhoseFolderMayNotBeWrittenIsNoError() async throws {
+    #expect(chmod(folder.url.path, 0o500) == 0)
+    defer { chmod(folder.url.path, 0o700) }
+    server.route("/a") { _ in .text("body", headers: ["Cache-Control": "max-age=60"]) }
+    let cache = HTTPCache(directory: folder.url)
+    let failures = Locked<[Int32]>([])
+    cache.storageFailureHandler = { failure in failures.withLock { $0.append(failure.code) } }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = cache
+    #expect(try await manager.send(CacheProbe()).text == "body")
+    // In memory it is.
+    #expect(try await manager.send(CacheProbe()).isHit)
+    #expect(Set(failures.withLock { $0 }) == [EACCES])
+  }
+
   @Test func aFolderThatMayNotBeWrittenIsNamedAndNothingIsAskedFor() async throws {
     #expect(chmod(folder.url.path, 0o500) == 0)
     defer { chmod(folder.url.path, 0o700) }

@@ -36,6 +36,12 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     return flight?.state.withLock { $0.count } ?? 0
   }
 
+  /// How many wait for work with such a result, under whatever key.
+  func waiterCount<Value: Sendable>(_ type: Value.Type) -> Int {
+    let flights = state.withLock { Array($0.flights.values) }
+    return flights.reduce(0) { $0 + (($1 as? Flight<Value>)?.state.withLock { $0.count } ?? 0) }
+  }
+
   /// The result of the work in flight under this key, which is started if there is none.
   ///
   /// - Throws: What the work throws, to everybody who waits; `CancellationError` at once when this caller's task is

@@ -46,6 +46,8 @@ import Foundation
       print(String(decoding: try JSONEncoder().encode(try await Latency(url: url).run()), as: UTF8.self))
     case "pause":
       print(String(decoding: try JSONEncoder().encode(try await Pause(url: url).run(seconds: seconds)), as: UTF8.self))
+    case "httpcache":
+      print(String(decoding: try JSONEncoder().encode(try await HTTPCacheCost.measure(url)), as: UTF8.self))
     case "cache":
       let cost = await CacheCost.measure(entries: width)
       print(String(decoding: try JSONEncoder().encode(cost), as: UTF8.self))

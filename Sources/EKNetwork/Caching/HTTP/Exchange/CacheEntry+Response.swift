@@ -7,10 +7,12 @@ import Foundation
 extension CacheEntry {
   /// The stored response as one to a request (RFC 9111 §4), or the range of it that the request asks for.
   ///
-  /// - Parameter isValidated: Whether the server has just confirmed it.
+  /// - Parameters:
+  ///   - isValidated: Whether the server has just confirmed it.
+  ///   - remainder: Gets the rest of a body whose file turns out to be damaged.
   func response(
     to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
-    onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil
+    onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
     var fields = response.fields
     // §5.2.2.4: fields that must not be used without asking.
@@ -26,20 +28,20 @@ extension CacheEntry {
     fields.append("Cache-Status", status.text)
 
     var code = response.status
-    var content = body
+    var content = 0..<length
     if let range = range(of: query) {
       code = 206
-      content = body.subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
+      content = range
       fields.set("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
       fields.set("Content-Length", "\(range.count)")
     }
-    if query.method == "HEAD" { content = Data() }
+    if query.method == "HEAD" { content = 0..<0 }
     let reason = code == response.status ? response.reason : "Partial Content"
     guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
       return nil
     }
     if !content.isEmpty { onReceive?(Int64(content.count), Int64(content.count)) }
-    return TransportResponse(head: head, body: BufferedBody(content))
+    return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
   }
 
   /// The range that the request asks for, where it can be cut out of this response (RFC 9110 §14.2).

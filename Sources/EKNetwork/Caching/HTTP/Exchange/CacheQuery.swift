@@ -16,6 +16,8 @@ struct CacheQuery: Sendable {
   let identity: CacheIdentity
   let locations: [CacheLocation]
   let decodesContent: Bool
+  /// ``HTTPCache/epoch(of:)`` when the request came.
+  var epoch = 0
 
   /// Fetch, "HTTP-network-or-cache fetch": with a condition of its own, a request is about its sender's copy.
   private static let conditions = [

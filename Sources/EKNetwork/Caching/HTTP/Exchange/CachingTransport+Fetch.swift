@@ -60,6 +60,9 @@ extension CachingTransport {
     for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
       cache.invalidate(url)
     }
+    // What it has made invalid is older than its own response.
+    var query = query
+    query.epoch = cache.epoch(of: query.key)
     let isKeptOut = query.mode == .noStore
     return stored(
       response, code, request, query, replacing: nil, CacheStatus(forward: isKeptOut ? .bypass : .method), requestTime)
@@ -75,7 +78,15 @@ extension CachingTransport {
     request.deadline = wire.resourceTimeout.map { .now + $0 }
     let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
     let whole = request
+    // One request at a time, however many find the response stale.
+    let key = FlightKey(request, query, wire).text
+    guard cache.revalidations.begin(key) else { return }
     Task.detached(priority: .utility) {
+      defer { cache.revalidations.end(key) }
+      // The request before may have ended after this one had looked.
+      guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else {
+        return
+      }
       // What fails leaves the stored response as it is: the next request finds it, and tries again.
       guard let response = try? await fetch(whole, query, entry, plan) else { return }
       while (try? await response.body.next()) != nil {}
@@ -117,16 +128,24 @@ extension CachingTransport {
     if freshened.response.directives.noStore, !freshened.response.directives.mustUnderstand {
       cache.remove(entry.response, url: query.key)
     } else {
-      cache.replace(entry.response, with: freshened, url: query.key)
+      cache.replace(entry.response, with: freshened, url: query.key, since: query.epoch)
     }
     cache.count(\.validations)
+    noteIfShareable(freshened.response, freshened.length, query)
     var status = status
     status.forwardStatus = 304
     guard
       let confirmed = freshened.response(
-        to: query, status: status, at: now, isValidated: true, onReceive: request.onReceive)
+        to: query, status: status, at: now, isValidated: true, onReceive: request.onReceive,
+        remainder: remainder(of: freshened, for: request, query))
     else { throw URLError(.badServerResponse) }
     return confirmed
+  }
+
+  /// From now on, those who ask for it at the same time may wait for each other.
+  private func noteIfShareable(_ response: StoredResponse, _ length: Int64, _ query: CacheQuery) {
+    let isUsable = !response.directives.noCache && response.freshness.remaining(at: cache.now()) > 0
+    if isUsable, length <= CacheFlights.greatestBody { cache.flights.note(query.key, isShared: true) }
   }
 
   /// The stored response in the place of an error, where that is allowed (RFC 5861 §4).
@@ -141,7 +160,9 @@ extension CachingTransport {
     status.forwardStatus = code
     status.detail = "stale-if-error"
     cache.count(\.hits)
-    return entry.response(to: query, status: status, at: now, onReceive: request.onReceive)
+    return entry.response(
+      to: query, status: status, at: now, onReceive: request.onReceive,
+      remainder: remainder(of: entry, for: request, query))
   }
 
   /// A response of the server's, whose body is stored as it is read if it may be.
@@ -154,11 +175,15 @@ extension CachingTransport {
     let fields = response.head.cacheFields
     let now = cache.now()
     status.forwardStatus = code
-    if let stored = storable(response.head, fields, code, query, requestTime, now) {
+    if let stored = storable(response.head, fields, code, query, requestTime, now),
+      let gatherer = cache.makeGatherer(expected: response.head.contentLength)
+    {
       status.isStored = true
-      let (cache, key) = (cache, query.key)
-      response.body = StoringBody(response.body, limit: cache.greatestBody, expected: response.head.contentLength) {
-        cache.store(CacheEntry(response: stored, body: $0), url: key)
+      noteIfShareable(stored, response.head.contentLength ?? 0, query)
+      let (cache, key, epoch) = (cache, query.key, query.epoch)
+      response.body = StoringBody(response.body, gatherer: gatherer) { body in
+        // One that is too large, as it turns out, is nevertheless what the server has now.
+        if let body { cache.store(stored, body, url: key, since: epoch) } else { cache.remove(stored, url: key) }
       }
     } else if query.isCacheable {
       if query.method == "HEAD" {
@@ -196,6 +221,7 @@ extension CachingTransport {
       return cache.remove(old.response, url: query.key)
     }
     let response = old.response.freshened(with: fields, requestTime: requestTime, responseTime: now)
-    cache.replace(old.response, with: CacheEntry(response: response, body: old.body), url: query.key)
+    cache.replace(
+      old.response, with: CacheEntry(response: response, body: old.body), url: query.key, since: query.epoch)
   }
 }

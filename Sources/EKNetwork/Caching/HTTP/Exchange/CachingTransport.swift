@@ -15,9 +15,10 @@ struct CachingTransport: Transport {
   var sessionDescription: SessionDescription { wire.sessionDescription }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    guard let query = CacheQuery(request) else {
+    guard var query = CacheQuery(request) else {
       return try await wire.start(request)
     }
+    query.epoch = cache.epoch(of: query.key)
     guard query.isCacheable else { return try await uncached(request, query) }
 
     let (entry, isVaryMiss) = cache.find(query)
@@ -38,15 +39,16 @@ struct CachingTransport: Transport {
     }
     let mayNotBeSent = query.mode == .onlyIfCached || (query.mode == .default && query.directives.onlyIfCached)
     if mayNotBeSent { return try unavailable(query) }
-    return try await fetch(request, query, entry, plan)
+    return try await fetchTogether(request, query, entry, plan)
   }
 
   private func hit(
     _ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ now: Date
   ) -> TransportResponse? {
-    guard let response = entry.response(to: query, status: CacheStatus(), at: now, onReceive: request.onReceive) else {
-      return nil
-    }
+    let response = entry.response(
+      to: query, status: CacheStatus(), at: now, onReceive: request.onReceive,
+      remainder: remainder(of: entry, for: request, query))
+    guard let response else { return nil }
     cache.count(\.hits)
     return response
   }

@@ -5,21 +5,16 @@ import Foundation
 /// Unchecked: what is mutable is used by `next()` alone, which has one caller at a time.
 final class StoringBody: TransportBody, @unchecked Sendable {
   private let body: any TransportBody
-  private let limit: Int64
-  private let store: @Sendable (Data) -> Void
-  private var stored: Data?
+  private let finish: @Sendable (BodyGatherer.Content?) -> Void
+  private var gatherer: BodyGatherer?
 
   /// - Parameters:
-  ///   - limit: The greatest body that is stored, in bytes.
-  ///   - store: Takes the whole body.
-  init(_ body: any TransportBody, limit: Int64, expected: Int64?, store: @escaping @Sendable (Data) -> Void) {
+  ///   - gatherer: Gathers the body.
+  ///   - finish: Takes the whole body; `nil` when it turns out that it cannot be stored.
+  init(_ body: any TransportBody, gatherer: BodyGatherer, finish: @escaping @Sendable (BodyGatherer.Content?) -> Void) {
     self.body = body
-    self.limit = limit
-    self.store = store
-    if let expected, expected > limit { return }
-    var data = Data()
-    data.reserveCapacity(Int(clamping: min(expected ?? 0, limit)))
-    stored = data
+    self.gatherer = gatherer
+    self.finish = finish
   }
 
   var timings: NetworkTimings? { body.timings }
@@ -27,19 +22,19 @@ final class StoringBody: TransportBody, @unchecked Sendable {
   func next() async throws -> Data? {
     do {
       let chunk = try await body.next()
-      guard var collected = stored else { return chunk }
-      stored = nil
-      guard let chunk else {
-        store(collected)
-        return nil
-      }
-      if Int64(collected.count) + Int64(chunk.count) <= limit {
-        collected.append(chunk)
-        stored = collected
+      guard let gatherer else { return chunk }
+      if let chunk {
+        if !gatherer.append(chunk) {
+          self.gatherer = nil
+          finish(nil)
+        }
+      } else {
+        self.gatherer = nil
+        finish(gatherer.finish())
       }
       return chunk
     } catch {
-      stored = nil
+      gatherer = nil
       throw error
     }
   }

@@ -34,6 +34,14 @@ enum CachePlan: Sendable, Equatable {
     if mode == .default, request.onlyIfCached, self != .useAndRevalidate { self = .unavailable }
   }
 
+  /// Why the request is sent; `nil` when it need not be.
+  var forward: CacheStatus.Forward? {
+    switch self {
+    case .validate(let reason), .forward(let reason): reason
+    case .use, .useAndRevalidate, .unavailable: nil
+    }
+  }
+
   private static func byRules(_ request: CacheDirectives, _ stored: StoredResponse, _ now: Date) -> CachePlan {
     let remaining = stored.freshness.remaining(at: now)
     let isFresh = remaining > 0

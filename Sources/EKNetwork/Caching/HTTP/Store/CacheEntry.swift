@@ -3,16 +3,18 @@ import Foundation
 /// A stored response with its body.
 struct CacheEntry: Sendable {
   var response: StoredResponse
-  var body: Data
+  var body: CachedBody
   /// What it takes of the memory, roughly.
-  var cost: Int
+  let cost: Int
 
-  init(response: StoredResponse, body: Data) {
+  init(response: StoredResponse, body: CachedBody) {
     self.response = response
     self.body = body
     let fields = response.fields.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
-    cost = body.count + fields + 512
+    cost = Int(clamping: body.length) + fields + 512
   }
 
-  var length: Int64 { Int64(body.count) }
+  init(response: StoredResponse, body: Data) { self.init(response: response, body: .data(body)) }
+
+  var length: Int64 { body.length }
 }

@@ -43,6 +43,17 @@ struct MemoryStore: Sendable {
     return (variants[position], false)
   }
 
+  /// Where there is something, what was not used for longest first.
+  var locations: [CacheLocation] {
+    var locations: [CacheLocation] = []
+    var index = oldest
+    while index >= 0, let node = nodes[index] {
+      locations.append(node.location)
+      index = node.newer
+    }
+    return locations
+  }
+
   /// Puts a response in the place of the variant with the same selecting fields. Returns what has to be released.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
     var released = remove(entry.response.varying, at: location)

@@ -1,0 +1,34 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension CachingTransport {
+  /// Where the rest of a stored body comes from if its file turns out to be damaged: from the server, if it still has the
+  /// very same bytes (RFC 9110 §13.1.5) and may be asked. `nil` where that cannot be known.
+  func remainder(
+    of entry: CacheEntry, for request: TransportRequest, _ query: CacheQuery
+  ) -> DiskBodyReader.Remainder? {
+    guard case .file = entry.body, query.mode != .onlyIfCached, !query.directives.onlyIfCached,
+      entry.response.status == 200, !entry.response.hasContentCoding, let tag = entry.response.validators.strongTag
+    else { return nil }
+    return { range in
+      var request = request
+      request.onReceive = nil
+      let last = range.upperBound - 1
+      request.hop = request.hop.sending([("Range", "bytes=\(range.lowerBound)-\(last)"), ("If-Range", tag)])
+      let response = try await wire.start(request)
+      let part = response.head.cacheFields.value("content-range").flatMap { ContentRange($0) }
+      guard response.head.statusCode == 206, part?.range == range.lowerBound...last, part?.total == entry.length else {
+        response.body.cancel()
+        throw URLError(
+          .networkConnectionLost,
+          userInfo: [
+            NSLocalizedDescriptionKey: "The stored body of the response is damaged, and the server has another"
+          ])
+      }
+      return response.body
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// A body whose beginning has been read already.
+final class PrefixedBody: TransportBody {
+  private let prefix: Locked<[Data]>
+  private let rest: any TransportBody
+  private let hasRest: Bool
+
+  /// - Parameter hasRest: Whether the body goes on after the prefix.
+  init(_ prefix: [Data], _ rest: any TransportBody, hasRest: Bool) {
+    self.prefix = Locked(prefix.reversed())
+    self.rest = rest
+    self.hasRest = hasRest
+  }
+
+  var timings: NetworkTimings? { rest.timings }
+
+  func next() async throws -> Data? {
+    try Task.checkCancellation()
+    if let chunk = prefix.withLock({ $0.popLast() }) { return chunk }
+    return hasRest ? try await rest.next() : nil
+  }
+
+  func cancel() {
+    prefix.withLock { $0 = [] }
+    rest.cancel()
+  }
+}

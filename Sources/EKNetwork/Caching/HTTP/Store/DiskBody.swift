@@ -1,0 +1,65 @@
+import Foundation
+
+/// A body in a file of its own: blocks, each with its digest behind it. A digest is also one of the file's number and the
+/// block's place, so that no block can be taken for another one.
+final class DiskBody: Sendable {
+  static let blockSize = 64 * 1024
+  static let digestSize = 4
+
+  let length: Int64
+  private let number: UInt64
+  private let file: OpenFile
+  /// Is told that the file is not what was written.
+  private let onDamage: @Sendable () -> Void
+
+  /// `nil` when there is no such file, or it is not as long as it has to be.
+  init?(_ path: String, number: UInt64, length: Int64, onDamage: @escaping @Sendable () -> Void) {
+    guard let file = OpenFile(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else { return nil }
+    var status = stat()
+    guard length > 0, fstat(file.descriptor, &status) == 0,
+      Int64(status.st_size) == length + Self.blocks(in: length) * Int64(Self.digestSize)
+    else { return nil }
+    self.file = file
+    self.number = number
+    self.length = length
+    self.onDamage = onDamage
+  }
+
+  static func digest(of block: UnsafeRawBufferPointer, at index: Int64, of number: UInt64) -> UInt32 {
+    var digest = CRC32()
+    digest.add(number)
+    digest.add(UInt64(index))
+    digest.add(block)
+    return digest.value
+  }
+
+  private static func blocks(in length: Int64) -> Int64 { (length - 1) / Int64(blockSize) + 1 }
+
+  /// A block, checked; `nil` when it is not what was written.
+  func block(_ index: Int64) -> Data? {
+    let start = index * Int64(Self.blockSize)
+    guard start >= 0, start < length else { return nil }
+    let count = Int(min(Int64(Self.blockSize), length - start))
+    var data = Data(count: count + Self.digestSize)
+    let isRight = data.withUnsafeMutableBytes { bytes in
+      guard file.read(into: bytes, at: start + index * Int64(Self.digestSize)) else { return false }
+      let digest = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: count, as: UInt32.self))
+      return Self.digest(of: UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: index, of: number) == digest
+    }
+    guard isRight else {
+      onDamage()
+      return nil
+    }
+    return data.prefix(count)
+  }
+
+  /// The whole body, checked.
+  func data() -> Data? {
+    var data = Data(capacity: Int(clamping: length))
+    for index in 0..<Self.blocks(in: length) {
+      guard let block = block(index) else { return nil }
+      data.append(block)
+    }
+    return data
+  }
+}

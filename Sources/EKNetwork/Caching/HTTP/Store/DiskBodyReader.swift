@@ -1,0 +1,69 @@
+import Foundation
+
+/// Reads a body out of its file, block by block.
+///
+/// Unchecked: what is mutable without a lock is used by `next()` alone, which has one caller at a time.
+final class DiskBodyReader: TransportBody, @unchecked Sendable {
+  /// The bytes of a range from somewhere else.
+  typealias Remainder = @Sendable (Range<Int64>) async throws -> any TransportBody
+
+  private struct State {
+    var isCancelled = false
+    /// Where the rest comes from, if not out of the file.
+    var rest: (any TransportBody)?
+  }
+
+  private let file: DiskBody
+  private let end: Int64
+  private let remainder: Remainder?
+  private var position: Int64
+  private let state = Locked(State())
+
+  init(_ file: DiskBody, range: Range<Int64>, remainder: Remainder?) {
+    self.file = file
+    position = range.lowerBound
+    end = range.upperBound
+    self.remainder = remainder
+  }
+
+  func next() async throws -> Data? {
+    try Task.checkCancellation()
+    let (isCancelled, rest) = state.withLock { ($0.isCancelled, $0.rest) }
+    if isCancelled { throw CancellationError() }
+    if let rest { return try await rest.next() }
+    guard position < end else { return nil }
+    let size = Int64(DiskBody.blockSize)
+    let index = position / size
+    guard let block = file.block(index) else { return try await nextOfRemainder() }
+    let start = Int(position - index * size)
+    let stop = Int(min(end - index * size, Int64(block.count)))
+    position = index * size + Int64(stop)
+    let isWhole = start == 0 && stop == block.count
+    return isWhole ? block : block.subdata(in: (block.startIndex + start)..<(block.startIndex + stop))
+  }
+
+  /// The file is damaged, amid a body too large to be checked beforehand. Where the rest is not to be had, it is as if a
+  /// connection had broken: what can be tried again is.
+  private func nextOfRemainder() async throws -> Data? {
+    guard let remainder else {
+      throw URLError(
+        .networkConnectionLost,
+        userInfo: [NSLocalizedDescriptionKey: "The stored body of the response is damaged, and was removed"])
+    }
+    let rest = try await remainder(position..<end)
+    let isCancelled = state.withLock { state in
+      state.rest = rest
+      return state.isCancelled
+    }
+    if isCancelled { rest.cancel() }
+    return try await rest.next()
+  }
+
+  func cancel() {
+    let rest = state.withLock { state in
+      state.isCancelled = true
+      return state.rest
+    }
+    rest?.cancel()
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+/// What the file of a response holds before its body: a head of fixed length, and the response's fields.
+///
+/// Nothing in it can be read that the response does not need: the URL and who asked are digests, and what a server set
+/// as cookies was taken by the session when it came.
+struct DiskRecord: Sendable {
+  /// Magic, version, lengths and digests.
+  static let headLength = 48
+  /// A greater one is no head: those that come over the wire are bounded.
+  static let greatestFields = 4 * 1024 * 1024
+  private static let magic: UInt64 = 0x3145_4843_4143_4B45
+  private static let version: UInt32 = 1
+  private static let secrets: Set<String> = ["set-cookie", "set-cookie2"]
+
+  /// ``DiskName/key``.
+  var key: String
+  var response: StoredResponse
+  var bodyLength: Int64
+  /// Names the file of the body; 0: the body is in this file.
+  var bodyFile: UInt64 = 0
+  /// Of a body in this file.
+  var bodyDigest: UInt32 = 0
+
+  /// A record whose body lies behind it.
+  init(_ key: String, _ response: StoredResponse, body: Data) {
+    self.key = key
+    self.response = response
+    bodyLength = Int64(body.count)
+    bodyDigest = CRC32.of(body)
+  }
+
+  /// A record whose body has a file of its own.
+  init(_ key: String, _ response: StoredResponse, bodyFile: UInt64, length: Int64) {
+    self.key = key
+    self.response = response
+    self.bodyFile = bodyFile
+    bodyLength = length
+  }
+
+  // MARK: - Writing
+
+  func encoded() -> Data {
+    var fields = RecordWriter()
+    fields.add(key)
+    fields.add(UInt32(response.status))
+    fields.add(response.reason)
+    fields.add(response.requestTime)
+    fields.add(response.responseTime)
+    fields.add(response.identity.credentials)
+    fields.add(response.identity.cookies)
+    fields.add(response.varying.language)
+    fields.add(UInt32(response.isEncoded ? 1 : 0))
+    fields.add(UInt32(response.varying.selectors.count))
+    for selector in response.varying.selectors {
+      fields.add(selector.name)
+      fields.add(selector.value)
+    }
+    let kept = response.fields.fields.filter { !Self.secrets.contains($0.name.lowercased()) }
+    fields.add(UInt32(kept.count))
+    for field in kept {
+      fields.add(field.name)
+      fields.add(field.value)
+    }
+    var head = RecordWriter()
+    head.add(Self.magic)
+    head.add(Self.version)
+    head.add(UInt32(fields.bytes.count))
+    head.add(UInt64(bodyLength))
+    head.add(bodyFile)
+    head.add(bodyDigest)
+    head.add(CRC32.of(fields.bytes))
+    head.add(UInt32(0))
+    head.add(CRC32.of(head.bytes))
+    return head.bytes + fields.bytes
+  }
+
+  // MARK: - Reading
+
+  /// The record at the beginning of a file, and how long it is there; `nil` unless everything in it is as it was written.
+  static func read(_ bytes: UnsafeRawBufferPointer) -> (record: DiskRecord, length: Int)? {
+    guard bytes.count >= headLength else { return nil }
+    let headBytes = UnsafeRawBufferPointer(rebasing: bytes[..<headLength])
+    var head = RecordReader(headBytes)
+    guard head.number64() == magic, head.number32() == version, let length = head.number32().map({ Int($0) }),
+      let bodyLength = head.number64().flatMap({ Int64(exactly: $0) }), let bodyFile = head.number64(),
+      let bodyDigest = head.number32(), let digest = head.number32(), head.number32() == 0,
+      head.number32() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),
+      length <= min(greatestFields, bytes.count - headLength)
+    else { return nil }
+    let content = UnsafeRawBufferPointer(rebasing: bytes[headLength..<(headLength + length)])
+    guard CRC32.of(content) == digest, let (key, response) = fields(content) else { return nil }
+    var record = DiskRecord(key, response, bodyFile: bodyFile, length: bodyLength)
+    record.bodyDigest = bodyDigest
+    return (record, headLength + length)
+  }
+
+  private static func fields(_ content: UnsafeRawBufferPointer) -> (key: String, StoredResponse)? {
+    var reader = RecordReader(content)
+    guard let key = reader.text(), let status = reader.number32(), (100..<1000).contains(status),
+      let reason = reader.text(), let requestTime = reader.date(), let responseTime = reader.date(),
+      let credentials = reader.optionalText(), let cookies = reader.optionalText(),
+      let language = reader.optionalText(), let isEncoded = reader.number32(),
+      let selectorCount = reader.count(ofAtLeast: 8)
+    else { return nil }
+    var selectors: [VaryingFields.Selector] = []
+    for _ in 0..<selectorCount {
+      guard let name = reader.text(), let value = reader.optionalText() else { return nil }
+      selectors.append(VaryingFields.Selector(name: name, value: value))
+    }
+    guard let fieldCount = reader.count(ofAtLeast: 8) else { return nil }
+    var fields = CacheFields()
+    for _ in 0..<fieldCount {
+      guard let name = reader.text(), let value = reader.text() else { return nil }
+      fields.append(name, value)
+    }
+    let response = StoredResponse(
+      status: Int(status), reason: reason, fields: fields, requestTime: requestTime, responseTime: responseTime,
+      varying: VaryingFields(selectors: selectors, language: language),
+      identity: CacheIdentity(credentials: credentials, cookies: cookies), isEncoded: isEncoded == 1)
+    return (key, response)
+  }
+}

@@ -1,0 +1,260 @@
+import Foundation
+
+/// The responses in a directory, which several processes may share.
+///
+/// A response is a file with its fields, and its body if that is small; a larger body is a file beside it. Both are
+/// written under a temporary name and then renamed, so that a file with a right name is complete, or was damaged later,
+/// which lengths and digests tell. There is no index: a file is found by its name, and its time of modification says
+/// when it was used last. Nothing is read when the store is opened, and nothing is locked: of two who write the same
+/// response one prevails, as a whole.
+final class DiskStore: Sendable {
+  /// A body up to this size lies in the file of its response.
+  static let greatestInlineBody = 32 * 1024
+  /// A body up to this size is checked as a whole before a byte is handed out.
+  static let greatestCheckedBody: Int64 = 4 * 1024 * 1024
+  /// The same for all stores of a process: it is no work that anybody waits for.
+  private static let queue = DispatchQueue(label: "EKNetwork.HTTPCache", qos: .utility)
+
+  private struct Loaded {
+    let path: String
+    let record: DiskRecord
+    let inlineBody: Data
+    var response: StoredResponse { record.response }
+  }
+
+  let folder: DiskFolder
+  private let usage: Locked<DiskUsage>
+  /// What was used in memory meanwhile, the oldest first: here it would look unused.
+  private let used: @Sendable () -> [CacheLocation]
+
+  init(
+    directory: URL, capacity: Int64, used: @escaping @Sendable () -> [CacheLocation] = { [] },
+    report: @escaping @Sendable (HTTPCache.StorageFailure) -> Void
+  ) {
+    folder = DiskFolder(in: directory, report: report)
+    usage = Locked(DiskUsage(capacity: capacity))
+    self.used = used
+  }
+
+  var greatestBody: Int64 { usage.withLock { $0.greatestBody } }
+
+  // MARK: - Reading
+
+  /// The response that a request selects, the youngest of several (RFC 9111 §4), and whether there are others alone.
+  func find(
+    _ locations: [CacheLocation], where selects: (StoredResponse) -> Bool
+  ) -> (found: (entry: CacheEntry, location: CacheLocation)?, hasOthers: Bool) {
+    guard let url = locations.first.map({ DiskName.digest(of: $0.url) }), folder.prepare() else { return (nil, false) }
+    var hasOthers = false
+    for location in locations {
+      let all = variants(DiskName(location, url: url))
+      let selected = all.filter { selects($0.response) }.sorted { $0.response.responseTime > $1.response.responseTime }
+      for loaded in selected {
+        guard let body = body(of: loaded) else { continue }
+        folder.touch(loaded.path)
+        return ((CacheEntry(response: loaded.response, body: body), location), false)
+      }
+      hasOthers = hasOthers || !all.isEmpty
+    }
+    return (nil, hasOthers)
+  }
+
+  private func variants(_ name: DiskName) -> [Loaded] { DiskName.variants.compactMap { load(name, name.path($0)) } }
+
+  private func load(_ name: DiskName, _ path: String) -> Loaded? {
+    let full = folder.full(path)
+    // Nothing is waited for: a name that no file has may be a pipe's.
+    guard let file = OpenFile(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else {
+      if errno != ENOENT { folder.fail(.read, full, errno) }
+      return nil
+    }
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0,
+      (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: status.st_size))
+    else {
+      damaged(path)
+      return nil
+    }
+    var bytes = Data(count: Int(status.st_size))
+    guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }),
+      let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0) }), record.key == name.key
+    else {
+      damaged(path)
+      return nil
+    }
+    return Loaded(path: path, record: record, inlineBody: bytes.dropFirst(length))
+  }
+
+  private func body(of loaded: Loaded) -> CachedBody? {
+    let (record, path) = (loaded.record, loaded.path)
+    guard record.bodyFile != 0 else {
+      guard Int64(loaded.inlineBody.count) == record.bodyLength, CRC32.of(loaded.inlineBody) == record.bodyDigest
+      else {
+        damaged(path)
+        return nil
+      }
+      return .data(Data(loaded.inlineBody))
+    }
+    let bodyPath = DiskName.body(path, record.bodyFile)
+    guard
+      let file = DiskBody(
+        folder.full(bodyPath), number: record.bodyFile, length: record.bodyLength, onDamage: { self.damaged(path) })
+    else {
+      // Another one may have taken its place, and removed this one, a moment ago: that is no damage.
+      if folder.exists(bodyPath) { damaged(path) }
+      return nil
+    }
+    guard record.bodyLength <= Self.greatestCheckedBody else { return .file(file) }
+    return file.data().map { .data($0) }
+  }
+
+  // MARK: - Writing
+
+  /// Begins a body too large to lie beside its fields; `nil` when that cannot be.
+  func bodyWriter() -> DiskBodyWriter? { folder.makeTemporary().map { DiskBodyWriter($0.file, at: $0.path) } }
+
+  /// A body could not be written to its end.
+  func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
+
+  /// Stores a response in the place of the variant with the same selecting fields. What cannot be written is not stored,
+  /// nor is what it should have replaced any longer.
+  func store(_ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation) {
+    guard folder.prepare() else { return }
+    let name = DiskName(location)
+    folder.makeFolder(name.folder)
+    let (path, replaced) = slot(for: response, name)
+    var stored: DiskRecord?
+    if usage.withLock({ $0.hasPlace(for: body.length) }), let (record, inline) = place(body, of: response, name, path) {
+      let bytes = record.encoded() + inline
+      if folder.write(bytes, as: path) {
+        stored = record
+        count(DiskUsage.size(Int64(bytes.count)) + (record.bodyFile == 0 ? 0 : DiskUsage.size(record.bodyLength)))
+      } else if record.bodyFile != 0 {
+        folder.remove(DiskName.body(path, record.bodyFile))
+      }
+    }
+    for old in replaced {
+      if stored == nil || old.path != path { folder.remove(old.path) }
+      if old.record.bodyFile != 0 { folder.remove(DiskName.body(old.path, old.record.bodyFile)) }
+    }
+  }
+
+  /// Writes other fields beside a body that is stored already, unless another process has stored another version since:
+  /// its body is not this response's.
+  func renew(_ former: StoredResponse, as response: StoredResponse, at location: CacheLocation) {
+    guard folder.prepare() else { return }
+    let name = DiskName(location)
+    let old = variants(name).first {
+      $0.response.varying.selectors == former.varying.selectors && $0.response.responseTime == former.responseTime
+        && $0.response.requestTime == former.requestTime
+    }
+    guard let old else { return }
+    var record = old.record
+    record.response = response
+    let bytes = record.encoded() + old.inlineBody
+    guard folder.write(bytes, as: old.path) else { return remove(old.path, record.bodyFile) }
+    count(DiskUsage.size(Int64(bytes.count)))
+  }
+
+  /// Puts a body where it belongs, and says so in a record; `nil` when that cannot be.
+  private func place(
+    _ body: BodyGatherer.Content, of response: StoredResponse, _ name: DiskName, _ path: String
+  ) -> (DiskRecord, inline: Data)? {
+    let writer: DiskBodyWriter
+    switch body {
+    case .data(let data):
+      if data.count <= Self.greatestInlineBody { return (DiskRecord(name.key, response, body: data), data) }
+      guard let new = bodyWriter() else { return nil }
+      guard new.append(data) else {
+        failedToWrite(errno)
+        return nil
+      }
+      writer = new
+    case .written(let written): writer = written
+    }
+    guard writer.finish(as: folder.full(DiskName.body(path, writer.number))) else {
+      failedToWrite(errno)
+      return nil
+    }
+    return (DiskRecord(name.key, response, bodyFile: writer.number, length: writer.length), Data())
+  }
+
+  /// Where a response is put, and what it replaces: every variant with the same selecting fields, of which two processes
+  /// may have made two, and if there is no place left the oldest one.
+  private func slot(for response: StoredResponse, _ name: DiskName) -> (path: String, replaced: [Loaded]) {
+    let all = variants(name)
+    let same = all.filter { $0.response.varying.selectors == response.varying.selectors }
+    if let first = same.max(by: { $0.response.responseTime < $1.response.responseTime }) { return (first.path, same) }
+    let taken = Set(all.map(\.path))
+    if let free = DiskName.variants.lazy.map(name.path).first(where: { !taken.contains($0) }) { return (free, []) }
+    let oldest = all.min { $0.response.responseTime < $1.response.responseTime }
+    return (oldest?.path ?? name.path(0), oldest.map { [$0] } ?? [])
+  }
+
+  // MARK: - Removing
+
+  func remove(_ response: StoredResponse, at location: CacheLocation) {
+    for loaded in variants(DiskName(location))
+    where loaded.response.varying.selectors == response.varying.selectors {
+      remove(loaded.path, loaded.record.bodyFile)
+    }
+  }
+
+  /// Removes what is stored for a URL, whoever asked for it.
+  func removeAll(of url: String) {
+    let digest = DiskName.digest(of: url)
+    let name = DiskName(CacheLocation(url: url, partition: ""), url: digest)
+    let prefix = DiskName.prefix(digest)
+    for file in folder.names(in: name.folder) where file.hasPrefix(prefix) { folder.remove("\(name.folder)/\(file)") }
+  }
+
+  func removeAll() {
+    for name in folder.names() {
+      if DiskFolder.isTemporary(name) {
+        folder.remove(name)
+      } else {
+        for file in folder.names(in: name) { folder.remove("\(name)/\(file)") }
+      }
+    }
+    usage.withLock { $0.clear() }
+  }
+
+  private func remove(_ path: String, _ bodyFile: UInt64) {
+    folder.remove(path)
+    if bodyFile != 0 { folder.remove(DiskName.body(path, bodyFile)) }
+  }
+
+  /// Reports and removes what is not what was written: with all that has its name, for what it says is not known.
+  private func damaged(_ path: String) {
+    folder.fail(.read, folder.full(path), 0)
+    let parts = path.split(separator: "/")
+    for file in folder.names(in: String(parts[0])) where file == parts[1] || file.hasPrefix("\(parts[1]).") {
+      folder.remove("\(parts[0])/\(file)")
+    }
+  }
+
+  // MARK: - The bound
+
+  private func count(_ size: Int64) {
+    guard usage.withLock({ $0.add(size) }) else { return }
+    Self.queue.async { self.look() }
+  }
+
+  /// Waits for what is under way in the background.
+  func settle() { Self.queue.sync {} }
+
+  /// Counts what is there, also of other processes, and removes what was not used for longest, down to nine tenths.
+  private func look() {
+    let (isExceeded, capacity) = usage.withLock { ($0.isExceeded, $0.capacity) }
+    if isExceeded {
+      for location in used() {
+        let name = DiskName(location)
+        for variant in DiskName.variants { folder.touch(name.path(variant)) }
+      }
+    }
+    let survey = DiskSurvey(folder)
+    for file in survey.abandoned { folder.remove(file) }
+    let left = survey.evict(downTo: survey.bytes > capacity ? capacity / 10 * 9 : capacity) { folder.remove($0) }
+    usage.withLock { $0.looked(left) }
+  }
+}

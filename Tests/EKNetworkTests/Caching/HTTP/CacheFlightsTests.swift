@@ -1,0 +1,200 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct CacheFlightsTests {
+  @Test func whoAsksAtOnceSharesOneRequest() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      return .text("body", headers: ["Cache-Control": "max-age=60"])
+    }
+    let manager = bench.manager
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<50 { group.addTask { try await manager.send(CacheProbe()).text } }
+      _ = await bench.server.waitForRequests(count: 1)
+      while bench.waiting < 50 { await Task.yield() }
+      gate.open()
+      for try await text in group { #expect(text == "body") }
+    }
+    #expect(bench.server.requestCount == 1)
+    #expect(bench.cache.statistics.misses == 1 && bench.cache.statistics.stores == 1)
+  }
+
+  @Test(arguments: [0, 3])
+  func whoLeavesLeavesAlone(_ leaver: Int) async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      return .text("body", headers: ["Cache-Control": "max-age=60"])
+    }
+    let manager = bench.manager
+    var tasks: [Task<String, any Error>] = []
+    for index in 0..<5 {
+      tasks.append(Task { try await manager.send(CacheProbe()).text })
+      while bench.waiting < index + 1 { await Task.yield() }
+    }
+    tasks[leaver].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[leaver].value }
+    gate.open()
+    for (index, task) in tasks.enumerated() where index != leaver { #expect(try await task.value == "body") }
+    #expect(bench.server.requestCount == 1)
+  }
+
+  @Test func theLastOneToLeaveEndsIt() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { _ in .raw([.stall]) }
+    let manager = bench.manager
+    let tasks = (0..<3).map { _ in Task { try await manager.send(CacheProbe()).text } }
+    _ = await bench.server.waitForRequests(count: 1)
+    while bench.waiting < 3 { await Task.yield() }
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(await bench.server.waitForOpenConnections(0))
+  }
+
+  @Test func whatMustNotBeSharedIsNot() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "no-store"])
+    bench.answerInTurn("/user", ["Cache-Control": "max-age=60"])
+    let manager = bench.manager
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<10 { group.addTask { try await manager.send(CacheProbe()).text } }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(texts.count == 10 && bench.server.requestCount == 10)
+    let users = try await withThrowingTaskGroup(of: String.self) { group in
+      for user in ["a", "b", "c"] {
+        group.addTask { try await manager.send(CacheProbe(path: "/user"), accessToken: { user }).text }
+      }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(users.count == 3)
+  }
+
+  @Test func anErrorIsEverybodysOwn() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      return .raw([.close])
+    }
+    let manager = bench.manager
+    let tasks = (0..<4).map { _ in Task { try await manager.send(CacheProbe()).text } }
+    _ = await bench.server.waitForRequests(count: 1)
+    while bench.waiting < 4 { await Task.yield() }
+    gate.open()
+    for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
+  }
+
+  @Test func whatCouldNotBeSharedIsNotWaitedForAgain() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "no-store"])
+    _ = try await bench.send()
+    #expect(!bench.cache.flights.mayShare(CacheLocation.key(of: bench.server.url("/a"))))
+    bench.answerInTurn(["Cache-Control": "max-age=60"])
+    _ = try await bench.send()
+    #expect(bench.cache.flights.mayShare(CacheLocation.key(of: bench.server.url("/a"))))
+  }
+
+  @Test(arguments: [true, false])
+  func whatWasAskedForBeforeAChangeIsNoResponseAfterIt(_ isRemoved: Bool) async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    let version = Locked("old")
+    bench.server.route("GET", "/a") { _ in
+      let text = version.withLock { $0 }
+      if text == "old" { gate.waitBlocking() }
+      return .text(text, headers: ["Cache-Control": "max-age=60"])
+    }
+    bench.server.route("POST", "/a") { _ in .status(204) }
+    let manager = bench.manager
+    let early = Task { try await manager.send(CacheProbe()).text }
+    _ = await bench.server.waitForRequests(count: 1)
+    version.withLock { $0 = "new" }
+    if isRemoved {
+      await bench.cache.remove(bench.server.url("/a"))
+    } else {
+      _ = try await bench.send(CacheProbe(method: .post))
+    }
+    // It does not wait for the one that is under way, and what that one gets does not take its place.
+    #expect(try await bench.send().text == "new")
+    gate.open()
+    #expect(try await early.value == "old")
+    let last = try await bench.send()
+    #expect(last.text == "new" && last.isHit)
+  }
+
+  @Test func aConfirmationIsSharedToo() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { request in
+      guard request.headers["If-None-Match"] != nil else {
+        return .text("body", headers: ["Cache-Control": "max-age=60", "ETag": "\"v\""])
+      }
+      gate.waitBlocking()
+      return .status(304, headers: ["Cache-Control": "max-age=60", "ETag": "\"v\""])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 61)
+    let manager = bench.manager
+    let tasks = (0..<5).map { _ in Task { try await manager.send(CacheProbe()) } }
+    while bench.waiting < 5 { await Task.yield() }
+    gate.open()
+    var statuses: [String] = []
+    for task in tasks {
+      let response = try await task.value
+      #expect(response.text == "body" && response.status == 200)
+      statuses.append(response.cacheStatus)
+    }
+    #expect(statuses.filter { $0.contains("; collapsed") && $0.contains("fwd=stale") }.count == 4)
+    #expect(bench.server.requestCount == 2)
+  }
+
+  @Test func ofAllWhoFindItStaleOneAsksInTheBackground() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    let count = Locked(0)
+    bench.server.route("/a") { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if number > 1 { gate.waitBlocking() }
+      return .text("\(number)", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 10)
+    for _ in 0..<5 { #expect(try await bench.send().text == "1") }
+    _ = await bench.server.waitForRequests(count: 2)
+    gate.open()
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(try await bench.send().text == "2")
+    #expect(bench.server.requestCount == 2)
+  }
+
+  @Test func aLargeBodyIsOnesAlone() async throws {
+    let bench = try CacheBench(memory: 100_000_000)
+    bench.server.route("/a") { _ in .data(.noise(3_000_000), headers: ["Cache-Control": "max-age=60"]) }
+    let manager = bench.manager
+    try await withThrowingTaskGroup(of: Data.self) { group in
+      for _ in 0..<4 { group.addTask { try await manager.send(RawProbe(path: "/a")) } }
+      for try await data in group { #expect(data == .noise(3_000_000)) }
+    }
+  }
+}
+
+extension CacheBench {
+  /// How many wait for another one's response, or are that one.
+  fileprivate var waiting: Int { cache.flights.waiting }
+}
+
+private struct RawProbe: NetworkRequest {
+  typealias Response = Data
+  var path: String
+  var method: HTTPMethod { .get }
+  func decodeResponse(data: Data, response: URLResponse) throws -> Data { data }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct DiskStoreTests {
+  private let folder: ScratchFolder
+  private let store: DiskStore
+  private let location = CacheLocation(url: "http://a.example/", partition: "")
+
+  init() throws {
+    folder = try ScratchFolder()
+    store = DiskStore(directory: folder.url, capacity: 10_000_000) { _ in }
+  }
+
+  private func response(_ selector: String? = nil, at time: Double = 1_000_000) -> StoredResponse {
+    let selectors = selector.map { [VaryingFields.Selector(name: "accept", value: $0)] } ?? []
+    let date = Date(timeIntervalSince1970: time)
+    return StoredResponse(
+      status: 200, reason: "OK", fields: CacheFields([("ETag", "\"\(time)\""), ("Cache-Control", "max-age=60")]),
+      requestTime: date, responseTime: date, varying: VaryingFields(selectors: selectors, language: nil),
+      identity: CacheIdentity(credentials: nil, cookies: nil))
+  }
+
+  private func found(_ selects: (StoredResponse) -> Bool = { _ in true }) -> (StoredResponse, Data?)? {
+    guard let entry = store.find([location], where: selects).found?.entry else { return nil }
+    if case .data(let data) = entry.body { return (entry.response, data) }
+    return (entry.response, nil)
+  }
+
+  @Test func theYoungestOfSeveralIsUsed() {
+    // Two processes that store at the same time may leave the same variant twice.
+    for (number, time) in [(0, 2.0), (3, 3.0), (5, 1.0)] {
+      let old = response(at: time)
+      let record = DiskRecord(DiskName(location).key, old, body: Data("\(number)".utf8))
+      store.store(response("x"), .data(Data()), at: location)
+      #expect(store.folder.write(record.encoded() + Data("\(number)".utf8), as: DiskName(location).path(number)))
+    }
+    #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("3".utf8))
+    // The next one takes the place of them all.
+    store.store(response(at: 4), .data(Data("new".utf8)), at: location)
+    #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("new".utf8))
+    store.remove(response(at: 4), at: location)
+    #expect(found { $0.varying.selectors.isEmpty } == nil)
+  }
+
+  @Test func onlyWhatIsStillThereIsRenewed() {
+    let first = response(at: 1)
+    store.store(first, .data(Data("one".utf8)), at: location)
+    store.renew(first, as: response(at: 2), at: location)
+    #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 2) && found()?.1 == Data("one".utf8))
+    store.store(response(at: 3), .data(Data("two".utf8)), at: location)
+    // Another process has stored a new version meanwhile: what confirms the old one says nothing of it.
+    store.renew(response(at: 2), as: response(at: 4), at: location)
+    #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
+  }
+
+  @Test func noBlockIsTakenForAnotherOne() throws {
+    let size = 5 * DiskBody.blockSize
+    for index in 0..<2 {
+      store.store(response("\(index)", at: Double(index)), .data(Data(count: size)), at: location)
+    }
+    #expect(found()?.1 == Data(count: size))
+    let names = store.folder.names(in: DiskName(location).folder).filter { $0.contains(".") }.sorted()
+    let paths = names.map { store.folder.full("\(DiskName(location).folder)/\($0)") }
+    // The same bytes, of the same length, but of another response.
+    let other = try Data(contentsOf: URL(fileURLWithPath: paths[0]))
+    try other.write(to: URL(fileURLWithPath: paths[1]))
+    #expect(found { $0.varying.selectors.first?.value == "1" } == nil)
+    #expect(found { $0.varying.selectors.first?.value == "0" } != nil)
+    // And of the same response, but from another place in it.
+    let block = DiskBody.blockSize + DiskBody.digestSize
+    try (other.dropFirst(block).prefix(block) + other.dropFirst(block)).write(to: URL(fileURLWithPath: paths[0]))
+    #expect(found { $0.varying.selectors.first?.value == "0" } == nil)
+  }
+
+  @Test func whatNobodyWillFindIsRemovedInTime() throws {
+    let name = DiskName(location)
+    store.store(response(), .data(Data(count: 100_000)), at: location)
+    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(1)).77"))
+    #expect(store.folder.write(Data("x".utf8), as: "new-x"))
+    var survey = DiskSurvey(store.folder)
+    #expect(survey.abandoned.isEmpty && survey.responses.count == 2)
+    survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
+    #expect(Set(survey.abandoned) == ["new-x", "\(name.path(1)).77"] && survey.responses.count == 1)
+    // No process has such a number.
+    #expect(DiskFolder.isOrphan("new-\(pid_t.max)-1") && !DiskFolder.isOrphan("new-\(getpid())-1"))
+    #expect(!DiskFolder.isOrphan("new-x") && !DiskFolder.isOrphan("new--1"))
+    // Of two bodies one is a stray, and which one is not known here.
+    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(0)).77"))
+    survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
+    #expect(survey.abandoned.count == 5 && survey.responses.isEmpty)
+  }
+
+  @Test func whatWasNotUsedForLongestGoesFirst() {
+    for index in 0..<6 {
+      store.store(
+        response(), .data(Data(count: 5000)), at: CacheLocation(url: "http://a.example/\(index)", partition: ""))
+      let path = store.folder.full(DiskName(CacheLocation(url: "http://a.example/\(index)", partition: "")).path(0))
+      let times = [timeval(tv_sec: 1000 + index, tv_usec: 0), timeval(tv_sec: 1000 + index, tv_usec: 0)]
+      #expect(utimes(path, times) == 0)
+    }
+    _ = store.find([CacheLocation(url: "http://a.example/0", partition: "")]) { _ in true }
+    var removed: [String] = []
+    let rest = DiskSurvey(store.folder).evict(downTo: 4 * 8192) { removed.append($0) }
+    let expected = [1, 2].map { DiskName(CacheLocation(url: "http://a.example/\($0)", partition: "")).path(0) }
+    #expect(removed == expected && rest == 4 * 8192)
+  }
+
+  @Test func whatIsCounted() {
+    var usage = DiskUsage(capacity: 1000 * 4096)
+    func add(_ size: Int64) -> Bool { usage.add(size) }
+    #expect(add(4096), "at first, somebody has to look")
+    #expect(!add(4096) && !usage.isExceeded)
+    usage.looked(990 * 4096)
+    #expect(!usage.isExceeded && !add(4096))
+    #expect(add(10 * 4096) && usage.isExceeded, "too much")
+    #expect(usage.hasPlace(for: 4096 * 100) && !usage.hasPlace(for: 4096 * 251))
+    for _ in 0..<480 { #expect(!add(4096)) }
+    #expect(!usage.hasPlace(for: 4096 * 100), "what makes place is late")
+    usage.looked(900 * 4096)
+    #expect(usage.isExceeded && add(4096))
+    usage.looked(100)
+    for _ in 0..<124 { #expect(!add(4096)) }
+    #expect(add(2 * 4096), "others may have written as well")
+    #expect(!DiskUsage(capacity: 0).hasPlace(for: 0) && !DiskUsage(capacity: -1).hasPlace(for: 0))
+  }
+
+  @Test func aDigestIsTheStandards() {
+    #expect(CRC32.of(Data("123456789".utf8)) == 0xCBF4_3926)
+    #expect(CRC32.of(Data()) == 0)
+    var parts = CRC32()
+    for part in ["1", "2345", "6789"] { Data(part.utf8).withUnsafeBytes { parts.add($0) } }
+    #expect(parts.value == 0xCBF4_3926)
+  }
+
+  @Test func arbitraryBytesAreNoRecord() {
+    let good = DiskRecord("key", response("x"), body: Data()).encoded()
+    #expect(good.withUnsafeBytes { DiskRecord.read($0)?.record.response } == response("x"))
+    for count in 0..<good.count { #expect(good.prefix(count).withUnsafeBytes { DiskRecord.read($0) } == nil) }
+    for _ in 0..<200 {
+      var bytes = good
+      bytes[Int.random(in: bytes.indices)] ^= UInt8.random(in: 1...255)
+      #expect(bytes.withUnsafeBytes { DiskRecord.read($0) } == nil)
+    }
+  }
+}
