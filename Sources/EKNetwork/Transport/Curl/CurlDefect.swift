@@ -24,6 +24,13 @@
     /// `http.c`: a request with `Expect` is sent again without it after 417, although the response has been handed on.
     /// Shown by `LibcurlDefectTests.aRefusedExpectationIsNotAskedAgainBelow`.
     case resendsAfterExpectation
+    /// `http2.c`: a stream that is reset in the same read as its last data ends as though it were complete, and what was
+    /// wrong with one stream is taken for the error of another.
+    /// Shown by `HTTP2FaultPeerTests.truncated`.
+    case believesResetStreams
+    /// `http2.c`: while one stream is paused, nothing is read of the others on its connection.
+    /// Shown by `HTTP2PeerTests.slowStream`.
+    case pausesWholeConnections
 
     /// From the first version that has it up to the first that has not.
     var versions: Range<CurlVersion> {
@@ -35,6 +42,8 @@
       case .sharesTunnels: Self.always.lowerBound..<CurlVersion(8, 19)
       case .keepsAuthorities: CurlVersion(7, 87)..<Self.always.upperBound
       case .resendsAfterExpectation: Self.always
+      case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
+      case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       }
     }
 
@@ -48,6 +57,7 @@
       case .sharesTunnels: "connections are shared only where the proxies and their credentials are the same"
       case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
       case .resendsAfterExpectation: "the transfer ends with the first response"
+      case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
       }
     }
 

@@ -54,7 +54,7 @@
 
     private(set) var now = MonotonicClock.now()
     private var pools: CurlPools
-    private var queue = RequestQueue<CurlTransfer>()
+    private var queue: RequestQueue<CurlTransfer>
     private var deadlines = DeadlineHeap<CurlTransfer>()
     private var dirty: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
@@ -65,6 +65,7 @@
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
+      queue = RequestQueue(mayShareConnections: capabilities.speaksHTTP2)
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
@@ -196,13 +197,13 @@
     /// libcurl sends a transfer's request, from this local port.
     func sent(_ transfer: CurlTransfer, port: Int32) {
       transfer.loopLastActivity = now
-      guard transfer.request.isSecure, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, port: port)
     }
 
     /// A transfer's response head is there.
     func responded(_ transfer: CurlTransfer, isHTTP2: Bool) {
-      guard transfer.request.isSecure, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
       queue.responded(ticket, isHTTP2: isHTTP2)
     }
 

@@ -95,7 +95,7 @@
       if capabilities.asksBeforeSending {
         if ekn_easy_set_prereq_callback(easy, prereqCallback, context) != 0 { settings.note(.xferinfofunction, 1) }
         // Only HTTP/2 has refusals, and only these requests need to know of them.
-        if request.isSecure, !request.isIdempotent { settings.note(.verbose, ekn_easy_watch_resend(easy, resend)) }
+        if request.mayUseHTTP2, !request.isIdempotent { settings.note(.verbose, ekn_easy_watch_resend(easy, resend)) }
       } else if !request.isIdempotent || request.hasExpectation {
         settings.note(.xferinfofunction, ekn_easy_watch_resend(easy, resend))
         settings.note(.xferinfofunction, ekn_easy_stop_resend(easy, resend))
@@ -106,9 +106,9 @@
       _ request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
       settings.set(.url, request.url.absoluteString)
-      if request.isSecure {
+      if request.isSecure, let tls = request.pool.tls { settings.apply(tls) }
+      if request.mayUseHTTP2 {
         settings.set(.pipewait, 1)
-        if let tls = request.pool.tls { settings.apply(tls) }
       } else {
         // Nothing negotiates HTTP/2 here, but some versions believe a status line that claims it.
         settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))

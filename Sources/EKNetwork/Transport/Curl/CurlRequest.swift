@@ -7,6 +7,8 @@
   struct CurlRequest: Sendable {
     let url: URL
     let isSecure: Bool
+    /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
+    let mayUseHTTP2: Bool
     let method: String
     let headerLines: CurlHeaderLines
     let upload: (any UploadSource)?

@@ -50,7 +50,7 @@
     init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
       self.request = request
       self.eventLoop = eventLoop
-      loopParser = ResponseHeadParser(url: request.url)
+      loopParser = ResponseHeadParser(url: request.url, mayUseHTTP2: request.mayUseHTTP2)
     }
 
     // MARK: - Consumer's side
@@ -123,7 +123,7 @@
     var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopIsHTTP2 }
 
     func loopReceivedHead(_ head: RawHead) {
-      loopIsHTTP2 = request.isSecure && head.isHTTP2
+      loopIsHTTP2 = head.isHTTP2
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopHead = head

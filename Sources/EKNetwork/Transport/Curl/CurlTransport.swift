@@ -68,6 +68,7 @@
       return CurlRequest(
         url: url,
         isSecure: origin.scheme == "https",
+        mayUseHTTP2: origin.scheme == "https" && CurlLibrary.capabilities?.speaksHTTP2 == true,
         method: method,
         headerLines: headers,
         upload: upload,

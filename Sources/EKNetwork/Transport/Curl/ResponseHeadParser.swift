@@ -18,14 +18,15 @@ struct ResponseHeadParser {
   static let maximumSize = 300 * 1024
 
   private let url: URL
-  private let isSecure: Bool
+  private let mayUseHTTP2: Bool
   private var lines: [UInt8] = []
   /// Whether the final head is there.
   private(set) var isComplete = false
 
-  init(url: URL) {
+  /// - Parameter mayUseHTTP2: Whether the server may have chosen HTTP/2.
+  init(url: URL, mayUseHTTP2: Bool) {
     self.url = url
-    isSecure = url.scheme?.lowercased() == "https"
+    self.mayUseHTTP2 = mayUseHTTP2
   }
 
   /// Whether nothing of a final response has been seen.
@@ -35,7 +36,7 @@ struct ResponseHeadParser {
     guard !isComplete else { return .none }
     if line.starts(with: "HTTP/".utf8) {
       // HTTP/2 and HTTP/3 are negotiated with TLS (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
-      if !isSecure, line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
+      if !mayUseHTTP2, line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
         return .failure(.badServerResponse, "The status line claims a version of HTTP that was not negotiated")
       }
       lines.removeAll(keepingCapacity: true)

@@ -19,8 +19,11 @@
     }
 
     private static let known: [(CurlVersion, Set<CurlDefect>)] = [
-      (CurlVersion(7, 76, 1), [.sharesTunnels, .resendsAfterExpectation]),
-      (CurlVersion(7, 83, 1), [.sharesTunnels, .resendsAfterExpectation]),
+      (
+        CurlVersion(7, 76, 1),
+        [.sharesTunnels, .resendsAfterExpectation, .believesResetStreams, .pausesWholeConnections]
+      ),
+      (CurlVersion(7, 83, 1), [.sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections]),
       (CurlVersion(7, 88, 1), [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
       (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
       (CurlVersion(8, 21), [.keepsAuthorities, .resendsAfterExpectation]),

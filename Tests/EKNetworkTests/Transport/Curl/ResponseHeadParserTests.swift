@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ResponseHeadParserTests {
   private func parse(_ lines: [String]) -> [ResponseHeadParser.Action] {
-    var parser = ResponseHeadParser(url: URL(string: "http://x/")!)
+    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
     return lines.map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
   }
 
@@ -61,7 +61,7 @@ import Testing
   @Test func aVersionThatWasNotNegotiated() {
     for line in ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"] {
       #expect(failure([line]) == .badServerResponse)
-      var parser = ResponseHeadParser(url: URL(string: "https://x/")!)
+      var parser = ResponseHeadParser(url: URL(string: "https://x/")!, mayUseHTTP2: true)
       let actions = [line, "\r\n"].map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
       guard case .head = actions[1] else {
         Issue.record("\(actions)")

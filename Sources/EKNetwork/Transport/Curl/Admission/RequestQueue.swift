@@ -57,6 +57,7 @@ struct RequestQueue<Request> {
     }
   }
 
+  private let mayShareConnections: Bool
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var queues: [OriginQueue] = []
@@ -71,6 +72,9 @@ struct RequestQueue<Request> {
   private(set) var waitingCount = 0
   /// How many origins, each for one session, have requests.
   var originCount: Int { queueIndex.count }
+
+  /// - Parameter mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
+  init(mayShareConnections: Bool = true) { self.mayShareConnections = mayShareConnections }
 
   // MARK: - What happens
 
@@ -178,7 +182,8 @@ struct RequestQueue<Request> {
   private mutating func queue(for key: Key, connections: Int) -> Int {
     if let index = queueIndex[key] { return index }
     let queue = OriginQueue(
-      key: key, limit: ConnectionLimit(connections: connections, negotiates: key.origin.scheme == "https"))
+      key: key,
+      limit: ConnectionLimit(connections: connections, negotiates: mayShareConnections && key.origin.scheme == "https"))
     let index = freeQueues.popLast() ?? queues.count
     if index == queues.count { queues.append(queue) } else { queues[index] = queue }
     queueIndex[key] = index
