@@ -43,7 +43,7 @@ extension NetworkManager {
   ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
     let runner = runner(over: transport)
     // Built once, for the key and for the first attempt: asked a second time, token and base URL may be others.
-    let built = try runner.build(request, baseURL: baseURL, accessToken: accessToken)
+    let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
     let session = transport.sessionDescription

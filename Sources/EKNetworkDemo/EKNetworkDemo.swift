@@ -5,8 +5,10 @@ import LoopbackServer
 @main
 enum EKNetworkDemo {
   private static let usage = """
-    usage: EKNetworkDemo [--url URL | --about]
+    usage: EKNetworkDemo [--offline | --url URL | --about]
       Without arguments: the tour. Exit code 0 when every step went as it should, else 1.
+      --offline  a network that goes away and comes back, and a queue that delivers; in a network namespace where the
+                 machine allows it (as the superuser, or with user namespaces)
       --url URL  one GET to a server of your own, through the same library
       --about    what carries the requests on this machine, and what is done about its defects
     """
@@ -18,6 +20,7 @@ enum EKNetworkDemo {
     case nil: exit(await tour(terminal) ? 0 : 1)
     case "--help", "-h": terminal.line(usage)
     case "--about": terminal.line("\(TransportDescription.current)")
+    case "--offline": exit(await offline(terminal, isInside: arguments.first == "--inside") ? 0 : 1)
     case "--url":
       guard let text = arguments.popFirst(), arguments.isEmpty, let url = URL(string: text), url.host != nil else {
         terminal.line(usage)
@@ -30,6 +33,20 @@ enum EKNetworkDemo {
     }
   }
 
+  /// - Parameter isInside: Whether this is the process that has a network of its own.
+  private static func offline(_ terminal: Terminal, isInside: Bool) async -> Bool {
+    #if os(Linux)
+      if !isInside, let code = OwnNamespace.rerun(["--offline", "--inside"]) { return code == 0 }
+      let step = Step.offline {
+        if isInside, let network = try OwnNamespace() { return network }
+        return try StoppedServer()
+      }
+    #else
+      let step = Step.offline { try StoppedServer() }
+    #endif
+    return await show([step], terminal)
+  }
+
   private struct Outcome {
     let title: String
     let isSuccess: Bool
@@ -39,6 +56,10 @@ enum EKNetworkDemo {
 
   private static func tour(_ terminal: Terminal) async -> Bool {
     terminal.line(terminal.styled("EKNetwork, over real sockets on this machine", .bold))
+    return await show(steps, terminal)
+  }
+
+  private static func show(_ steps: [Step], _ terminal: Terminal) async -> Bool {
     var outcomes: [Outcome] = []
     for (index, step) in steps.enumerated() {
       terminal.line()

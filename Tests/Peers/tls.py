@@ -8,6 +8,7 @@ import pathlib
 import ssl
 import sys
 import tempfile
+import urllib.parse
 import warnings
 
 from certificates import make_all
@@ -20,6 +21,23 @@ async def answer(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(ANSWER)
         await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
+async def echo(reader, writer):
+    """Sends the head of each request back, or its client to the URL that comes after `/to/`."""
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            target = urllib.parse.unquote_to_bytes(head.split(b" ")[1])
+            if target.startswith(b"/to/"):
+                writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
+            else:
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+            await writer.drain()
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass
     finally:
@@ -63,6 +81,8 @@ async def main():
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(pathlib.Path(folder) / f"{name}.pem", pathlib.Path(folder) / f"{name}.key")
             await serve(name, answer, context)
+            if name == "good":
+                await serve("echo", echo, context)
         await serve("plain", refuse)
         await serve("cut", cut)
         await serve("silent", silent)

@@ -7,12 +7,12 @@ struct BlockingQueue: Sendable {
   init(label: String) { queue = DispatchQueue(label: label) }
 
   /// Runs the work after that of earlier calls, and suspends until it is done.
-  func run(_ work: @escaping @Sendable () -> Void) async {
-    await withUnsafeContinuation { continuation in
-      queue.async {
-        work()
-        continuation.resume()
-      }
+  func run<Success: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Success
+  ) async throws(Failure) -> Success {
+    let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Success, Failure>, Never>) in
+      queue.async { continuation.resume(returning: Result(catching: work)) }
     }
+    return try result.get()
   }
 }

@@ -7,7 +7,8 @@ import Foundation
 extension RequestRunner {
   /// The file of the first attempt that completes it.
   nonisolated(nonsending) func download<T: NetworkRequest>(
-    _ request: T, to destination: URL, options: DownloadOptions, baseURL: () -> URL, accessToken: (() -> String?)?
+    _ request: T, to destination: URL, options: DownloadOptions, baseURL: @escaping () -> URL,
+    accessToken: (() -> String?)?
   ) async throws -> DownloadedFile {
     try Task.checkCancellation()
     let kept = try FileDownload.existing(at: destination, options: options)
@@ -16,8 +17,7 @@ extension RequestRunner {
       progress?.succeeded()
       return kept
     }
-    let log = RequestLog(
-      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
+    let log = log(request.methodName)
     let download = try FileDownload(
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
     // The bytes that count are those in the file, which the download reports itself.
@@ -25,7 +25,7 @@ extension RequestRunner {
     let acceptsAnything = request.headers?.field("Accept") == nil
     do {
       let file = try await attempts(
-        of: request, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
+        of: source(request, baseURL, accessToken), policy: request.retryPolicy, over: exchange
       ) { urlRequest in
         var urlRequest = urlRequest
         if acceptsAnything { urlRequest.setValue("*/*", forHTTPHeaderField: "Accept") }

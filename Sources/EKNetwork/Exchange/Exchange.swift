@@ -27,14 +27,23 @@ struct Exchange: Sendable {
 
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ hop: HopRequest) async throws -> FetchedResponse {
-    guard let shared else { return try await open(hop, collectsBody: true).collect() }
+    guard let shared else { return try await loadAlone(hop) }
     // What somebody watches is his own.
     guard progress == nil, let key = ExchangeKey(hop, redirectPolicy: redirectPolicy, limits: limits) else {
       // Who has changed something must not be given a response from before.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
-      return try await open(hop, collectsBody: true).collect()
+      return try await loadAlone(hop)
     }
-    return try await shared.run(key) { try await open(hop, collectsBody: true).collect() }
+    return try await shared.run(key) { try await loadAlone(hop) }
+  }
+
+  /// What an error's status means does not depend on a body that is too long, or that breaks off.
+  private func loadAlone(_ hop: HopRequest) async throws -> FetchedResponse {
+    let response = try await open(hop, collectsBody: true)
+    do { return try await response.collect() } catch {
+      guard response.head.isError, !error.isCancellation else { throw error }
+      return FetchedResponse(head: response.head, data: Data(), unread: error)
+    }
   }
 
   /// The final response as soon as its head is there.

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Carries a typed request through its attempts: acts on what ``AttemptState`` decides.
+/// Carries a request through its attempts: acts on what ``AttemptState`` decides.
 ///
 /// Runs on the caller's actor, because the request, the closures and the policies are the caller's and need not be
 /// `Sendable`. The exchanges themselves leave it.
@@ -46,44 +46,48 @@ struct RequestRunner {
   /// - Parameter firstBuilt: The request of the first attempt, where it was built already.
   /// - Returns: The response, and the request to which it is the response, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
-    _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: () -> URL, accessToken: (() -> String?)?
+    _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     try Task.checkCancellation()
-    let log = RequestLog(
-      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
     let progress = request.progress.map { ProgressReporter($0) }
-    let exchange = exchange(for: request, progress: progress, log: log)
+    return try await fetch(
+      source(request, baseURL, accessToken), firstBuilt: firstBuilt, policy: request.retryPolicy,
+      over: exchange(for: request, progress: progress, log: log(request.methodName)))
+  }
+
+  /// The same for a request of any kind.
+  nonisolated(nonsending) func fetch(
+    _ source: some AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
+    successes: Range<Int> = 200..<300
+  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     do {
-      let (response, sent) = try await attempts(
-        of: request, firstBuilt: firstBuilt, policy: request.retryPolicy, over: exchange, baseURL: baseURL, accessToken
-      ) { urlRequest in
-        let hop = try exchange.hop(urlRequest)
+      let (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
+        let hop = try exchange.hop($0)
         let response = try await exchange.load(hop)
         guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-        return (200..<300).contains(status) ? .success((response, hop)) : .refusal(response)
+        return successes.contains(status) ? .success((response, hop)) : .refusal(response, unread: response.unread)
       }
-      progress?.succeeded()
-      log.finished(
+      exchange.progress?.succeeded()
+      exchange.log?.finished(
         status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
         head: response.head)
       return (response, sent)
     } catch {
-      log.failed(error)
+      exchange.log?.failed(error)
       throw error
     }
   }
 
   /// The head of a success, and its body unread. There are no retries, and no progress is told.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
+    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let log = RequestLog(
-      logger, method: request.methodName, handler: eventHandler, machinery: transport.machinery)
+    let log = log(request.methodName)
     let exchange = exchange(for: request, progress: nil, log: log)
     do {
       var response = try await attempts(
-        of: request, policy: RetryPolicy(), over: exchange, baseURL: baseURL, accessToken
+        of: source(request, baseURL, accessToken), policy: RetryPolicy(), over: exchange
       ) { urlRequest in
         let response = try await exchange.open(urlRequest, collectsBody: false)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
@@ -99,6 +103,16 @@ struct RequestRunner {
       log.failed(error)
       throw error
     }
+  }
+
+  func log(_ method: String) -> RequestLog {
+    RequestLog(logger, method: method, handler: eventHandler, machinery: transport.machinery)
+  }
+
+  func source<T: NetworkRequest>(
+    _ request: T, _ baseURL: @escaping () -> URL, _ accessToken: (() -> String?)?
+  ) -> TypedAttempts<T> {
+    TypedAttempts(request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent)
   }
 
   func exchange<T: NetworkRequest>(
@@ -120,28 +134,23 @@ struct RequestRunner {
   }
 
   /// Asks the base URL and the token, once each.
-  func build<T: NetworkRequest>(
-    _ request: T, baseURL: () -> URL, accessToken: (() -> String?)?
-  ) throws -> BuiltRequest {
+  func build(_ source: some AttemptSource) throws -> BuiltRequest {
     // Noted before the token is read: the token may then be newer than the note, never older.
     let generation = tokens.generation
-    let urlRequest = try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
-    return BuiltRequest(urlRequest: urlRequest, generation: generation)
+    return BuiltRequest(urlRequest: try source.build(), generation: generation)
   }
 
-  nonisolated(nonsending) func attempts<T: NetworkRequest, Success: Sendable>(
-    of request: T, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange, baseURL: () -> URL,
-    _ accessToken: (() -> String?)?,
+  nonisolated(nonsending) func attempts<Success: Sendable>(
+    of source: some AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     load: @Sendable (URLRequest) async throws -> Answer<Success>
   ) async throws -> Success {
-    var state = AttemptState(policy: policy, allowsRetry: request.allowsRetry, hasRefresher: refresher != nil)
+    var state = AttemptState(policy: policy, allowsRetry: source.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
     // Why the request is sent again: what is thrown should its body turn out to be used up.
     var reason: (() -> any Error)?
     var prebuilt = firstBuilt
     while true {
-      let built = try prebuilt ?? build(request, baseURL: baseURL, accessToken: accessToken)
+      let built = try prebuilt ?? build(source)
       prebuilt = nil
       let urlRequest = built.urlRequest
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }
@@ -151,14 +160,15 @@ struct RequestRunner {
       do { result = .success(try await load(urlRequest)) } catch { result = .failure(error) }
       if case .success(.success(let success)) = result { return success }
 
-      switch action(after: result, of: urlRequest, for: request, &state) {
+      let error = { source.failure(Self.error(of: result, for: source), of: urlRequest) }
+      switch action(after: result, of: urlRequest, for: source, &state, error: error) {
       case .deliver: throw NetworkError.invalidResponse
       case .fail(let error): throw error
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
         try await tokens.refresh(ifNewerThan: built.generation, using: refresher)
-        reason = { Self.error(of: result, for: request) }
+        reason = error
       case .retry(let delay, let error):
         exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
         try await clock.sleep(for: delay)
@@ -170,33 +180,32 @@ struct RequestRunner {
     }
   }
 
-  private func action<T: NetworkRequest, Success>(
-    after result: Result<Answer<Success>, any Error>, of urlRequest: URLRequest, for request: T,
-    _ state: inout AttemptState
+  private func action<Success>(
+    after result: Result<Answer<Success>, any Error>, of urlRequest: URLRequest, for source: some AttemptSource,
+    _ state: inout AttemptState, error: () -> any Error
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
-    let isReplayable = urlRequest.bodyIsReplayable || request.body?.isReplayable ?? true
+    let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
     switch result {
     case .success(.success): return .deliver
     case .success(.refusal(let response, _)):
       return state.answered(
         status: response.head.statusCode ?? 0, bodyIsReplayable: isReplayable,
-        retryAfter: response.head.retryAfter, random: random, error: { Self.error(of: result, for: request) })
-    case .failure(let error):
+        retryAfter: response.head.retryAfter, random: random, error: error)
+    case .failure:
       return state.failed(
-        with: error, bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+        with: error(), bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
     }
   }
 
-  private static func error<T: NetworkRequest, Success>(
-    of result: Result<Answer<Success>, any Error>, for request: T
+  private static func error<Success>(
+    of result: Result<Answer<Success>, any Error>, for source: some AttemptSource
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
     case .success(.refusal(_, let unread?)): unread
-    case .success(.refusal(let response, nil)):
-      ResponseValidation.error(of: response, errorDecoder: request.errorDecoder)
+    case .success(.refusal(let response, nil)): source.error(of: response)
     case .failure(let error): error
     }
   }

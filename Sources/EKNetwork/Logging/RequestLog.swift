@@ -48,6 +48,7 @@ struct RequestLog: Sendable {
 
   /// An attempt failed and is repeated; `attempt` is the number of the next one.
   func retrying(attempt: Int, after delay: Duration, error: any Error) {
+    let error = Self.cause(of: error)
     report(.retrying(attempt: attempt, after: delay, error: error))
     logger.log(
       .info, "Retrying the request",
@@ -67,10 +68,16 @@ struct RequestLog: Sendable {
 
   /// The request ends in an error. A cancellation is not one that needs attention.
   func failed(_ error: any Error) {
+    let error = Self.cause(of: error)
     report(.failed(error))
     logger.log(
       error.isCancellation ? .debug : .error, error.isCancellation ? "Request cancelled" : "Request failed",
       base(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
+  }
+
+  /// A failure has many faces, its cause a type and a code.
+  private static func cause(of error: any Error) -> any Error {
+    (error as? PrismNetworkFailure)?.underlyingError ?? error
   }
 
   private var elapsed: Duration { .now - start }

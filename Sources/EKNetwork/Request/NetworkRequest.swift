@@ -69,7 +69,7 @@ public protocol NetworkRequest {
   /// cache it means nothing.
   var cacheMode: CacheMode { get }
   /// The greatest size of a response body in bytes, its content codings undone; more is a ``ResponseLimitError``, at
-  /// once where the server announces it. Defaults to `nil`: no limit.
+  /// once where the server announces it. A 401 refreshes the token however long its body is. Defaults to `nil`: no limit.
   var maximumResponseSize: Int64? { get }
   /// Whether content codings such as gzip are undone (RFC 9110 §8.4). If not, the body is handed out as it was sent,
   /// and one whose coding is not known is no error. On Apple platforms, and wherever a `URLSession` carries the request,

@@ -25,6 +25,9 @@ struct ResponseHead: Sendable {
     }
   }
 
+  /// Whether the status is that of an error (RFC 9110 §15.5, §15.6).
+  var isError: Bool { statusCode.map { $0 >= 400 } ?? false }
+
   /// The value of a field, whatever the case of its name; repeated fields are joined with `", "`. `name` is in lower
   /// case.
   func value(_ name: StaticString) -> String? {

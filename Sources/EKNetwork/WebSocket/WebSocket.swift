@@ -66,7 +66,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
     let transport = try ByteTransports.make(handshake.address, options)
     let agreement = try await Handshake.run(handshake, on: transport, options: options)
-    if let url = request.url { cookies.store(setCookieLines: agreement.cookieLines, for: url, request: request) }
+    if let url = request.url { await cookies.keep(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)
     return WebSocket(agreement, connection)

@@ -11,7 +11,8 @@ public struct WebSocketOptions: Sendable {
   /// The largest message that is taken, in bytes, after inflating. Defaults to 64 MiB. A larger one closes the
   /// connection with ``WebSocketCloseCode/messageTooBig``.
   public var maximumMessageSize = 64 << 20
-  /// How many messages wait for their reader before nothing more is read from the connection. Defaults to 16.
+  /// How many messages wait for their reader before no more are taken. What has come behind them, up to 256 KiB, is
+  /// read and kept, so that pings are answered; beyond that the peer is slowed down. Defaults to 16.
   public var maximumQueuedMessages = 16
   /// How long opening may take, the handshake included. Defaults to 30 seconds.
   public var connectTimeout: Duration = .seconds(30)
@@ -20,8 +21,8 @@ public struct WebSocketOptions: Sendable {
   /// How often a silent peer is pinged; `nil`, the default, for never. One that is silent through the interval after
   /// a ping as well has the connection ended with ``WebSocketError/timedOut``.
   public var keepAliveInterval: Duration?
-  /// How many bytes of messages wait for their reader before nothing more is read from the connection. One message
-  /// alone may have more. Defaults to 4 MiB.
+  /// How many bytes of messages wait for their reader before no more are taken, as with ``maximumQueuedMessages``. One
+  /// message alone may have more. Defaults to 4 MiB.
   public var maximumQueuedBytes = 4 << 20
   /// Where the handshake's cookies come from and go to; `nil`, the default, for no cookies.
   public var cookieStorage: HTTPCookieStorage?

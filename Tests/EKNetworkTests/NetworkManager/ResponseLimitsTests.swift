@@ -60,6 +60,29 @@ import Testing
     }
   }
 
+  /// The status alone says what to do.
+  @Test(arguments: Wire.allCases) func aRefusalOfAnyLengthIsRefreshed(_ wire: Wire) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.fallback = { request in
+      if request.header("Authorization") == "Bearer new" { return .status(200) }
+      return request.path == "/counted"
+        ? .chunked([Data(count: 60), Data(count: 60)], status: 401) : .data(Data(count: 1_000), status: 401)
+    }
+    for path in ["/blob", "/counted"] {
+      let tokens = TestTokens("old")
+      let manager = wire.manager(server)
+      manager.tokenRefresher = tokens
+      let blob = Blob(path: path, maximumResponseSize: 100)
+      #expect(try await manager.send(blob) { tokens.current }.statusCode == 200)
+      tokens.token.withLock { $0 = "old" }
+      #expect(try await manager.stream(blob) { tokens.current }.statusCode == 200)
+      #expect(tokens.count == 2)
+      // Without a refresher it is the limit that counts.
+      await #expect(throws: ResponseLimitError.self) { try await wire.manager(server).send(blob) { "old" } }
+    }
+  }
+
   @Test func aMocksBodyIsLimitedToo() async throws {
     struct Mock: URLSessionProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) {

@@ -8,9 +8,9 @@
 
     struct Failure: Error { var text: String }
 
-    private let input: FileHandle
-    private let output: FileHandle
+    private let process: ChildProcess
     private let peer: Peer
+    private var input: FileHandle { process.input }
 
     private struct Peer: Decodable {
       var ports: [String: Int]
@@ -21,12 +21,10 @@
       guard let python = Self.python else { throw Failure(text: "EKNETWORK_PEERS_PYTHON is not set") }
       let tests = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      let process = try ChildProcess(python, ["-B", tests.appendingPathComponent("Peers/\(script)").path])
-      input = process.input
-      output = process.output
+      process = try ChildProcess(python, ["-B", tests.appendingPathComponent("Peers/\(script)").path])
       var line = Data()
       while line.last != UInt8(ascii: "\n") {
-        let piece = output.availableData
+        let piece = process.output.availableData
         guard !piece.isEmpty else { throw Failure(text: "\(script) ended before it told its ports") }
         line += piece
       }
@@ -36,7 +34,11 @@
     /// Gives the script a line on its standard input.
     func tell(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    deinit { try? input.close() }
+    deinit {
+      try? input.close()
+      // An exit test waits for any child, and would wait for ever behind one that nobody takes away.
+      Thread.detachNewThread { [process] in process.waitUntilExit() }
+    }
 
     /// A file that the script has made.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }

@@ -177,6 +177,51 @@ struct WebSocketLoadTests {
     try await socket.close()
   }
 
+  @Test("With messages that nobody reads, pings are answered and pongs heard, and every message comes in its order")
+  func pingsBehindAFullQueue() async throws {
+    let hasPong = Gate()
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        // In one piece, and then one by one.
+        let burst = (0..<40).flatMap { Data([0x81, 2]) + Data("\($0 + 10)".utf8) }
+        guard peer.bytes.write(Data(burst) + Data([0x89, 1, 0x61])) else { return }
+        guard peer.readFrame()?.payload == Data("a".utf8) else { return }
+        for number in 50..<100 {
+          peer.send("\(number)")
+          peer.send(opcode: 9, Data("b\(number)".utf8))
+          guard peer.readFrame()?.payload == Data("b\(number)".utf8) else { return }
+        }
+        hasPong.open()
+        guard let ping = peer.readFrame(), ping.opcode == 9 else { return }
+        peer.send(opcode: 10, ping.payload)
+        peer.close(1000)
+        // A ping that was answered already is not answered again.
+        while let frame = peer.readFrame(), frame.opcode == 8 {}
+      }
+    }
+    let socket = try await connect { $0.maximumQueuedMessages = 4 }
+    #expect(await hasPong.wait())
+    try await socket.ping()
+    var texts: [WebSocketMessage] = []
+    while let message = try await socket.receive() { texts.append(message) }
+    #expect(texts == (10..<100).map { .text("\($0)") })
+    #expect(socket.closeCode == .normalClosure)
+  }
+
+  @Test("A ping behind a queue that nobody reads ends with the connection, and the messages are still there")
+  func pingBehindAFullQueueAndEnd() async throws {
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        for number in 0..<10 { peer.send("\(number)") }
+        while let frame = peer.readFrame(), frame.opcode != 9 {}
+      }
+    }
+    let socket = try await connect { $0.maximumQueuedMessages = 4 }
+    await #expect(throws: WebSocketError.self) { try await socket.ping() }
+    for number in 0..<10 { #expect(try await socket.receive() == .text("\(number)")) }
+    await #expect(throws: WebSocketError.self) { try await socket.receive() }
+  }
+
   @Test("A ping ends with the connection")
   func pingAndEnd() async throws {
     let isThere = Gate()

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Carries an endpoint's request through its attempts, as ``RequestRunner`` does for a ``NetworkRequest``.
+/// The settings of an adapter, with which ``RequestRunner`` carries its endpoints' requests.
 ///
 /// Everything that it throws is a ``PrismNetworkFailure``, or `CancellationError`.
 struct EndpointRunner: Sendable {
@@ -16,78 +16,50 @@ struct EndpointRunner: Sendable {
   let cache = Locked<HTTPCache?>(nil)
   let sharedExchanges = SharedFlights<ExchangeKey>()
   let sharesIdenticalRequests = Locked(false)
+  // Never used: an endpoint has no token of the library's.
+  let tokens = TokenRefreshCoordinator()
 
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
   /// redirects aside.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
-    let log = RequestLog(
-      logger, method: urlRequest.httpMethod ?? "GET", handler: eventHandler.withLock { $0 })
+    try Task.checkCancellation()
     let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
+    let runner = RequestRunner(
+      transport: caching ?? transport, tokens: tokens, refresher: nil, userAgent: nil, clock: clock, logger: logger,
+      eventHandler: eventHandler.withLock { $0 })
     let exchange = Exchange(
-      transport: caching ?? transport, redirectPolicy: redirectPolicy, log: log,
+      transport: runner.transport, redirectPolicy: redirectPolicy,
+      log: RequestLog(logger, method: urlRequest.httpMethod ?? "GET", handler: runner.eventHandler),
       shared: sharesIdenticalRequests.withLock { $0 } ? sharedExchanges : nil)
-    do {
-      let (response, sent) = try await attempts(of: urlRequest, over: exchange, log: log, successes: successes)
-      log.finished(
-        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
-        head: response.head)
-      return (response, sent)
-    } catch {
-      log.failed(Self.cause(of: error))
-      throw error
-    }
+    return try await runner.fetch(
+      EndpointAttempts(urlRequest: urlRequest), policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(),
+      over: exchange, successes: successes)
+  }
+}
+
+/// An endpoint's request, which is the same for each attempt.
+private struct EndpointAttempts: AttemptSource {
+  let urlRequest: URLRequest
+  let allowsRetry = true
+  let makesNewBodies = false
+
+  func build() -> URLRequest { urlRequest }
+
+  func error(of refusal: FetchedResponse) -> any Error {
+    guard let http = refusal.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
+    return HTTPError(statusCode: http.statusCode, data: refusal.data, headers: http.headerDictionary)
   }
 
-  private func attempts(
-    of urlRequest: URLRequest, over exchange: Exchange, log: RequestLog, successes: Range<Int>
-  ) async throws -> (FetchedResponse, HopRequest) {
-    var state = RetryState(policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy())
-    while true {
-      try Task.checkCancellation()
-      if let url = urlRequest.url { log.started(url, attempt: state.retryCount + 1) }
-      var retryAfter: Duration?
-      let failure: any Error
-      do {
-        let hop = try exchange.hop(urlRequest)
-        let response = try await exchange.load(hop)
-        let status = response.head.statusCode ?? 0
-        if successes.contains(status) { return (response, hop) }
-        retryAfter = response.head.retryAfter
-        failure = Self.failure(Self.error(of: response), of: urlRequest)
-      } catch {
-        failure = error.isCancellation ? CancellationError() : Self.failure(error, of: urlRequest)
-      }
-      switch state.failed(
-        with: failure, retryAfter: retryAfter, bodyIsReplayable: urlRequest.bodyIsReplayable,
-        wasCancelled: Task.isCancelled)
-      {
-      case .fail(let error): throw error
-      case .retry(let delay):
-        log.retrying(attempt: state.retryCount + 1, after: delay, error: Self.cause(of: failure))
-        try await clock.sleep(for: delay)
-      }
-    }
-  }
-
-  /// The failure of a request, and whether it may be repeated (RFC 9110 §9.2.2).
-  private static func failure(_ error: any Error, of urlRequest: URLRequest) -> PrismNetworkFailure {
+  /// The failure, and whether it may be repeated (RFC 9110 §9.2.2).
+  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
+    if error.isCancellation { return CancellationError() }
     var failure = PrismNetworkFailure(error, url: urlRequest.url)
     let isIdempotent =
       HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET")?.isIdempotent == true
       || urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
     failure.isHarmlessToRepeat = isIdempotent || failure.wasNotCarriedOut
     return failure
-  }
-
-  /// What a log is told: a failure has many faces, its cause a type and a code.
-  private static func cause(of error: any Error) -> any Error {
-    (error as? PrismNetworkFailure)?.underlyingError ?? error
-  }
-
-  private static func error(of response: FetchedResponse) -> any Error {
-    guard let http = response.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
-    return HTTPError(statusCode: http.statusCode, data: response.data, headers: http.headerDictionary)
   }
 }

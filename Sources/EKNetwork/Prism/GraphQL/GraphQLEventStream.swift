@@ -59,6 +59,8 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
       default: continue
       }
     }
+    // A stream whose reader was cancelled just ends.
+    try Task.checkCancellation()
     throw URLError(.networkConnectionLost)
   }
 }

@@ -88,7 +88,8 @@ final class GraphQLSocket: GraphQLSource {
     } catch  where isLate.withLock({ $0 }) {
       throw PrismGraphQLSubscriptionError.notAcknowledged
     }
-    throw isLate.withLock { $0 } ? PrismGraphQLSubscriptionError.notAcknowledged : URLError(.networkConnectionLost)
+    // Closed in good order, by us or by a server that does not want the connection.
+    throw PrismGraphQLSubscriptionError.notAcknowledged
   }
 }
 

@@ -14,7 +14,7 @@ public enum PrismGraphQLSubscriptionError: Error, Equatable, Sendable {
   case rejected([PrismGraphQLError])
   /// The server broke the subscription's protocol.
   case protocolViolation(String)
-  /// The server did not acknowledge the connection in time.
+  /// The server did not acknowledge the connection: not in time, or it closed it without a reason.
   case notAcknowledged
 }
 

@@ -19,15 +19,15 @@ import Foundation
 /// Requests of a higher priority go first, and those of one priority in the order of their arrival: one that cannot be
 /// delivered yet holds up those behind it.
 public actor PrismOfflineQueue {
-  private let options: PrismOfflineQueueOptions
-  private let delivery: PrismQueueDelivery
-  private let autoFlush: Bool
+  let options: PrismOfflineQueueOptions
+  let delivery: PrismQueueDelivery
+  let autoFlush: Bool
   private let store: OfflineStore?
-  private nonisolated let flights = SharedFlights<Int>()
-  private var state: OfflineQueueState
-  private var flushing: OfflineFlushState
-  private var waiting: Task<Void, Never>?
-  private var watching: Task<Void, Never>?
+  nonisolated let flights = SharedFlights<Int>()
+  var state: OfflineQueueState
+  var flushing: OfflineFlushState
+  var waiting: Task<Void, Never>?
+  var watching: Task<Void, Never>?
 
   /// Files in the folder that are no requests any more. They stay for somebody to look at, and are never sent.
   public nonisolated let damagedFiles: [URL]
@@ -259,54 +259,6 @@ public actor PrismOfflineQueue {
     DeveloperLog.write(
       "A queued request was dropped: \(request.urlRequest.httpMethod ?? "GET") "
         + "\(request.urlRequest.url?.redactedForLog ?? ""): \(error.redactedForLog)")
-  }
-
-  // MARK: - By itself
-
-  private func arrived() {
-    guard autoFlush, flushing.enqueued() else { return }
-    Task { [weak self] in await self?.flushByItself() }
-  }
-
-  private func flushByItself() async {
-    repeat {
-      do {
-        try await flush()
-      } catch {
-        guard case .passing(let retryAfter) = OfflineFailure(error) else { return flushing.cancelled() }
-        let delay = flushing.failed(retryAfter: retryAfter)
-        let clock = options.clock
-        waiting = Task { [weak self] in
-          guard (try? await clock.sleep(for: delay)) != nil else { return }
-          await self?.wake(resetting: false)
-        }
-        return
-      }
-    } while flushing.succeeded(isEmpty: state.count == 0 || !delivers)
-  }
-
-  /// Whether a flush is under way.
-  nonisolated var isFlushing: Bool { flights.count > 0 }
-
-  private var delivers: Bool {
-    if case .none = delivery.way { false } else { true }
-  }
-
-  private func wake(resetting: Bool) async {
-    guard flushing.woken(countsFailures: !resetting) else { return }
-    // The end of the wait comes from the waiting task itself, which must not be cancelled.
-    if resetting { waiting?.cancel() }
-    waiting = nil
-    await flushByItself()
-  }
-
-  private func watch(_ connectivity: PrismConnectivityMonitor) {
-    watching = Task { [weak self] in
-      for await isConnected in connectivity.connectionStream() where isConnected {
-        guard let self else { return }
-        await self.wake(resetting: true)
-      }
-    }
   }
 
   // MARK: - Keeping

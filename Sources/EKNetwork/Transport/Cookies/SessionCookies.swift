@@ -9,6 +9,9 @@ import Foundation
 /// FoundationNetworking's storage is only a shelf here: by itself it hands out cookies whatever their path, their
 /// `Secure` attribute and their age.
 struct SessionCookies: Sendable {
+  /// Where storages write.
+  static let files = BlockingQueue(label: "EKNetwork.Cookies")
+
   private let storage: HTTPCookieStorage?
   private let policy: HTTPCookie.AcceptPolicy
   private let appliesCookies: Bool
@@ -45,6 +48,13 @@ struct SessionCookies: Sendable {
     let pairs = cookies.map { "\($0.name)=\($0.value)" }
     request.setValue(pairs.joined(separator: "; "), forHTTPHeaderField: "Cookie")
     return true
+  }
+
+  /// Keeps the cookies of a response, as ``store(setCookieLines:for:request:)`` does, away from the threads of the pool:
+  /// the storage of the process writes a file for each of them.
+  func keep(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) async {
+    guard !lines.isEmpty else { return }
+    await Self.files.run { store(setCookieLines: lines, for: url, request: request) }
   }
 
   /// Keeps the cookies of a response to `request`, which came from `url`. One line is one `Set-Cookie` field.

@@ -4,8 +4,6 @@
 
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
-    private static let files = BlockingQueue(label: "EKNetwork.Cookies")
-
     /// `nil` when it could not be started yet.
     private let eventLoop: CurlEventLoop?
     private let configuration: SessionDescription
@@ -46,14 +44,8 @@
       let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      let lines = head.setCookieLines
-      if !lines.isEmpty {
-        let url = transfer.request.url
-        // The storage of the process writes a file for each of them.
-        await Self.files.run { [cookies = configuration.cookies] in
-          cookies.store(setCookieLines: lines, for: url, request: request.urlRequest)
-        }
-      }
+      await configuration.cookies.keep(
+        setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent else { return TransportResponse(head: head, body: body) }
       return TransportResponse(
         head: head,

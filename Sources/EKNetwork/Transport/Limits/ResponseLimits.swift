@@ -14,7 +14,8 @@ struct ResponseLimits: Sendable {
   /// Decoded bytes for each received one. Where it is known what was received: on the library's own transport.
   var inflation: Int?
 
-  /// The response as far as it is allowed. What is announced is judged at once.
+  /// The response as far as it is allowed. What is announced is judged at once, but for an error, whose status is worth
+  /// something without its body.
   func applied(to response: TransportResponse, of request: URLRequest) throws -> TransportResponse {
     guard let size else { return response }
     // The length of an encoded body says nothing of the decoded one, which is counted as it comes.
@@ -22,7 +23,11 @@ struct ResponseLimits: Sendable {
       response.head.value("content-encoding") == nil, request.httpMethod != "HEAD"
     {
       response.body.cancel()
-      throw ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)
+      let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)
+      guard response.head.isError else { throw error }
+      var refused = response
+      refused.body = FailedBody(error)
+      return refused
     }
     var limited = response
     limited.body = LimitedBody(response.body, limit: size, url: request.url)

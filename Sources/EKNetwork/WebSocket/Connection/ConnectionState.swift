@@ -24,6 +24,7 @@ struct ConnectionState {
   private var queuedBytes = 0
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
+  var ahead = ReadAheadState()
   private var turnTaken = false
   private var turns = WaiterQueue<Void>()
   var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
@@ -49,6 +50,9 @@ struct ConnectionState {
 
   var isReaderHeld: Bool { reader != nil }
 
+  /// Whether nothing at all is read: messages wait for their reader, and no more is read ahead.
+  var hearsNothing: Bool { isReaderHeld && !ahead.isReading }
+
   // MARK: - Receiving
 
   enum Delivery {
@@ -72,11 +76,25 @@ struct ConnectionState {
 
   private static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
 
-  /// False when there is room already.
-  mutating func awaitRoom(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
-    guard isFull, !isClosing, !isOver else { return false }
+  /// What to do while the reader waits; `nil` when there is room already.
+  ///
+  /// - Parameter unscanned: As ``ReadAheadState/hold(_:)`` takes it.
+  mutating func awaitRoom(
+    _ continuation: CheckedContinuation<Void, Never>, unscanned: ArraySlice<UInt8>?
+  ) -> (controls: [ControlScanner.Control], beginsToRead: Bool)? {
+    guard isFull, !isClosing, !isOver else { return nil }
     reader = continuation
-    return true
+    return ahead.hold(unscanned)
+  }
+
+  /// Something was read while the reader waited, or nothing ever will be.
+  mutating func readAhead(
+    _ result: Result<[UInt8], any Error>
+  ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], goesOn: Bool) {
+    let (controls, goesOn) = ahead.received(result, isHeld: isReaderHeld)
+    guard case .failure = result else { return (controls, [], goesOn) }
+    defer { pings = [:] }
+    return (controls, Array(pings.values), goesOn)
   }
 
   enum Reception {

@@ -7,7 +7,7 @@ final class WebSocketConnection: Sendable {
   private let transport: any ByteTransport
   private let options: WebSocketOptions
   private let sender: MessageSender
-  private let state: Locked<ConnectionState>
+  let state: Locked<ConnectionState>
 
   init(_ transport: any ByteTransport, agreement: HandshakeResponse.Agreement, options: WebSocketOptions) {
     self.transport = transport
@@ -37,22 +37,23 @@ final class WebSocketConnection: Sendable {
   private func read(_ agreement: HandshakeResponse.Agreement) async {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
     var receiver = MessageReceiver(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
-    var bytes = agreement.rest
+    var (bytes, isScanned) = (agreement.rest, false)
+    var ahead: Task<Void, Never>?
     do {
       while true {
         var offset = 0
         // One at a time, each delivered before the next is inflated.
-        while let event = bytes.withUnsafeBytes({ receiver.next(in: $0, from: &offset) }) { await handle(event) }
+        while let event = bytes.withUnsafeBytes({ receiver.next(in: $0, from: &offset) }) {
+          if handle(event), await waitForRoom(isScanned ? nil : bytes[offset...], &ahead) { isScanned = true }
+        }
         if receiver.isEnded { break }
         bytes = []
-        bytes = try await transport.receive()
-        if bytes.isEmpty { throw ByteTransportError.failed("The peer ended it without a close frame") }
-        state.withLock { $0.received &+= 1 }
+        (bytes, isScanned) = try await nextBytes(ahead)
       }
       // RFC 6455 §7.1.1: the server ends the connection first; what it still sends has no meaning.
       let timer = limitClosing()
-      while try await !transport.receive().isEmpty {}
-      timer.cancel()
+      defer { timer.cancel() }
+      while true { _ = try await nextBytes(ahead) }
     } catch {
       lose(error)
     }
@@ -62,10 +63,31 @@ final class WebSocketConnection: Sendable {
     ending.resume()
   }
 
-  private func handle(_ event: MessageReceiver.Event) async {
+  /// The next bytes, and whether their pings have been answered.
+  private func nextBytes(_ ahead: Task<Void, Never>?) async throws -> ([UInt8], isScanned: Bool) {
+    while true {
+      switch state.withLock({ $0.ahead.take() }) {
+      case .bytes(let bytes): return (bytes, true)
+      case .failure(let error): throw error
+      case .wait: await ahead?.value
+      case .read: return (try await readOnce(), false)
+      }
+    }
+  }
+
+  func readOnce() async throws -> [UInt8] {
+    let bytes = try await transport.receive()
+    if bytes.isEmpty { throw ByteTransportError.failed("The peer ended it without a close frame") }
+    state.withLock { $0.received &+= 1 }
+    return bytes
+  }
+
+  /// Says whether the queue is full.
+  private func handle(_ event: MessageReceiver.Event) -> Bool {
     switch event {
-    case .message(let message): await deliver(message)
-    case .ping(let payload): sendPong(payload)
+    case .message(let message): return deliver(message)
+    case .ping(let payload):
+      if !state.withLock({ $0.ahead.takeAnsweredPing() }) { sendPong(payload) }
     case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
     case .close(let code, let reason):
       let isOurs = state.withLock { $0.isClosing }
@@ -76,17 +98,16 @@ final class WebSocketConnection: Sendable {
       sendClose(failure.code, failure.reason, afterMessage: false)
       end(failure.code, failure.reason, .protocolViolation(code: failure.code, reason: failure.reason))
     }
+    return false
   }
 
-  private func deliver(_ message: WebSocketMessage) async {
+  private func deliver(_ message: WebSocketMessage) -> Bool {
     switch state.withLock({ $0.deliver(message) }) {
     case .handOver(let receiver): receiver.resume(returning: message)
     case .kept, .dropped: break
-    case .keptAndFull:
-      await withCheckedContinuation { continuation in
-        if !state.withLock({ $0.awaitRoom(continuation) }) { continuation.resume() }
-      }
+    case .keptAndFull: return true
     }
+    return false
   }
 
   private func lose(_ error: any Error) {
@@ -177,7 +198,7 @@ final class WebSocketConnection: Sendable {
   }
 
   /// Bounded: a peer that pings without reading gets no pong to what does not fit (RFC 6455 §5.5.3).
-  private func sendPong(_ payload: Data) {
+  func sendPong(_ payload: Data) {
     let fits = state.withLock { state in
       guard state.pendingPongs < Self.maximumPendingPongs else { return false }
       state.pendingPongs += 1
@@ -220,7 +241,7 @@ final class WebSocketConnection: Sendable {
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil else { return nil }
-        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.isReaderHeld)
+        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.hearsNothing)
       }
       switch action {
       case nil: return

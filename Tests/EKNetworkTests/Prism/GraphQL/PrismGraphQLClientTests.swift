@@ -232,40 +232,4 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(await server.waitForOpenConnections(0))
   }
-
-  @Test func aSubscriptionOverServerSentEvents() async throws {
-    server.route("POST", "/graphql") { _ in
-      Self.response(
-        ":\n\nevent: next\ndata: {\"data\":{\"a\":1}}\n\nevent: other\ndata: x\n\n"
-          + "event: next\ndata: {\"data\":\ndata: {\"a\":2}}\n\nevent: complete\ndata:\n\n", type: "text/event-stream")
-    }
-    var values: [Int?] = []
-    for try await response in client().subscribe(query, as: Answer.self, over: .serverSentEvents) {
-      values.append(response.data?.a)
-    }
-    #expect(values == [1, 2])
-    #expect(server.requests.first?.header("Accept")?.hasPrefix("text/event-stream") == true)
-  }
-
-  @Test func streamsThatAreNone() async throws {
-    func run() async throws -> [Int?] {
-      var values: [Int?] = []
-      for try await response in client().subscribe(query, as: Answer.self, over: .serverSentEvents) {
-        values.append(response.data?.a)
-      }
-      return values
-    }
-    server.route(
-      "/graphql", Self.success,
-      Self.response(#"{"errors":[{"message":"no"}]}"#, status: 400, type: "application/graphql-response+json"),
-      Self.response("event: next\ndata: {\"data\":{\"a\":1}}\n\n", type: "text/event-stream"), .text("hello"),
-      .status(401))
-    #expect(try await run() == [1])
-    await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: "no")])) {
-      try await run()
-    }
-    await #expect(throws: PrismNetworkError.noConnectivity) { try await run() }
-    await #expect(throws: PrismGraphQLSubscriptionError.self) { try await run() }
-    await #expect(throws: PrismNetworkError.unauthorized) { try await run() }
-  }
 }

@@ -1,0 +1,43 @@
+import Foundation
+
+/// While messages wait for their reader: performs what ``ReadAheadState`` decides.
+extension WebSocketConnection {
+  /// Says whether it had to wait.
+  ///
+  /// - Parameters:
+  ///   - unscanned: As ``ReadAheadState/hold(_:)`` takes it.
+  ///   - ahead: What reads meanwhile.
+  func waitForRoom(_ unscanned: ArraySlice<UInt8>?, _ ahead: inout Task<Void, Never>?) async -> Bool {
+    var hasWaited = false
+    await withCheckedContinuation { continuation in
+      guard let hold = state.withLock({ $0.awaitRoom(continuation, unscanned: unscanned) }) else {
+        return continuation.resume()
+      }
+      hasWaited = true
+      answer(hold.controls)
+      if hold.beginsToRead { ahead = Task { await readAhead() } }
+    }
+    return hasWaited
+  }
+
+  private func readAhead() async {
+    while true {
+      let result: Result<[UInt8], any Error>
+      do { result = .success(try await readOnce()) } catch { result = .failure(error) }
+      let step = state.withLock { $0.readAhead(result) }
+      answer(step.controls)
+      // The end itself is told when the messages before it have been read. No pong will come.
+      for ping in step.pings { ping.resume(throwing: WebSocketError.connectionLost(reason: "No pong can come")) }
+      guard step.goesOn else { return }
+    }
+  }
+
+  private func answer(_ controls: [ControlScanner.Control]) {
+    for control in controls {
+      switch control {
+      case .ping(let payload): sendPong(payload)
+      case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
+      }
+    }
+  }
+}

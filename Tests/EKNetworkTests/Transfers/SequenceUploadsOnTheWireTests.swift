@@ -1,0 +1,231 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct SequenceUploadsOnTheWireTests {
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.fallback = { _ in .text("") }
+  }
+
+  private func post(_ body: RequestBody, method: HTTPMethod = .post) -> Probe<StatusCodeResponse> {
+    var probe = Probe<StatusCodeResponse>(path: "/files", method: method)
+    probe.body = body
+    return probe
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aSequenceIsSentPieceByPiece(_ wire: Wire) async throws {
+    let pieces = [Data.noise(3), Data(), Data.noise(100_000), Data.noise(1)]
+    let manager = wire.manager(server)
+    _ = try await manager.send(post(RequestBody(sequence: Pieces(pieces), contentType: "a/b")))
+    _ = try await manager.send(post(RequestBody(sequence: Pieces(pieces), contentType: "a/b", length: 100_004)))
+    _ = try await manager.send(post(RequestBody(sequence: Pieces([]), contentType: "a/b")))
+    _ = try await manager.send(post(RequestBody(sequence: Pieces([[1, 2, 3]]), contentType: "a/b", length: 3)))
+    #expect(server.requests.map(\.body) == [Data(pieces.joined()), Data(pieces.joined()), Data(), Data([1, 2, 3])])
+    guard wire == .automatic else { return }
+    #expect(server.requests.map { $0.headers["Content-Length"] } == [nil, "100004", nil, "3"])
+    #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == ["chunked", nil, "chunked", nil])
+  }
+
+  @Test func aHeadAnnouncesNoContentThatIsNeverSent() async throws {
+    // Options of its own give the connections to this test alone.
+    let manager = NetworkManager(
+      baseURL: server.baseURL, session: URLSession(configuration: .ephemeral),
+      transport: .secured(by: TLSOptions(pinnedPublicKeys: ["of this test"])))
+    for _ in 1...2 {
+      var probe = post(RequestBody(sequence: Pieces([Data.noise(3)]), contentType: "a/b"))
+      probe.method = .head
+      _ = try await manager.send(probe)
+    }
+    #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == [nil, nil])
+    #expect(server.requests.map(\.isComplete) == [true, true])
+    #expect(server.acceptedConnections == 1)
+  }
+
+  @Test(arguments: [0, 1, 9, 11, 1_000])
+  func aSequenceThatIsNotAsLongAsDeclaredIsNeverTakenForWhole(declared: Int64) async throws {
+    let manager = Wire.automatic.manager(server)
+    let pieces = [Data.noise(4), Data.noise(6), Data()]
+    var probe = post(RequestBody(sequence: Pieces(pieces), contentType: "a/b", length: declared))
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 3, delay: 0)
+    let error = await #expect(throws: RequestBodyError.self) { _ = try await manager.send(probe) }
+    let seen: Int64 = declared < 4 ? 4 : 10
+    #expect(error == .lengthMismatch(declared: declared, actual: seen))
+    #expect(await server.waitForOpenConnections(0))
+    #expect(!server.requests.contains { $0.isComplete })
+  }
+
+  @Test(arguments: [0, 1, 9, 11, 1_000])
+  func aStreamThatIsNotAsLongAsDeclaredIsNeverTakenForWhole(declared: Int64) async throws {
+    let stream = InputStream(data: Data.noise(10))
+    let error = await #expect(throws: RequestBodyError.self) {
+      let body = RequestBody(stream: stream, contentType: "a/b", length: declared)
+      _ = try await Wire.automatic.manager(server).send(post(body))
+    }
+    guard case .lengthMismatch(declared, let actual) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(declared > 10 ? actual == 10 : actual > declared)
+    #expect(!server.requests.contains { $0.isComplete })
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aStreamOfKnownLengthIsAnnounced(_ wire: Wire) async throws {
+    let data = Data.noise(100_000)
+    let body = RequestBody(stream: InputStream(data: data), contentType: "a/b", length: 100_000)
+    _ = try await wire.manager(server).send(post(body))
+    #expect(server.requests.map(\.body) == [data])
+    if wire == .automatic { #expect(server.requests.first?.headers["Content-Length"] == "100000") }
+  }
+
+  @Test(arguments: Wire.allCases)
+  func whatASequenceThrowsEndsTheRequest(_ wire: Wire) async throws {
+    struct Broken: Error, Equatable {}
+    let manager = wire.manager(server)
+    let stream = AsyncThrowingStream<Data, any Error> { continuation in
+      continuation.yield(Data(count: 10))
+      continuation.finish(throwing: Broken())
+    }
+    var probe = post(RequestBody(sequence: stream, contentType: "a/b"))
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 3, delay: 0)
+    if wire == .automatic {
+      await #expect(throws: Broken()) { _ = try await manager.send(probe) }
+    } else {
+      await #expect(throws: (any Error).self) { _ = try await manager.send(probe) }
+    }
+    #expect(await server.waitForOpenConnections(0))
+    #expect(!server.requests.contains { $0.isComplete })
+  }
+
+  @Test func aSequenceIsSentOnce() async throws {
+    server.route("/files", .status(503))
+    var probe = post(RequestBody(sequence: Pieces([Data([1])]), contentType: "a/b"), method: .put)
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 3, delay: 0)
+    let manager = Wire.automatic.manager(server)
+    let error = await #expect(throws: HTTPError.self) { _ = try await manager.send(probe) }
+    #expect(error?.statusCode == 503)
+    #expect(server.requestCount == 1)
+    // The same value in another request: its bytes are gone.
+    await #expect(throws: RequestBodyError.alreadySent) { _ = try await manager.send(probe) }
+    #expect(server.requests.filter(\.isComplete).count == 1)
+  }
+
+  @Test func aSequenceIsPulledAsTheServerTakesIt() async throws {
+    let isFull = Gate()
+    let mayRead = Gate()
+    let source = CountingPieces(size: 64 * 1024, count: 4_096)
+    server.route("/files", onHead: { _ in .steps([.open(isFull), .wait(mayRead), .discard]) }) {
+      .json(["count": $0.bodyByteCount])
+    }
+    let manager = Wire.automatic.manager(server)
+    let upload = Task { [probe = SequencePost(pieces: source)] in try await manager.send(probe) }
+    #expect(await isFull.wait())
+    // What the system's buffers hold, at most, and not the 256 MiB that there are.
+    #expect(source.taken.withLock { $0 } < 1_024)
+    mayRead.open()
+    #expect(try await upload.value["count"] == 4_096 * 64 * 1024)
+    #expect(source.taken.withLock { $0 } == 4_096)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func cancellingLetsGoOfTheSequence(_ wire: Wire) async throws {
+    let source = StuckSequence()
+    let manager = wire.manager(server)
+    let upload = Task { [probe = StuckPost(source: source)] in try await manager.send(probe) }
+    #expect(await source.isStuck.wait())
+    // Others are not held up by it.
+    _ = try await manager.send(Probe<StatusCodeResponse>(path: "/files"))
+    upload.cancel()
+    await #expect(throws: CancellationError.self) { try await upload.value }
+    #expect(await source.hasEnded.wait())
+    #expect(!server.requests.contains { $0.method == "POST" && $0.isComplete })
+  }
+}
+
+private struct Pieces<Piece: DataProtocol & Sendable>: AsyncSequence, Sendable {
+  let pieces: [Piece]
+  init(_ pieces: [Piece]) { self.pieces = pieces }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var rest: ArraySlice<Piece>
+    mutating func next() async -> Piece? { rest.popFirst() }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pieces[...]) }
+}
+
+extension Pieces where Piece == Data {
+  fileprivate init(_ pieces: [Data]) { self.pieces = pieces }
+}
+
+private struct CountingPieces: AsyncSequence, Sendable {
+  typealias Element = Data
+  let size: Int
+  let count: Int
+  let taken = Locked(0)
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let source: CountingPieces
+    mutating func next() async -> Data? {
+      let isMore = source.taken.withLock { taken in
+        guard taken < source.count else { return false }
+        taken += 1
+        return true
+      }
+      return isMore ? Data(count: source.size) : nil
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
+}
+
+private struct SequencePost: NetworkRequest {
+  typealias Response = [String: Int]
+  let pieces: CountingPieces
+  let path = "/files"
+  let method = HTTPMethod.post
+  var body: RequestBody? { RequestBody(sequence: pieces, contentType: "a/b") }
+}
+
+/// Gives one piece, and the next one never.
+private struct StuckSequence: AsyncSequence, Sendable {
+  let isStuck = Gate()
+  let hasEnded = Gate()
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let source: StuckSequence
+    var isFirst = true
+
+    mutating func next() async throws -> Data? {
+      guard !isFirst else {
+        isFirst = false
+        return Data(count: 10)
+      }
+      defer { source.hasEnded.open() }
+      source.isStuck.open()
+      // Nobody opens it: this ends when the task is cancelled.
+      await Gate().wait(timeout: .seconds(600))
+      throw CancellationError()
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
+}
+
+private struct StuckPost: NetworkRequest {
+  typealias Response = StatusCodeResponse
+  let source: StuckSequence
+  let path = "/files"
+  let method = HTTPMethod.post
+  var body: RequestBody? { RequestBody(sequence: source, contentType: "a/b") }
+}

@@ -1,0 +1,53 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// A storage writes files: on a queue of its own, not on a thread of the pool, of which there are as many as processors.
+  @Suite struct CookieThreadTests {
+    @Test func ofRequestsAndHandshakes() async throws {
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .status(200, headers: ["Set-Cookie": "a=1"]) }
+      server.route("/socket") { request in
+        var response = LoopbackServer.Response.webSocket(request) { $0.close(1000) }
+        response.headers.append("Set-Cookie", "b=2")
+        return response
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      let storage = try #require(configuration.httpCookieStorage)
+      let transport = try #require(CurlTransport(configuration: configuration))
+      var options = WebSocketOptions()
+      options.cookieStorage = storage
+      let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/socket"))
+      let plain = server.url("/plain")
+      server.route("/plain") { _ in .status(204) }
+
+      // The disk is slow.
+      let (isBusy, mayGoOn) = (Gate(), Gate())
+      let busy = Task {
+        await SessionCookies.files.run {
+          isBusy.open()
+          mayGoOn.waitBlocking(timeout: .seconds(600))
+        }
+      }
+      #expect(await isBusy.wait())
+      let requests = (0..<8).map { _ in
+        Task { try await transport.fetch(TransportRequest(URLRequest(url: server.url("/item")))) }
+      }
+      let sockets = (0..<8).map { [options] _ in Task { try await WebSocket.connect(to: url, options: options) } }
+      await server.waitForRequests(count: 16)
+      // Who has nothing to keep does not wait for it.
+      for _ in 0..<100 { _ = try await transport.fetch(TransportRequest(URLRequest(url: plain))) }
+      #expect(storage.cookies?.isEmpty == true)
+
+      mayGoOn.open()
+      await busy.value
+      for request in requests { _ = try await request.value }
+      for socket in sockets { #expect(try await socket.value.receive() == nil) }
+      #expect(Set(storage.cookies?.map(\.name) ?? []) == ["a", "b"])
+    }
+  }
+#endif
