@@ -104,7 +104,19 @@ final class DiskFolder: Sendable {
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
   /// Says of a file that it was used now, which is all that there is of an order.
-  func touch(_ name: String) { utimes(full(name), nil) }
+  func touch(_ name: String) { touch([name]) }
+
+  /// The same of several, the latest last: the system's own time goes on by milliseconds, and would make them equal.
+  func touch(_ names: [String]) {
+    var now = timeval()
+    gettimeofday(&now, nil)
+    var time = Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_usec) - Int64(names.count)
+    for name in names {
+      time += 1
+      let value = timeval(tv_sec: time_t(time / 1_000_000), tv_usec: suseconds_t(time % 1_000_000))
+      utimes(full(name), [value, value])
+    }
+  }
 
   func fail(_ operation: HTTPCache.StorageFailure.Operation, _ path: String, _ code: Int32) {
     report(HTTPCache.StorageFailure(operation: operation, path: path, code: code))

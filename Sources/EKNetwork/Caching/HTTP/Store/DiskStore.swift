@@ -245,14 +245,16 @@ final class DiskStore: Sendable {
 
   /// Counts what is there, also of other processes, and removes what was not used for longest, down to nine tenths.
   private func look() {
-    let (isExceeded, capacity) = usage.withLock { ($0.isExceeded, $0.capacity) }
-    if isExceeded {
-      for location in used() {
-        let name = DiskName(location)
-        for variant in DiskName.variants { folder.touch(name.path(variant)) }
-      }
+    let capacity = usage.withLock { $0.capacity }
+    var survey = DiskSurvey(folder)
+    if survey.bytes > capacity {
+      folder.touch(
+        used().flatMap { location in
+          let name = DiskName(location)
+          return DiskName.variants.map(name.path)
+        })
+      survey = DiskSurvey(folder)
     }
-    let survey = DiskSurvey(folder)
     for file in survey.abandoned { folder.remove(file) }
     let left = survey.evict(downTo: survey.bytes > capacity ? capacity / 10 * 9 : capacity) { folder.remove($0) }
     usage.withLock { $0.looked(left) }
