@@ -156,9 +156,10 @@ struct BodyPumpTests {
     let server = try LoopbackServer()
     server.route("/") { request in .webSocket(request) { _ in reads.waitBlocking() } }
     let given = Locked(0)
+    let block = Data.noise(64 * 1024)
     let stream = AsyncStream<Data>(unfolding: {
       given.withLock { $0 += 1 }
-      return .noise(64 * 1024)
+      return block
     })
     let (pump, outcome) = start(.sequence(SequenceBody(stream, length: nil)), try client(server))
     // What the system's buffers take, and no more.
