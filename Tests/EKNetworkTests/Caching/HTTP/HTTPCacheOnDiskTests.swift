@@ -30,8 +30,12 @@ import Testing
   }
 
   private func files() -> [String] {
-    let all = FileManager.default.enumerator(atPath: folder.url.path)?.compactMap { $0 as? String } ?? []
-    return all.filter { $0.hasPrefix("EKNetworkHTTPCache-1/") && $0.split(separator: "/").count == 3 }.sorted()
+    let root = "EKNetworkHTTPCache-1"
+    func names(_ path: String) -> [String] {
+      let names = try? FileManager.default.contentsOfDirectory(atPath: folder[path].path)
+      return (names ?? []).map { "\(path)/\($0)" }
+    }
+    return names(root).flatMap(names).sorted()
   }
 
   private func read(_ manager: NetworkManager, _ path: String, token: String? = nil) async throws -> (Data, Bool) {

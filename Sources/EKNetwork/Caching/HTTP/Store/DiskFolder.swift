@@ -108,9 +108,7 @@ final class DiskFolder: Sendable {
 
   /// The same of several, the latest last: the system's own time goes on by milliseconds, and would make them equal.
   func touch(_ names: [String]) {
-    var now = timeval()
-    gettimeofday(&now, nil)
-    var time = Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_usec) - Int64(names.count)
+    var time = Int64(Date().timeIntervalSince1970 * 1_000_000) - Int64(names.count)
     for name in names {
       time += 1
       let value = timeval(tv_sec: time_t(time / 1_000_000), tv_usec: suseconds_t(time % 1_000_000))
