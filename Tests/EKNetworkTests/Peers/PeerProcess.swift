@@ -34,12 +34,6 @@
     /// Gives the script a line on its standard input.
     func tell(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    deinit {
-      try? input.close()
-      // An exit test waits for any child, and would wait for ever behind one that nobody takes away.
-      Thread.detachNewThread { [process] in process.waitUntilExit() }
-    }
-
     /// A file that the script has made.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }
 

@@ -1,16 +1,21 @@
 #if os(Linux) || os(macOS)
   import Foundation
 
-  /// A program beside the tests, with pipes to it and from it.
+  @testable import EKNetwork
+
+  /// A program beside the tests, with pipes to it and from it. Where nobody has waited for its end, its input is closed
+  /// with this value, and the end is waited for on a thread: an exit test waits for any child of the process, and would
+  /// wait for ever behind one that has ended and is not taken away.
   ///
   /// Not Foundation's `Process`: its `run()` copies 256 bytes of every directory entry of `/proc/self/fd`, and so reads
   /// past the end of its buffer, into nothing if it is unlucky, where more than some 1,300 descriptors are open.
-  struct ChildProcess {
+  final class ChildProcess: Sendable {
     struct Failure: Error { var code: Int32 }
 
     let input: FileHandle
     let output: FileHandle
     private let identifier: pid_t
+    private let status = Locked<Int32?>(nil)
 
     /// - Parameters:
     ///   - program: A path, or a name that is looked up in `PATH`.
@@ -71,12 +76,27 @@
       return said
     }
 
-    /// What `waitpid` tells of its end.
+    /// What `waitpid` says of its end.
     @discardableResult
     func waitUntilExit() -> Int32 {
+      // The lock is held meanwhile: who waits beside this waits for the same.
+      status.withLock { known in
+        let status = known ?? Self.wait(for: identifier)
+        known = status
+        return status
+      }
+    }
+
+    private static func wait(for identifier: pid_t) -> Int32 {
       var status: Int32 = 0
       while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
       return status
+    }
+
+    deinit {
+      guard status.withLock({ $0 == nil }) else { return }
+      try? input.close()
+      Thread.detachNewThread { [identifier] in _ = Self.wait(for: identifier) }
     }
   }
 #endif

@@ -11,7 +11,7 @@
     /// Whether the machine and the user's rights allow it.
     static let isAvailable = (try? NetworkNamespace().inside { true }) ?? false
 
-    /// A shell in the namespace, which lives as long as this value.
+    /// A shell in the namespace, which ends with this value.
     private let shell: ChildProcess
     private let handle: OpenFile
 
@@ -24,11 +24,6 @@
       self.handle = handle
       // Two ends of a cable, and a way out through one of them.
       try run("ip link set lo up && ip link add v0 type veth peer name v1")
-    }
-
-    deinit {
-      try? shell.input.close()
-      shell.waitUntilExit()
     }
 
     /// Runs commands of the shell; throws if they fail.

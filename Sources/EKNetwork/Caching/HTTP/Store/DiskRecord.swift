@@ -82,7 +82,8 @@ struct DiskRecord: Sendable {
     guard bytes.count >= headLength else { return nil }
     let headBytes = UnsafeRawBufferPointer(rebasing: bytes[..<headLength])
     var head = RecordReader(headBytes)
-    guard head.number64() == magic, head.number32() == version, let length = head.number32().map({ Int($0) }),
+    guard head.number64() == magic, head.number32() == version,
+      let length = head.number32().flatMap({ Int(exactly: $0) }),
       let bodyLength = head.number64().flatMap({ Int64(exactly: $0) }), let bodyFile = head.number64(),
       let bodyDigest = head.number32(), let digest = head.number32(), head.number32() == 0,
       head.number32() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),

@@ -51,7 +51,7 @@ struct RecordReader {
   }
 
   mutating func text() -> String? {
-    guard let count = number32().map({ Int($0) }), count <= bytes.count - position else {
+    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= bytes.count - position else {
       return nil
     }
     defer { position += count }
@@ -66,7 +66,7 @@ struct RecordReader {
 
   /// How many things follow, each of which takes at least so many bytes.
   mutating func count(ofAtLeast size: Int) -> Int? {
-    guard let count = number32().map({ Int($0) }), count <= (bytes.count - position) / size else {
+    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= (bytes.count - position) / size else {
       return nil
     }
     return count

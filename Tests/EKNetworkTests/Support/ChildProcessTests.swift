@@ -1,0 +1,19 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  @Suite(.timeLimit(.minutes(1)))
+  struct ChildProcessTests {
+    @Test func aChildThatNobodyWaitsForHoldsUpNoExitTest() async throws {
+      for program in ["false", "cat"] { _ = try ChildProcess(program, []) }
+      await #expect(processExitsWith: .success) {}
+    }
+
+    @Test func itsEndIsWaitedForOnce() throws {
+      let child = try ChildProcess("/bin/sh", ["-c", "exit 3"])
+      #expect(child.waitUntilExit() == 3 << 8)
+      #expect(child.waitUntilExit() == 3 << 8)
+      #expect(throws: ChildProcess.Failure.self) { _ = try ChildProcess("false", []).run() }
+    }
+  }
+#endif
