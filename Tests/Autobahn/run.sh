@@ -21,6 +21,7 @@ swift build --product AutobahnClient >"$work/build.log" 2>&1 || {
   exit 1
 }
 mkdir "$work/reports"
+: >"$work/server.log"
 "$suite/run-fuzzingserver.sh" 0 "$work/reports" "${2:-*}" "" --no-html ${AUTOBAHN_OPTIONS:-} >"$work/server.log" 2>&1 &
 server=$!
 url=""

@@ -10,7 +10,6 @@
 
     private let process: ChildProcess
     private let peer: Peer
-    private var input: FileHandle { process.input }
 
     private struct Peer: Decodable {
       var ports: [String: Int]
@@ -32,7 +31,7 @@
     }
 
     /// Gives the script a line on its standard input.
-    func tell(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
+    func tell(_ line: String) throws { try process.write(Data((line + "\n").utf8)) }
 
     /// A file that the script has made.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }

@@ -12,7 +12,7 @@
   final class ChildProcess: Sendable {
     struct Failure: Error { var code: Int32 }
 
-    let input: FileHandle
+    private let input: FileHandle
     let output: FileHandle
     private let identifier: pid_t
     private let status = Locked<Int32?>(nil)
@@ -66,9 +66,28 @@
       output = stdout.fileHandleForReading
     }
 
-    /// All that it says, once it has been told `input`, which must fit a pipe's buffer: 64 KB on every platform.
-    func run(input data: Data = Data()) throws -> Data {
+    /// Gives it something to read. A program that has ended is an error, and no signal that would end the tests as well.
+    func write(_ data: Data) throws {
+      #if os(Linux)
+        var (pipe, before) = (sigset_t(), sigset_t())
+        sigemptyset(&pipe)
+        sigaddset(&pipe, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &pipe, &before)
+        defer {
+          var now = timespec()
+          while sigtimedwait(&pipe, nil, &now) == SIGPIPE {}
+          pthread_sigmask(SIG_SETMASK, &before, nil)
+        }
+      #else
+        // F_SETNOSIGPIPE
+        _ = fcntl(input.fileDescriptor, 73, 1)
+      #endif
       try input.write(contentsOf: data)
+    }
+
+    /// All that it says, once it has read `input`, which must fit a pipe's buffer: 64 KB on every platform.
+    func run(input data: Data = Data()) throws -> Data {
+      if !data.isEmpty { try write(data) }
       try input.close()
       let said = try output.readToEnd() ?? Data()
       let code = waitUntilExit()

@@ -9,6 +9,12 @@
       await #expect(processExitsWith: .success) {}
     }
 
+    @Test func writingToOneThatHasEndedIsAnError() throws {
+      let child = try ChildProcess("false", [])
+      child.waitUntilExit()
+      #expect(throws: (any Error).self) { try child.write(Data("a".utf8)) }
+    }
+
     @Test func itsEndIsWaitedForOnce() throws {
       let child = try ChildProcess("/bin/sh", ["-c", "exit 3"])
       #expect(child.waitUntilExit() == 3 << 8)

@@ -66,7 +66,7 @@
     }
 
     private static func ask(_ shell: ChildProcess, _ question: String) throws -> String {
-      try shell.input.write(contentsOf: Data((question + "\n").utf8))
+      try shell.write(Data((question + "\n").utf8))
       var answer = Data()
       while answer.last != UInt8(ascii: "\n") {
         let piece = shell.output.availableData
