@@ -53,6 +53,13 @@ static struct {
   ekn_message *(*multi_info_read)(ekn_multi *, int *);
 } curl;
 
+// libcurl says which protocol was negotiated nowhere else than in its log. NULL where it uses another TLS library, or
+// one that it hides.
+static struct {
+  void (*openssl)(const void *, const unsigned char **, unsigned int *);
+  int (*gnutls)(void *, void *);
+} alpn;
+
 static bool loaded;
 static const char *problem = "";
 static ekn_version_data *version_data;
@@ -86,6 +93,9 @@ static void load(void) {
   EKN_RESOLVE(multi_socket_action);
   EKN_RESOLVE(multi_info_read);
 #undef EKN_RESOLVE
+  // A library's handle finds what the library depends on as well.
+  *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
+  *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
   version_data = curl.version_info(EKN_VERSION_FIRST);
@@ -238,6 +248,28 @@ const char *ekn_easy_info_string(ekn_easy *easy, int info) {
   const char *value = NULL;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
+
+ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
+  enum { OPENSSL = 1, GNUTLS = 2 };
+  struct {
+    int backend;
+    void *session;
+  } const *tls = NULL;
+  struct {
+    const unsigned char *data;
+    unsigned int size;
+  } name = {NULL, 0};
+  if (curl.easy_getinfo(easy, EKN_INFO_TLS_SSL_PTR, &tls) != 0 || !tls || !tls->session) return EKN_ALPN_UNKNOWN;
+  if (tls->backend == OPENSSL && alpn.openssl) {
+    alpn.openssl(tls->session, &name.data, &name.size);
+  } else if (tls->backend == GNUTLS && alpn.gnutls) {
+    if (alpn.gnutls(tls->session, &name) != 0) name.size = 0;
+  } else {
+    return EKN_ALPN_UNKNOWN;
+  }
+  return name.size == 2 && memcmp(name.data, "h2", 2) == 0 ? EKN_ALPN_HTTP2 : EKN_ALPN_OTHER;
+}
+
 int ekn_easy_socket(ekn_easy *easy) {
   int descriptor = -1;
   return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;

@@ -44,6 +44,20 @@ async def echo(reader, writer):
         writer.close()
 
 
+async def claim(reader, writer):
+    """Says HTTP/2 where HTTP/1.1 was negotiated, if it is asked for `/claim`. Sends each path back."""
+    try:
+        while True:
+            path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+            version = b"HTTP/2" if path == b"/claim" else b"HTTP/1.1"
+            writer.write(version + b" 200 OK\r\nContent-Length: %d\r\n\r\n" % len(path) + path)
+            await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
 async def cut(reader, writer):
     """Takes the first bytes of the ClientHello and closes."""
     await reader.read(1)
@@ -83,6 +97,7 @@ async def main():
             await serve(name, answer, context)
             if name == "good":
                 await serve("echo", echo, context)
+                await serve("claim", claim, context)
         await serve("plain", refuse)
         await serve("cut", cut)
         await serve("silent", silent)

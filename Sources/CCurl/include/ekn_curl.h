@@ -41,6 +41,7 @@ enum {
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
   EKN_INFO_PRIMARY_IP = 0x100000 + 32,
   EKN_INFO_HTTP_VERSION = 0x200000 + 46,
+  EKN_INFO_TLS_SSL_PTR = 0x400000 + 45,
   EKN_INFO_TOTAL_TIME = 0x600000 + 50,
   EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
   EKN_INFO_CONNECT_TIME = 0x600000 + 52,
@@ -158,6 +159,9 @@ long ekn_easy_info_long(ekn_easy *easy, int info);
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL for none; libcurl's own, until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);
+// What TLS has negotiated for the connection of a transfer that is under way (RFC 7301).
+typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
+ekn_alpn ekn_easy_alpn(ekn_easy *easy);
 // The socket of a bare connection, -1 for none. libcurl tells no other transfer's before that has ended.
 int ekn_easy_socket(ekn_easy *easy);
 // The bytes that the kernel has still to send over a socket, or that the peer has not confirmed.

@@ -135,6 +135,26 @@
       #expect(try await code(secured(), "old") == .secureConnectionFailed)
     }
 
+    @Test("A server that claims HTTP/2 where HTTP/1.1 was negotiated mixes up no responses")
+    func claimedVersion() async throws {
+      let transport = secured()
+      for round in 0..<10 {
+        await withTaskGroup(of: Void.self) { group in
+          for index in 0..<32 {
+            let path = index % 8 == 3 ? "/claim" : "/\(round)-\(index)"
+            group.addTask { [self] in
+              do {
+                #expect(try await text(transport, peer.url("claim", path: path)) == path)
+              } catch {
+                #expect(path == "/claim", "\(path): \(error)")
+                #expect((error as? URLError)?.code == .badServerResponse)
+              }
+            }
+          }
+        }
+      }
+    }
+
     @Test("A server that is silent once the connection is there", arguments: [TransportChoice.automatic, .urlSession])
     func silentHandshake(choice: TransportChoice) async throws {
       let configuration = URLSessionConfiguration.ephemeral

@@ -11,6 +11,8 @@
     private let resend: UnsafeMutablePointer<ekn_resend>
     private let lookup: UnsafeMutablePointer<ekn_lookup>
     private let capabilities: CurlCapabilities
+    /// Whether libcurl may put the transfer on a connection that others use.
+    private var mayShareConnection = false
     /// What an abandoned transfer's options still point to.
     private var abandonedRequest: CurlRequest?
     /// What libcurl wants to know of which socket.
@@ -107,7 +109,8 @@
     ) {
       settings.set(.url, request.url.absoluteString)
       if request.isSecure, let tls = request.pool.tls { settings.apply(tls) }
-      if request.mayUseHTTP2 {
+      mayShareConnection = request.mayUseHTTP2 && transfer?.loopTrustsOrigin != false
+      if mayShareConnection {
         settings.set(.pipewait, 1)
       } else {
         // Nothing negotiates HTTP/2 here, but some versions believe a status line that claims it.
@@ -212,7 +215,7 @@
     fileprivate func receivedLine(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard let transfer else { return 0 }
       transfer.loopLastActivity = eventLoop.now
-      switch transfer.loopParser.line(bytes) {
+      switch transfer.loopParser.line(bytes, isHTTP2: ekn_easy_alpn(easy) != EKN_ALPN_OTHER) {
       case .none: return bytes.count
       case .head(let head):
         resend.pointee.has_response = true
@@ -220,6 +223,12 @@
         eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
         eventLoop.markDirty(transfer)
         return bytes.count
+      case .wrongVersion:
+        transfer.loopFailure = CurlError.make(
+          .badServerResponse, "The status line claims a version of HTTP that was not negotiated",
+          url: transfer.request.url)
+        transfer.loopPool?.distrust(transfer.request.origin)
+        return 0
       case .failure(let code, let text):
         transfer.loopFailure = CurlError.make(code, text, url: transfer.request.url)
         return 0
@@ -245,7 +254,13 @@
 
     /// Called before each time that the request is sent.
     fileprivate func isAboutToSend(port: Int32) -> Int32 {
-      guard let transfer, transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
+      if mayShareConnection, !transfer.loopHasResent, !transfer.loopTrustsOrigin {
+        // Begun before the origin was distrusted: libcurl may have given it the connection of another.
+        transfer.loopIsMisplaced = true
+        return Int32(EKN_PREREQFUNC_ABORT)
+      }
+      guard transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
       eventLoop.sent(transfer, port: port)
       resend.pointee.is_refused = false
       resend.pointee.stream = 0

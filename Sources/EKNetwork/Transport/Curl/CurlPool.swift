@@ -43,6 +43,10 @@
     private var idleHandles: [CurlHandle] = []
     /// Of transfers that have been cancelled, and that libcurl has to end first.
     private var abandonedHandles: [ObjectIdentifier: CurlHandle] = [:]
+    /// Who has claimed a version of HTTP that was not negotiated. libcurl believes it, and would from then on send
+    /// several requests at once over connections to that origin that cannot tell their responses apart.
+    private var distrusted: Set<Origin> = []
+    private static let maximumDistrusted = 1_000
     private unowned let eventLoop: CurlEventLoop
 
     init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
@@ -63,6 +67,16 @@
 
     /// Whether libcurl says when it begins to send a request.
     var reportsSending: Bool { eventLoop.capabilities.asksBeforeSending }
+
+    /// Uses HTTP/1.1 for all further requests to an origin: those share no connection.
+    func distrust(_ origin: Origin) {
+      if distrusted.count < Self.maximumDistrusted { distrusted.insert(origin) }
+    }
+
+    /// Whether HTTP/2 may be negotiated with an origin. With nobody, where too many have claimed it without that.
+    func trusts(_ origin: Origin) -> Bool {
+      distrusted.isEmpty || (distrusted.count < Self.maximumDistrusted && !distrusted.contains(origin))
+    }
 
     /// Closes all connections. Only when nothing is under way, and for good.
     func close() {

@@ -42,6 +42,10 @@
     /// Whether the first request was refused, and the second one has not been sent yet.
     private var loopWasRefused = false
     private var loopIsStopped = false
+    /// Whether the transfer was ended before its request was sent, because it needs another connection.
+    var loopIsMisplaced = false
+    /// Whether HTTP/2 may be negotiated for it.
+    var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
@@ -182,6 +186,10 @@
     /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
     /// connection is reset, libcurl does not do it by itself.
     func loopMayResend(after code: Int) -> Bool {
+      if loopIsMisplaced, !loopHasResent {
+        loopHasResent = true
+        return true
+      }
       guard Self.connectionLosses.contains(code), !loopHasResent, loopFailure == nil, !loopIsStopped,
         loopParser.isEmpty,
         let handle = loopHandle,

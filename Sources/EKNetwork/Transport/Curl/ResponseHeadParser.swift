@@ -10,6 +10,8 @@ struct ResponseHeadParser {
     case none
     /// The final head.
     case head(RawHead)
+    /// The response claims a version of HTTP that was not negotiated.
+    case wrongVersion
     /// The response cannot be trusted.
     case failure(URLError.Code, String)
   }
@@ -32,12 +34,13 @@ struct ResponseHeadParser {
   /// Whether nothing of a final response has been seen.
   var isEmpty: Bool { lines.isEmpty && !isComplete }
 
-  mutating func line(_ line: UnsafeRawBufferPointer) -> Action {
+  /// - Parameter isHTTP2: Whether HTTP/2 was negotiated; asked only where the line claims it.
+  mutating func line(_ line: UnsafeRawBufferPointer, isHTTP2: @autoclosure () -> Bool) -> Action {
     guard !isComplete else { return .none }
     if line.starts(with: "HTTP/".utf8) {
       // HTTP/2 and HTTP/3 are negotiated with TLS (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
-      if !mayUseHTTP2, line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
-        return .failure(.badServerResponse, "The status line claims a version of HTTP that was not negotiated")
+      if line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
+        guard line[5] == UInt8(ascii: "2"), mayUseHTTP2, isHTTP2() else { return .wrongVersion }
       }
       lines.removeAll(keepingCapacity: true)
       lines.reserveCapacity(512)

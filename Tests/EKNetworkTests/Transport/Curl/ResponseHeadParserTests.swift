@@ -5,7 +5,7 @@ import Testing
 @Suite struct ResponseHeadParserTests {
   private func parse(_ lines: [String]) -> [ResponseHeadParser.Action] {
     var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
-    return lines.map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
+    return lines.map { line in Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: false) } }
   }
 
   private func head(_ lines: [String]) -> RawHead? {
@@ -57,16 +57,18 @@ import Testing
     #expect(failure(["HTTP/1.1 101 Switching\r\n", "\r\n"]) == .badServerResponse)
   }
 
-  /// RFC 9113 §3.2: without TLS nobody has negotiated it.
-  @Test func aVersionThatWasNotNegotiated() {
-    for line in ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"] {
-      #expect(failure([line]) == .badServerResponse)
-      var parser = ResponseHeadParser(url: URL(string: "https://x/")!, mayUseHTTP2: true)
-      let actions = [line, "\r\n"].map { line in Array(line.utf8).withUnsafeBytes { parser.line($0) } }
-      guard case .head = actions[1] else {
-        Issue.record("\(actions)")
-        continue
+  /// RFC 9113 §3.2: with TLS it is negotiated, without TLS it is not used.
+  @Test(arguments: ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"])
+  func aVersionThatWasNotNegotiated(_ line: String) {
+    for (mayUseHTTP2, isHTTP2) in [(false, false), (false, true), (true, false), (true, true)] {
+      var parser = ResponseHeadParser(url: URL(string: "https://x/")!, mayUseHTTP2: mayUseHTTP2)
+      let actions = [line, "\r\n"].map { line in
+        Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: isHTTP2) }
       }
+      let isHead = if case .head = actions[1] { true } else { false }
+      let isRefused = if case .wrongVersion = actions[0] { true } else { false }
+      #expect(isHead == (mayUseHTTP2 && isHTTP2 && line.hasPrefix("HTTP/2")))
+      #expect(isRefused != isHead)
     }
   }
 
