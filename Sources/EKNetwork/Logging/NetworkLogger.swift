@@ -64,7 +64,7 @@ struct NetworkLogger: Sendable {
   ) {
     let handler = handler
     #if canImport(os)
-      let isSystemLogEnabled = systemLog.log.isEnabled(type: level.systemLogType)
+      let isSystemLogEnabled = systemLog.log.isEnabled(type: OSLogType(rawValue: level.systemLogNumber))
     #else
       let isSystemLogEnabled = false
     #endif
@@ -75,7 +75,7 @@ struct NetworkLogger: Sendable {
     #if canImport(os)
       if isSystemLogEnabled {
         // Public, because everything private was left out when the entry was made.
-        Logger(systemLog.log).log(level: level.systemLogType, "\(entry.line, privacy: .public)")
+        Logger(systemLog.log).log(level: OSLogType(rawValue: level.systemLogNumber), "\(entry.line, privacy: .public)")
       }
     #endif
   }
@@ -88,14 +88,13 @@ extension NetworkLogEntry {
   }
 }
 
-#if canImport(os)
-  extension NetworkLogEntry.Level {
-    fileprivate var systemLogType: OSLogType {
-      switch self {
-      case .debug: .debug
-      case .info: .info
-      case .error: .error
-      }
+extension NetworkLogEntry.Level {
+  /// The number of `OSLogType`, as `os/log.h` has it.
+  var systemLogNumber: UInt8 {
+    switch self {
+    case .debug: 0x02
+    case .info: 0x01
+    case .error: 0x10
     }
   }
-#endif
+}

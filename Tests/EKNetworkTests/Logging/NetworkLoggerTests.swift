@@ -86,4 +86,17 @@ import Testing
       ])
     #expect(recorder.entries.map(\.level) == [.debug, .debug, .info, .info, .debug, .error, .debug, .info])
   }
+
+  @Test func levelsHaveTheNumbersOfTheSystemsLog() {
+    #expect([NetworkLogEntry.Level.debug, .info, .error].map(\.systemLogNumber) == [0x02, 0x01, 0x10])
+  }
+
+  @Test func measuredMomentsInTheWrongOrderAreNoDuration() {
+    let start = Date(timeIntervalSinceReferenceDate: 100)
+    #expect(Duration(from: start, to: start + 0.25) == .milliseconds(250))
+    #expect(Duration(from: start, to: start) == .zero)
+    #expect(Duration(from: start, to: start - 1) == nil)
+    #expect(Duration(from: nil, to: start) == nil)
+    #expect(Duration(from: start, to: nil) == nil)
+  }
 }

@@ -21,11 +21,9 @@ enum ConnectivitySources {
   /// What the system says.
   // Sendable, unchecked: once the monitor is started it is only cancelled, which any thread may do.
   private struct PathSource: ConnectivitySource, @unchecked Sendable {
-    private let monitor: NWPathMonitor
+    private let monitor = NWPathMonitor()
 
     init(_ report: @escaping @Sendable (Bool) -> Void) {
-      let monitor = NWPathMonitor()
-      self.monitor = monitor
       monitor.pathUpdateHandler = { report($0.status == .satisfied) }
       monitor.start(queue: DispatchQueue(label: "EKNetwork.connectivity"))
     }

@@ -6,11 +6,18 @@ final class SequenceReader: BlockReader {
   private let puller: BodyPuller
   private var piece = Data()
   private var task: Task<Void, Never>?
-  #if os(Linux)
-    private let executor = QueueExecutor(label: "EKNetwork.Sequence")
-  #endif
+  private let start: (@escaping @Sendable () async -> Void) -> Task<Void, Never>
 
-  init(_ puller: BodyPuller) { self.puller = puller }
+  init(_ puller: BodyPuller) {
+    self.puller = puller
+    // The caller may be on a thread of the pool, and all the others may wait here as well.
+    if #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) {
+      let executor = QueueExecutor(label: "EKNetwork.Sequence")
+      start = { Task(executorPreference: executor, operation: $0) }
+    } else {
+      start = { Task(operation: $0) }
+    }
+  }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     if piece.isEmpty { piece = try nextPiece() ?? Data() }
@@ -28,7 +35,7 @@ final class SequenceReader: BlockReader {
   private func nextPiece() throws -> Data? {
     let result = Locked<Result<Data?, any Error>>(.success(nil))
     let isThere = DispatchSemaphore(value: 0)
-    let pull: @Sendable () async -> Void = { [puller] in
+    task = start { [puller] in
       do {
         let piece = try await puller.next()
         result.withLock { $0 = .success(piece) }
@@ -37,12 +44,6 @@ final class SequenceReader: BlockReader {
       }
       isThere.signal()
     }
-    #if os(Linux)
-      // The caller may be on a thread of the pool, and all the others may wait here as well.
-      task = Task(executorPreference: executor, operation: pull)
-    #else
-      task = Task(operation: pull)
-    #endif
     isThere.wait()
     return try result.withLock { $0 }.get()
   }

@@ -1,20 +1,24 @@
-#if canImport(Darwin)
-  import Foundation
+import Foundation
 
+extension Duration {
+  /// The time between two measured moments; `nil` where one is missing, or they are in the wrong order.
+  init?(from start: Date?, to end: Date?) {
+    guard let start, let end, end >= start else { return nil }
+    self = .seconds(end.timeIntervalSince(start))
+  }
+}
+
+#if canImport(Darwin)
   extension NetworkTimings {
     /// What the system measured of a task's last exchange.
     init?(_ metrics: URLSessionTaskMetrics) {
       guard let last = metrics.transactionMetrics.last, let start = last.fetchStartDate else { return nil }
-      func duration(_ from: Date?, _ to: Date?) -> Duration? {
-        guard let from, let to, to >= from else { return nil }
-        return .seconds(to.timeIntervalSince(from))
-      }
       self.init(
-        nameLookup: duration(last.domainLookupStartDate, last.domainLookupEndDate),
-        connect: duration(last.connectStartDate, last.secureConnectionStartDate ?? last.connectEndDate),
-        secureConnect: duration(last.secureConnectionStartDate, last.secureConnectionEndDate),
-        firstByte: duration(start, last.responseStartDate),
-        total: duration(start, last.responseEndDate) ?? .seconds(metrics.taskInterval.duration),
+        nameLookup: Duration(from: last.domainLookupStartDate, to: last.domainLookupEndDate),
+        connect: Duration(from: last.connectStartDate, to: last.secureConnectionStartDate ?? last.connectEndDate),
+        secureConnect: Duration(from: last.secureConnectionStartDate, to: last.secureConnectionEndDate),
+        firstByte: Duration(from: start, to: last.responseStartDate),
+        total: Duration(from: start, to: last.responseEndDate) ?? .seconds(metrics.taskInterval.duration),
         isConnectionReused: last.isReusedConnection,
         protocolName: last.networkProtocolName,
         remoteAddress: last.remoteAddress)

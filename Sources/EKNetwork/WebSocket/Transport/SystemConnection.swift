@@ -16,9 +16,7 @@
       let given = parameters ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }
       let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
-      connection = NWConnection(
-        host: NWEndpoint.Host(address.host), port: port,
-        using: given.parameters)
+      connection = NWConnection(host: NWEndpoint.Host(address.host), port: port, using: given.parameters)
     }
 
     func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void) {
