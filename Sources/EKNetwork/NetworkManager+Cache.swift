@@ -46,7 +46,7 @@ extension NetworkManager {
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
-    let session = transport.sessionDescription
+    let session = runner.transport.sessionDescription
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
       revalidations: cache.revalidations,

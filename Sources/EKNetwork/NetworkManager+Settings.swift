@@ -54,6 +54,21 @@ extension NetworkManager {
     set { replace(\.sharesIdenticalRequests, with: newValue) }
   }
 
+  /// Code around whole calls of `send`, `stream`, `events` and `download`, the first outermost: retries, token refreshes
+  /// and redirects happen inside. Defaults to none, which costs nothing.
+  public nonisolated var middleware: [any NetworkMiddleware] {
+    get { settings.withLock { $0.middleware } }
+    set { replace(\.middleware, with: newValue) }
+  }
+
+  /// Code around each single request of those calls, the first outermost: each attempt, and each redirect of it, also
+  /// where ``httpCache`` responds. Defaults to none, which costs nothing. With it ``sharesIdenticalRequests`` has no
+  /// effect: requests that look alike may leave the middleware as others.
+  public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
+    get { settings.withLock { $0.attemptMiddleware } }
+    set { replace(\.attemptMiddleware, with: newValue) }
+  }
+
   /// Where ``enqueue(_:priority:)`` keeps requests. Defaults to `nil`. A queue whose delivery is this manager holds it:
   /// setting this to `nil` lets both go.
   public nonisolated var offlineQueue: PrismOfflineQueue? {

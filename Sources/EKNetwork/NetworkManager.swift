@@ -28,6 +28,8 @@ public actor NetworkManager {
     var httpCache: HTTPCache?
     var sharesIdenticalRequests = false
     var offlineQueue: PrismOfflineQueue?
+    var middleware: [any NetworkMiddleware] = []
+    var attemptMiddleware: [any NetworkMiddleware] = []
   }
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
@@ -39,6 +41,7 @@ public actor NetworkManager {
   nonisolated let transport: any Transport
   nonisolated let streamingTransport: any Transport
   nonisolated let tokens = TokenRefreshCoordinator()
+  nonisolated let middlewareOwner = UUID().uuidString
   nonisolated let sharedExchanges = SharedFlights<ExchangeKey>()
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>

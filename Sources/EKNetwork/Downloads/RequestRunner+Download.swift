@@ -24,8 +24,9 @@ extension RequestRunner {
     let exchange = exchange(for: request, progress: nil, log: log)
     let acceptsAnything = request.headers?.field("Accept") == nil
     do {
-      let file = try await attempts(
-        of: source(request, baseURL, accessToken), policy: request.retryPolicy, over: exchange
+      let file = try await call(
+        of: source(request, baseURL, accessToken), policy: request.retryPolicy, over: exchange,
+        adapter: .downloaded(by: download, over: exchange)
       ) { urlRequest in
         var urlRequest = urlRequest
         if acceptsAnything { urlRequest.setValue("*/*", forHTTPHeaderField: "Accept") }

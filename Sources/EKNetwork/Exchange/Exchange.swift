@@ -6,7 +6,7 @@ import Foundation
 
 /// One attempt of a request, with the redirects that it runs into.
 struct Exchange: Sendable {
-  let transport: any Transport
+  var transport: any Transport
   var redirectPolicy = RedirectPolicy.follow
   /// What the request says of itself; `nil` leaves it to the method.
   var isIdempotent: Bool?

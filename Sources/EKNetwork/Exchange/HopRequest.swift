@@ -12,12 +12,14 @@ struct HopRequest: Sendable {
   /// The request as it is sent.
   private(set) var urlRequest: URLRequest
   /// The names of the fields that ``urlRequest`` has and ``own`` has not.
-  let addedFields: [String]
+  private(set) var addedFields: [String]
   /// Whether the origin that the session's credentials are meant for has been left. They do not come back with it: who
   /// sent the request away also chose what it comes back with.
   let hasLeftOrigin: Bool
   private let start: URL?
-  private let session: SessionDescription?
+  /// Whether a redirect has led to this hop.
+  var isRedirected: Bool { start != nil }
+  private var session: SessionDescription?
 
   /// A request to which no session adds anything.
   init(_ request: URLRequest) {
@@ -72,6 +74,15 @@ struct HopRequest: Sendable {
     var hop = self
     hop.own.httpBodyStream = body
     hop.urlRequest.httpBodyStream = body
+    return hop
+  }
+
+  /// The same hop as it is sent instead, over this session.
+  func replaced(by request: URLRequest, session: SessionDescription) -> HopRequest {
+    var hop = self
+    hop.urlRequest = request
+    hop.session = session
+    hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
     return hop
   }
 

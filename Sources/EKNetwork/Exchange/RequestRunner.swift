@@ -18,6 +18,8 @@ struct RequestRunner {
   let eventHandler: NetworkEventHandler?
   /// Where identical requests find each other, if they shall.
   var shared: SharedFlights<ExchangeKey>?
+  /// Stands around whole calls. That of attempts is in `transport`.
+  var middleware: [any NetworkMiddleware] = []
 
   /// The error answer of a stream or a download is read up to this many bytes.
   private static let errorLimit = 1_048_576
@@ -61,7 +63,10 @@ struct RequestRunner {
     successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     do {
-      let (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
+      let (response, sent) = try await call(
+        of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
+        adapter: .collected(over: exchange, successes: successes)
+      ) {
         let hop = try exchange.hop($0)
         let response = try await exchange.load(hop)
         guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
@@ -86,8 +91,8 @@ struct RequestRunner {
     let log = log(request.methodName)
     let exchange = exchange(for: request, progress: nil, log: log)
     do {
-      var response = try await attempts(
-        of: source(request, baseURL, accessToken), policy: RetryPolicy(), over: exchange
+      var response = try await call(
+        of: source(request, baseURL, accessToken), policy: RetryPolicy(), over: exchange, adapter: .streamed
       ) { urlRequest in
         let response = try await exchange.open(urlRequest, collectsBody: false)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
@@ -199,7 +204,7 @@ struct RequestRunner {
     }
   }
 
-  private static func error<Success>(
+  static func error<Success>(
     of result: Result<Answer<Success>, any Error>, for source: some AttemptSource
   ) -> any Error {
     switch result {

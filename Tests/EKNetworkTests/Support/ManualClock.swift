@@ -13,9 +13,9 @@ final class ManualClock: Clock, Sendable {
     var now = Instant(offset: .zero)
     var sleepers: [Int: Sleeper] = [:]
     var next = 0
-    var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var watchers: [(count: Int, continuation: CheckedContinuation<Bool, Never>)] = []
 
-    mutating func takeReadyWatchers() -> [CheckedContinuation<Void, Never>] {
+    mutating func takeReadyWatchers() -> [CheckedContinuation<Bool, Never>] {
       let ready = watchers.filter { $0.count <= sleepers.count }.map(\.continuation)
       watchers.removeAll { $0.count <= sleepers.count }
       return ready
@@ -36,14 +36,14 @@ final class ManualClock: Clock, Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         // Asked under the lock: a cancellation that is not seen here finds the sleeper that is added here.
-        let (result, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) = state.withLock {
+        let (result, watchers): (Result<Void, any Error>?, [CheckedContinuation<Bool, Never>]) = state.withLock {
           if Task.isCancelled { return (.failure(CancellationError()), []) }
           if deadline <= $0.now { return (.success(()), []) }
           $0.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
           return (nil, $0.takeReadyWatchers())
         }
         if let result { continuation.resume(with: result) }
-        for watcher in watchers { watcher.resume() }
+        for watcher in watchers { watcher.resume(returning: true) }
       }
     } onCancel: {
       state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
@@ -61,15 +61,34 @@ final class ManualClock: Clock, Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  /// Suspends until at least that many tasks sleep.
-  func waitForSleepers(_ count: Int = 1) async {
-    await withCheckedContinuation { continuation in
-      let isReady = state.withLock { state in
-        if state.sleepers.count >= count { return true }
-        state.watchers.append((count, continuation))
-        return false
-      }
-      if isReady { continuation.resume() }
+  /// Suspends until at least that many tasks sleep; `false` when the caller is cancelled, or has waited for a minute.
+  @discardableResult
+  func waitForSleepers(_ count: Int = 1) async -> Bool {
+    let limit = Task {
+      try await Task.sleep(for: .seconds(60))
+      dropWatchers()
     }
+    defer { limit.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer: Bool? = state.withLock { state in
+          if state.sleepers.count >= count { return true }
+          if Task.isCancelled { return false }
+          state.watchers.append((count, continuation))
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      dropWatchers()
+    }
+  }
+
+  private func dropWatchers() {
+    let watchers = state.withLock { state in
+      defer { state.watchers = [] }
+      return state.watchers
+    }
+    for watcher in watchers { watcher.continuation.resume(returning: false) }
   }
 }

@@ -16,8 +16,19 @@ struct EndpointRunner: Sendable {
   let cache = Locked<HTTPCache?>(nil)
   let sharedExchanges = SharedFlights<ExchangeKey>()
   let sharesIdenticalRequests = Locked(false)
+  let middleware = Locked<(calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware])>(([], []))
+  let middlewareOwner = UUID().uuidString
   // Never used: an endpoint has no token of the library's.
   let tokens = TokenRefreshCoordinator()
+
+  /// The transport with what is in front of it.
+  var effectiveTransport: any Transport {
+    let middleware = middleware.withLock { $0 }
+    var transport = transport
+    if let cache = cache.withLock({ $0 }) { transport = CachingTransport(wire: transport, cache: cache) }
+    guard !middleware.calls.isEmpty || !middleware.attempts.isEmpty else { return transport }
+    return MiddlewareTransport(wire: transport, middleware: middleware.attempts, owner: middlewareOwner)
+  }
 
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
   /// redirects aside.
@@ -25,14 +36,15 @@ struct EndpointRunner: Sendable {
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     try Task.checkCancellation()
-    let caching = cache.withLock { $0 }.map { CachingTransport(wire: transport, cache: $0) }
-    let runner = RequestRunner(
-      transport: caching ?? transport, tokens: tokens, refresher: nil, userAgent: nil, clock: clock, logger: logger,
+    let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
+    var runner = RequestRunner(
+      transport: effectiveTransport, tokens: tokens, refresher: nil, userAgent: nil, clock: clock, logger: logger,
       eventHandler: eventHandler.withLock { $0 })
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy,
       log: RequestLog(logger, method: urlRequest.httpMethod ?? "GET", handler: runner.eventHandler),
-      shared: sharesIdenticalRequests.withLock { $0 } ? sharedExchanges : nil)
+      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil)
+    runner.middleware = middleware.calls
     return try await runner.fetch(
       EndpointAttempts(urlRequest: urlRequest), policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(),
       over: exchange, successes: successes)

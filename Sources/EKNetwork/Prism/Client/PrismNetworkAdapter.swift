@@ -87,6 +87,30 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
   }
 
+  /// Code around whole requests, as that of ``NetworkManager/middleware``. Defaults to none.
+  public nonisolated var middleware: [any NetworkMiddleware] {
+    get { runner.middleware.withLock { $0.calls } }
+    set {
+      let old = runner.middleware.withLock { middleware in
+        defer { middleware.calls = newValue }
+        return middleware.calls
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  /// Code around each single request, as that of ``NetworkManager/attemptMiddleware``. Defaults to none.
+  public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
+    get { runner.middleware.withLock { $0.attempts } }
+    set {
+      let old = runner.middleware.withLock { middleware in
+        defer { middleware.attempts = newValue }
+        return middleware.attempts
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
   deinit { urlSession.finishTasksAndInvalidate() }
 
   /// Sends a request and decodes its answer.

@@ -1,0 +1,26 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Middleware in its order, the first outermost.
+struct MiddlewareChain: Sendable {
+  typealias Next = @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse
+
+  let middleware: [any NetworkMiddleware]
+  let context: NetworkMiddlewareContext
+
+  func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
+    try await run(request, from: 0, last: last)
+  }
+
+  private func run(_ request: URLRequest, from index: Int, last: @escaping Next) async throws
+    -> NetworkMiddlewareResponse
+  {
+    try Task.checkCancellation()
+    guard index < middleware.count else { return try await last(request) }
+    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, last: last) }
+    return try await middleware[index].intercept(request, context: context, next: next)
+  }
+}

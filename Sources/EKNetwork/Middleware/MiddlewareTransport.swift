@@ -1,0 +1,57 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A transport with middleware around each of its requests. It stands above the HTTP cache: what middleware adds is part
+/// of who asks there.
+struct MiddlewareTransport: Transport {
+  let wire: any Transport
+  let middleware: [any NetworkMiddleware]
+  /// Names whose middleware it is. What is kept above this, by the request as it is before middleware, is for nobody
+  /// else: another's middleware may send the same request for another user.
+  let owner: String
+
+  var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var resourceTimeout: Duration? { wire.resourceTimeout }
+  var machinery: TransportDescription? { wire.machinery }
+  var sessionDescription: SessionDescription {
+    var description = wire.sessionDescription
+    description.owner = owner + (description.owner ?? "")
+    return description
+  }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    let session = wire.sessionDescription
+    let hop = request.hop
+    let context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
+    let wasSent = Locked(false)
+    let chain = MiddlewareChain(middleware: middleware, context: context)
+    let response = try await chain.run(hop.urlRequest) { changed in
+      guard Destination(changed.url) == Destination(hop.urlRequest.url) else {
+        throw NetworkMiddlewareError.changedDestination
+      }
+      let isSecond = wasSent.withLock { wasSent in
+        defer { wasSent = true }
+        return wasSent
+      }
+      if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
+      var request = request
+      request.hop = hop.replaced(by: changed, session: session)
+      return try NetworkMiddlewareResponse(try await wire.start(request))
+    }
+    return try response.transportResponse(url: hop.urlRequest.url)
+  }
+
+  /// Where a request goes, but for its query: that may hold a signature.
+  private struct Destination: Equatable {
+    let origin: Origin?
+    let path: String?
+
+    init(_ url: URL?) {
+      origin = url.flatMap { Origin($0) }
+      path = url?.path(percentEncoded: true)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What middleware around a call has changed in its request, so that each attempt, which is built from the caller's own
+/// request, can have the same changes: fields that it does not mention stay those of the attempt, a new token included.
+struct RequestChanges: Sendable {
+  private let before: URLRequest
+  private let after: URLRequest
+  private var fields: [(name: String, value: String?)] = []
+
+  init(from before: URLRequest, to after: URLRequest) {
+    self.before = before
+    self.after = after
+    let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
+    for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
+    for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
+  }
+
+  func applied(to request: URLRequest) -> URLRequest {
+    var request = request
+    if before.url != after.url { request.url = after.url }
+    if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
+    if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
+    if before.cachePolicy != after.cachePolicy { request.cachePolicy = after.cachePolicy }
+    if before.httpBodyStream !== after.httpBodyStream {
+      request.httpBodyStream = after.httpBodyStream
+    }
+    if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
+      request.httpBody = after.httpBody
+    }
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+}
+
+/// The attempts of a request to which middleware has made changes.
+struct ChangedAttempts: AttemptSource {
+  let source: any AttemptSource
+  let changes: RequestChanges
+
+  var allowsRetry: Bool { source.allowsRetry }
+  var makesNewBodies: Bool { source.makesNewBodies }
+  func build() throws -> URLRequest { changes.applied(to: try source.build()) }
+  func error(of refusal: FetchedResponse) -> any Error { source.error(of: refusal) }
+  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { source.failure(error, of: urlRequest) }
+}

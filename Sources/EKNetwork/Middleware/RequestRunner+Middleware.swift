@@ -1,0 +1,135 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension RequestRunner {
+  /// How a call's result and a response of its middleware become each other.
+  struct ResponseAdapter<Success: Sendable>: Sendable {
+    /// The response that middleware gets for the result of `next`.
+    let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
+    /// What the middleware's response to a request comes to, where `next` had this result last, if it was called.
+    let answer: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Answer<Success>
+  }
+
+  /// The attempts of a call, with the middleware of calls around them.
+  nonisolated(nonsending) func call<Source: AttemptSource, Success: Sendable>(
+    of source: Source, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
+    adapter: @autoclosure () -> ResponseAdapter<Success>,
+    load: @escaping @Sendable (URLRequest) async throws -> Answer<Success>
+  ) async throws -> Success {
+    guard !middleware.isEmpty else {
+      return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
+    }
+    let first = try firstBuilt ?? build(source)
+    let isolation = #isolation
+    let adapter = adapter()
+    let lent = LentCall(runner: self, source: source, policy: policy, exchange: exchange)
+    let gate = CallGate()
+    let last = Locked<Success?>(nil)
+    let isFirst = Locked(true)
+    let chain = MiddlewareChain(middleware: middleware, context: NetworkMiddlewareContext())
+    let result: Result<NetworkMiddlewareResponse, any Error>
+    do {
+      let response = try await chain.run(first.urlRequest) { request in
+        let built = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst ? first : nil
+        }
+        let changes = RequestChanges(from: first.urlRequest, to: request)
+        let success = try await gate.run {
+          try await lent.attempts(changes, firstBuilt: built, isolation: isolation, load: load)
+        }
+        last.withLock { $0 = success }
+        return try adapter.response(success)
+      }
+      result = .success(response)
+    } catch {
+      result = .failure(error)
+    }
+    await gate.close()
+    try Task.checkCancellation()
+    let response = try result.get().transportResponse(url: first.urlRequest.url)
+    let answer = try await adapter.answer(response, first.urlRequest, last.withLock { $0 })
+    if case .success(let success) = answer { return success }
+    throw source.failure(Self.error(of: .success(answer), for: source), of: first.urlRequest)
+  }
+}
+
+/// What a call is made of, while its middleware, which runs elsewhere, has the use of it.
+///
+/// Sendable, unchecked: it is used on the caller's actor, by one at a time, while the caller waits, which `CallGate` sees
+/// to.
+private struct LentCall: @unchecked Sendable {
+  let runner: RequestRunner
+  let source: any AttemptSource
+  let policy: RetryPolicy
+  let exchange: Exchange
+
+  func attempts<Success: Sendable>(
+    _ changes: RequestChanges, firstBuilt: RequestRunner.BuiltRequest?, isolation: isolated (any Actor)?,
+    load: @Sendable (URLRequest) async throws -> RequestRunner.Answer<Success>
+  ) async throws -> Success {
+    let built = firstBuilt.map {
+      RequestRunner.BuiltRequest(urlRequest: changes.applied(to: $0.urlRequest), generation: $0.generation)
+    }
+    return try await runner.attempts(
+      of: ChangedAttempts(source: source, changes: changes), firstBuilt: built, policy: policy, over: exchange,
+      load: load)
+  }
+}
+
+extension RequestRunner.ResponseAdapter where Success == (response: FetchedResponse, sent: HopRequest) {
+  static func collected(over exchange: Exchange, successes: Range<Int>) -> Self {
+    Self(
+      response: { success in
+        try NetworkMiddlewareResponse(
+          TransportResponse(head: success.response.head, body: BufferedBody(success.response.data)))
+      },
+      answer: { response, request, last in
+        var fetched = try await response.collect()
+        guard successes.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
+        fetched.timings = last?.response.timings
+        let sent = try last?.sent ?? exchange.hop(request)
+        return .success((fetched, sent))
+      })
+  }
+}
+
+extension RequestRunner.ResponseAdapter where Success == TransportResponse {
+  static var streamed: Self {
+    Self(
+      response: { try NetworkMiddlewareResponse($0) },
+      answer: { response, _, _ in
+        (200..<300).contains(response.head.statusCode ?? 0)
+          ? .success(response) : try await RequestRunner.refusal(response)
+      })
+  }
+}
+
+extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
+  /// What `next` has loaded is in its file already, whatever middleware makes of the response.
+  static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
+    Self(
+      response: { NetworkMiddlewareResponse(statusCode: $0.statusCode ?? 200, headers: $0.headers) },
+      answer: { response, request, last in
+        if let last { return .success(last) }
+        var given = exchange
+        given.transport = GivenResponse(response: response, wire: exchange.transport)
+        return try await download.attempt(request, over: given)
+      })
+  }
+}
+
+/// A transport that has one response, which came from middleware.
+struct GivenResponse: Transport {
+  let response: TransportResponse
+  let wire: any Transport
+
+  var resolvesRedirects: Bool { true }
+  var resourceTimeout: Duration? { nil }
+  var sessionDescription: SessionDescription { wire.sessionDescription }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse { response }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct CircuitBreakerTests {
+  private typealias Circuit = CircuitState<ContinuousClock.Instant>
+
+  private let start = ContinuousClock.now
+
+  // MARK: - The rule
+
+  @Test func onlyFailuresInARowOpenIt() {
+    var circuit = Circuit(threshold: 3, cooldown: .seconds(10))
+    for _ in 0..<10 {
+      circuit.failed(at: start)
+      circuit.failed(at: start)
+      #expect(circuit.refusal(at: start) == nil)
+      circuit.succeeded()
+      #expect(circuit.isUnused)
+    }
+    for _ in 0..<3 { circuit.failed(at: start) }
+    #expect(circuit.refusal(at: start + .seconds(4)) == .seconds(6))
+  }
+
+  @Test func oneTriesAfterTheCooldown() {
+    var circuit = Circuit(threshold: 1, cooldown: .seconds(10))
+    circuit.failed(at: start)
+    let later = start + .seconds(10)
+    #expect(circuit.refusal(at: later) == nil)
+    #expect(circuit.refusal(at: later) == .zero)
+    circuit.failed(at: later)
+    #expect(circuit.refusal(at: later) == .seconds(10))
+    #expect(circuit.refusal(at: later + .seconds(10)) == nil)
+    // A cancelled try lets the next one try.
+    circuit.abandoned(at: later + .seconds(11))
+    #expect(circuit.refusal(at: later + .seconds(11)) == nil)
+    circuit.succeeded()
+    #expect(circuit.refusal(at: later) == nil)
+    #expect(circuit.isUnused)
+  }
+
+  @Test func whatWasSentBeforeItOpenedProlongsNothing() {
+    var circuit = Circuit(threshold: 1, cooldown: .seconds(10))
+    circuit.failed(at: start)
+    circuit.failed(at: start + .seconds(9))
+    circuit.abandoned(at: start + .seconds(9))
+    #expect(circuit.refusal(at: start + .seconds(9)) == .seconds(1))
+  }
+
+  // MARK: - On a wire
+
+  @Test(arguments: Wire.allCases)
+  func aServerThatFailsIsSpared(_ wire: Wire) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item", .status(500), .status(503), .json(Item(id: 1)))
+    server.route("/well") { _ in .json(Item(id: 2)) }
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 3)) }
+    let passed = Locked(Duration.zero)
+    let breaker = CircuitBreaker(failures: 2, cooldown: .seconds(30)) { [start] in
+      start + passed.withLock { $0 }
+    }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [breaker]
+    var probe = ItemProbe()
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 5, delay: 0)
+    // Two attempts, and the third is refused for good.
+    let error = await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(probe) }
+    #expect(error?.host == "127.0.0.1")
+    #expect(error?.retryAfter == .seconds(30))
+    #expect(server.requestCount == 2)
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(ItemProbe(path: "/well")) }
+    #expect(server.requestCount == 2)
+    // Another origin has a circuit of its own.
+    let second = wire.manager(other)
+    second.attemptMiddleware = [breaker]
+    #expect(try await second.send(ItemProbe()) == Item(id: 3))
+    passed.withLock { $0 = .seconds(30) }
+    #expect(try await manager.send(probe) == Item(id: 1))
+    #expect(try await manager.send(ItemProbe(path: "/well")) == Item(id: 2))
+  }
+
+  @Test func whatTheClientDidWrongOpensNothing() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item") { _ in .status(404) }
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [CircuitBreaker(failures: 1)]
+    for _ in 0..<3 { await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) } }
+    let stalled = Gate()
+    server.route("/stall") { _ in .raw([.open(stalled), .stall]) }
+    let task = Task { try await manager.send(ItemProbe(path: "/stall")) }
+    #expect(await stalled.wait())
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+  }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Whose it is, when it ends, and what it cannot do.
+@Suite struct MiddlewareLimitsTests {
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.route("/item") { _ in .json(Item(id: 1)) }
+  }
+
+  // MARK: - Whose it is
+
+  @Test(arguments: Wire.allCases)
+  func whatAnAttemptAddsDoesNotFollowARedirect(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    server.route("/away", .redirect(to: other.url("/item").absoluteString))
+    server.route("/near", .redirect(to: "/item"))
+    let contexts = Locked<[NetworkMiddlewareContext]>([])
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, context, next in
+        contexts.withLock { $0.append(context) }
+        var request = request
+        if !context.hasLeftOrigin { request.setValue("secret", forHTTPHeaderField: "X-Key") }
+        return try await next(request)
+      }
+    ]
+    #expect(try await manager.send(ItemProbe(path: "/near")) == Item(id: 1))
+    #expect(try await manager.send(ItemProbe(path: "/away")) == Item(id: 2))
+    #expect(server.requests.map { $0.headers["X-Key"] } == ["secret", "secret", "secret"])
+    #expect(other.requests.map { $0.headers["X-Key"] } == [nil])
+    let start = NetworkMiddlewareContext()
+    #expect(
+      contexts.withLock { $0 } == [
+        start, NetworkMiddlewareContext(isRedirected: true), start,
+        NetworkMiddlewareContext(isRedirected: true, hasLeftOrigin: true),
+      ])
+  }
+
+  /// What is kept, or shared, belongs to who asks, and that middleware decides too.
+  @Test func nothingKeptReachesAnothersMiddleware() async throws {
+    server.route("/item") { request in
+      .json(Item(id: request.headers["X-User"] == "a" ? 1 : 2), headers: ["Cache-Control": "max-age=1000"])
+    }
+    let (mine, caching) = (PrismResponseCache(), HTTPCache())
+    let managers = ["a", "b"].map { user in
+      let manager = Wire.automatic.manager(server)
+      manager.httpCache = caching
+      manager.attemptMiddleware = [
+        Intercept.adding("Bearer \(user)", to: "Authorization"), Intercept.adding(user, to: "X-User"),
+      ]
+      return manager
+    }
+    for _ in 0..<2 {
+      for (manager, id) in zip(managers, 1...) {
+        #expect(try await manager.send(ItemProbe()) == Item(id: id))
+        #expect(try await manager.send(GetItem(), policy: .cacheFirst, cache: mine) == Item(id: id))
+      }
+    }
+    // Each manager was served from its own entries of both.
+    #expect(server.requestCount == 2)
+  }
+
+  @Test func requestsThatMayLeaveAsOthersAreNotShared() async throws {
+    let number = Locked(0)
+    server.route("/item") { .json(Item(id: Int($0.headers["X-Number"] ?? "") ?? 0)) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        let own = number.withLock { number in
+          number += 1
+          return number
+        }
+        request.setValue("\(own)", forHTTPHeaderField: "X-Number")
+        return try await next(request)
+      }
+    ]
+    let ids = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<100 { group.addTask { try await manager.send(ItemProbe()).id } }
+      return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+    }
+    #expect(ids == Set(1...100))
+  }
+
+  // MARK: - Ends
+
+  @Test(arguments: [false, true])
+  func cancellingTheCallerCancelsIt(isAttempt: Bool) async throws {
+    let hasBegun = Gate()
+    let manager = Wire.automatic.manager(server)
+    let sleeping = Intercept { request, _, next in
+      hasBegun.open()
+      try await Task.sleep(for: .seconds(1_000))
+      return try await next(request)
+    }
+    if isAttempt { manager.attemptMiddleware = [sleeping] } else { manager.middleware = [sleeping] }
+    let task = Task { try await manager.send(ItemProbe()) }
+    #expect(await hasBegun.wait())
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(server.requestCount == 0)
+  }
+
+  /// A limit of its own for a call: whoever is slower is left, and nothing goes on behind it.
+  @Test(arguments: [false, true])
+  func leavingNextCancelsWhatItDoes(isAttempt: Bool) async throws {
+    struct TooSlow: Error {}
+    let arrived = Gate()
+    server.route("/slow") { _ in .raw([.open(arrived), .stall]) }
+    let manager = Wire.automatic.manager(server)
+    let limit = Intercept { request, _, next in
+      try await withThrowingTaskGroup(of: NetworkMiddlewareResponse.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await next(request) }
+        group.addTask {
+          _ = await arrived.wait()
+          throw TooSlow()
+        }
+        guard let first = try await group.next() else { throw TooSlow() }
+        return first
+      }
+    }
+    if isAttempt { manager.attemptMiddleware = [limit] } else { manager.middleware = [limit] }
+    await #expect(throws: TooSlow.self) { try await manager.send(ItemProbe(path: "/slow")) }
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test func nextCannotBeUsedByTwoNorAfterTheCall() async throws {
+    let manager = Wire.automatic.manager(server)
+    let kept = Locked<NetworkMiddlewareNext?>(nil)
+    let errors = Locked<[NetworkMiddlewareError]>([])
+    manager.middleware = [
+      Intercept { request, _, next in
+        kept.withLock { $0 = next }
+        return try await withThrowingTaskGroup(of: NetworkMiddlewareResponse?.self) { group in
+          for _ in 0..<2 {
+            group.addTask {
+              do { return try await next(request) } catch let error as NetworkMiddlewareError {
+                errors.withLock { $0.append(error) }
+                return nil
+              }
+            }
+          }
+          var response: NetworkMiddlewareResponse?
+          for try await one in group { response = one ?? response }
+          return try #require(response)
+        }
+      }
+    ]
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    // Unless one had ended before the other began.
+    #expect(errors.withLock { $0 }.allSatisfy { $0 == .overlappingCalls })
+    let next = try #require(kept.withLock { $0 })
+    await #expect(throws: NetworkMiddlewareError.overlappingCalls) {
+      _ = try await next(URLRequest(url: server.url("/item")))
+    }
+  }
+
+  @Test func whatIsLeftBehindIsCancelled() async throws {
+    let arrived = Gate()
+    server.route("/slow") { _ in .raw([.open(arrived), .stall]) }
+    let manager = Wire.automatic.manager(server)
+    let outcome = Locked<Task<NetworkMiddlewareResponse, any Error>?>(nil)
+    manager.middleware = [
+      Intercept { request, _, next in
+        outcome.withLock { $0 = Task { try await next(request) } }
+        _ = await arrived.wait()
+        return NetworkMiddlewareResponse(statusCode: 200, data: Data(#"{"id":3,"name":""}"#.utf8))
+      }
+    ]
+    #expect(try await manager.send(ItemProbe(path: "/slow")).id == 3)
+    let left = try #require(outcome.withLock { $0 })
+    await #expect(throws: CancellationError.self) { try await left.value }
+    #expect(await server.waitForOpenConnections(0))
+  }
+
+  // MARK: - Sending again
+
+  @Test(arguments: Wire.allCases)
+  func aCallCanBeMadeAgain(_ wire: Wire) async throws {
+    server.route("/item", .status(500), .json(Item(id: 5)))
+    let manager = wire.manager(server)
+    let built = Locked(0)
+    manager.middleware = [
+      Intercept { request, _, next in
+        do { return try await next(request) } catch let error as HTTPError where error.statusCode == 500 {
+          return try await next(request)
+        }
+      }
+    ]
+    let item = try await manager.send(ItemProbe()) {
+      built.withLock { $0 += 1 }
+      return "t"
+    }
+    #expect(item == Item(id: 5))
+    // The token is asked for once for each time that the request goes out.
+    #expect(built.withLock { $0 } == 2)
+  }
+
+  @Test func aStreamIsSentOnce() async throws {
+    let manager = Wire.automatic.manager(server)
+    server.route("/item") { .json(Item(id: $0.body.count)) }
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        _ = try await next(request)
+        return try await next(request)
+      }
+    ]
+    var probe = ItemProbe(method: .post)
+    probe.body = RequestBody(stream: InputStream(data: Data(count: 3)), contentType: "a/b")
+    await #expect(throws: RequestBodyError.alreadySent) { try await manager.send(probe) }
+    probe.body = RequestBody(data: Data(count: 3), contentType: "a/b")
+    #expect(try await manager.send(probe) == Item(id: 3))
+  }
+
+  /// The request stays on its actor, although middleware does not.
+  @MainActor @Test func aRequestOfTheMainActorIsReadThere() async throws {
+    server.route("/main", .status(503), .json(Item(id: 6)))
+    let manager = Wire.automatic.manager(server)
+    let count = Locked(0)
+    manager.middleware = [
+      Intercept { request, _, next in
+        count.withLock { $0 += 1 }
+        return try await next(request)
+      }
+    ]
+    #expect(try await manager.send(MainActorProbe()) == Item(id: 6))
+    #expect(count.withLock { $0 } == 1)
+  }
+}
+
+private struct GetItem: NetworkRequest, Sendable {
+  typealias Response = Item
+  let path = "/item"
+  let method = HTTPMethod.get
+}
+
+@MainActor private struct MainActorProbe: @MainActor NetworkRequest {
+  typealias Response = Item
+  var path: String {
+    MainActor.assertIsolated()
+    return "/main"
+  }
+  var method: HTTPMethod { .get }
+  var retryPolicy: RetryPolicy { RetryPolicy(maxRetryCount: 1, delay: 0) }
+}
