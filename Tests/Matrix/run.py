@@ -13,6 +13,7 @@ and no others.
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -120,6 +121,12 @@ def read_events(path):
     return failed, {identifier(test) for test in open_tests}, ran, ended
 
 
+@functools.cache
+def own_network():
+    """Whether each run can have a network of its own."""
+    return subprocess.run(["unshare", "--net", "sh", "-c", "ip link set lo up"], capture_output=True).returncode == 0
+
+
 def run(label, binary, filters, left_out, folder):
     """Runs the tests on one libcurl; gives what `read_events` gives, and the seconds and the exit status."""
     events, log = folder / f"{label}.json", folder / f"{label}.log"
@@ -132,6 +139,9 @@ def run(label, binary, filters, left_out, folder):
         command = ["bash", str(HERE / "debian.sh"), str(folder), *command]
     else:
         environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
+    if own_network():
+        # What tries a server again that has gone must not find one of the other run at its port.
+        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     begin = time.monotonic()
     with open(log, "wb") as output:
         process = subprocess.Popen(

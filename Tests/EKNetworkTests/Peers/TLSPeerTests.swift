@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import FoundationNetworking
+  import LoopbackServer
   import Testing
 
   @testable import EKNetwork
@@ -151,6 +152,37 @@
               }
             }
           }
+        }
+      }
+    }
+
+    /// What ends the process clears the TLS library away under the event loop, which goes on.
+    @Test("The process can end in the midst of transfers")
+    func exitInTheMidst() async throws {
+      let url: String = try peer.url("echo").absoluteString
+      let authority: String = peer.file("ca.pem").path
+      for _ in 0..<10 {
+        await #expect(processExitsWith: .exitCode(7)) { [url = url as String, authority = authority as String] in
+          let tls = TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: authority))
+          let session = URLSession(configuration: .ephemeral)
+          let transport = TransportSelection.transport(for: session, choice: .secured(by: tls))
+          let count = Locked(0)
+          let hasBegun = Gate()
+          let request = TransportRequest(URLRequest(url: try #require(URL(string: url))))
+          for _ in 0..<32 {
+            Task {
+              while true {
+                _ = try await transport.fetch(request)
+                if count.withLock({
+                  $0 += 1; return $0 == 200
+                }) {
+                  hasBegun.open()
+                }
+              }
+            }
+          }
+          _ = await hasBegun.wait()
+          exit(7)
         }
       }
     }

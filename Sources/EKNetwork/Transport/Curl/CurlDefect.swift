@@ -31,6 +31,10 @@
     /// `http2.c`: while one stream is paused, nothing is read of the others on its connection.
     /// Shown by `HTTP2PeerTests.slowStream`.
     case pausesWholeConnections
+    /// `url.c`: a status line that claims HTTP/2 is believed, and from then on several requests at once are sent over
+    /// HTTP/1.1 connections to the same origin, whose responses reach the wrong requests.
+    /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
+    case believesStatusLines
     /// `asyn-thrdd.c`: freeing a pool of connections waits for its threads that resolve names, which are 20 at most.
     /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
     case limitsResolvers
@@ -46,6 +50,7 @@
       case .keepsAuthorities: CurlVersion(7, 87)..<Self.always.upperBound
       case .resendsAfterExpectation: Self.always
       case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
+      case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       }
@@ -62,7 +67,8 @@
       case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
       case .resendsAfterExpectation: "the transfer ends with the first response"
       case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
-      case .limitsResolvers: "it is told to wait for none, and to have up to 256"
+      case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
+      case .limitsResolvers: "it may wait for none, and have up to 256"
       }
     }
 

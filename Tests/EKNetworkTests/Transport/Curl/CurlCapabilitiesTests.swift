@@ -21,10 +21,19 @@
     private static let known: [(CurlVersion, Set<CurlDefect>)] = [
       (
         CurlVersion(7, 76, 1),
-        [.sharesTunnels, .resendsAfterExpectation, .believesResetStreams, .pausesWholeConnections]
+        [
+          .sharesTunnels, .resendsAfterExpectation, .believesResetStreams, .pausesWholeConnections,
+          .believesStatusLines,
+        ]
       ),
-      (CurlVersion(7, 83, 1), [.sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections]),
-      (CurlVersion(7, 88, 1), [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
+      (
+        CurlVersion(7, 83, 1),
+        [.sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .believesStatusLines]
+      ),
+      (
+        CurlVersion(7, 88, 1),
+        [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines]
+      ),
       (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
       (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation]),
     ]
