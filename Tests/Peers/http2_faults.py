@@ -111,6 +111,13 @@ class Faulty(asyncio.Protocol):
                     ending()
             held.clear()
             self.respond(stream)
+        elif kind == "feed":
+            self.feed = stream
+            self.respond(stream, PART, end=False)
+        elif kind == "next":
+            # In one write, and more than a TLS record holds: the feed's part begins in the next one.
+            self.respond(stream, b"b" * 16_350)
+            self.h2.send_data(self.feed, PART)
         elif kind in SPOILED:
             fields = [("content-length", "5000")] if kind in ("reset-mid-length", "short") else []
             self.respond(stream, PART, *fields, end=False)

@@ -119,6 +119,20 @@
       #expect(counts == Counts(asked: 2, complete: 1))
     }
 
+    /// The end of a response comes in the same read as data of another stream.
+    @Test("What was read together with the end of another response is not left lying there")
+    func dataBehindAnEnd() async throws {
+      var count = 0
+      let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed", timeout: .seconds(20)))
+      for try await chunk in feed.body {
+        count += chunk.count
+        guard count % 1_000 == 0 else { continue }
+        if count == 50_000 { break }
+        _ = try await manager.send(Probe<StatusCodeResponse>(path: "/next"))
+      }
+      #expect(count == 50_000)
+    }
+
     @Test("A server that refuses every stream is not asked for ever")
     func alwaysRefused() async throws {
       for method in [HTTPMethod.get, .post] {

@@ -16,12 +16,12 @@ final class ConnectivityBroadcast: Sendable {
 
   /// Tells everybody, if it is news.
   func report(_ isConnected: Bool) {
-    let listeners = state.withLock { state in
-      guard state.isConnected != isConnected else { return [AsyncStream<Bool>.Continuation]() }
+    state.withLock { state in
+      guard state.isConnected != isConnected else { return }
       state.isConnected = isConnected
-      return Array(state.listeners.values)
+      // Under the lock, or a stream could get what was before after what is now. To yield runs nobody's code.
+      for listener in state.listeners.values { listener.yield(isConnected) }
     }
-    for listener in listeners { listener.yield(isConnected) }
   }
 
   /// Nothing more will be known.
@@ -37,16 +37,16 @@ final class ConnectivityBroadcast: Sendable {
   /// The state of this moment, and each that follows. Who is slow is told the last one.
   func stream() -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let (id, isConnected, isOver) = state.withLock { state in
+    let (id, isOver) = state.withLock { state in
       state.nextID += 1
       if !state.isOver { state.listeners[state.nextID] = continuation }
-      return (state.nextID, state.isConnected, state.isOver)
+      continuation.yield(state.isConnected)
+      return (state.nextID, state.isOver)
     }
     continuation.onTermination = { [weak self] _ in
       // Released out here: the last reference ends the stream.
       _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
     }
-    continuation.yield(isConnected)
     if isOver { continuation.finish() }
     return stream
   }

@@ -31,7 +31,9 @@
       source = DispatchSource.makeReadSource(
         fileDescriptor: descriptor, queue: DispatchQueue(label: "EKNetwork.connectivity"))
       perform(state.withLock { $0.start() })
-      while state.withLock({ $0.isAsking }) {
+      // A network that never rests does not hold up who wants to know of it.
+      let end = ContinuousClock.now + .milliseconds(Int64(Self.patience))
+      while state.withLock({ $0.isAsking }), ContinuousClock.now < end {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&poller, 1, Self.patience) > 0 || errno == EINTR else { break }
         drain()
@@ -93,6 +95,9 @@
       case .none: break
       case .report(let isConnected): report(isConnected)
       case .ask(let question, let sequence): ask(question, sequence)
+      case .reportAndAsk(let isConnected, let question, let sequence):
+        report(isConnected)
+        ask(question, sequence)
       }
     }
 

@@ -12,9 +12,11 @@ struct NetlinkState {
     case ask(Question, sequence: UInt32)
     /// Everything is known. Whether there is a network.
     case report(Bool)
+    /// What is known has to do for now; the kernel is asked again.
+    case reportAndAsk(Bool, Question, sequence: UInt32)
   }
 
-  /// After so many questions that were interrupted, what is known has to do.
+  /// After so many questions that were interrupted, what is known has to do until the next is answered.
   private static let maximumInterruptions = 16
 
   private var links: [Int32: NetlinkMessage.Link] = [:]
@@ -88,8 +90,9 @@ struct NetlinkState {
     }
     guard open.isEmpty else { return ask() }
     interruptions = 0
-    mustStartOver = false
-    return .report(isConnected)
+    let isConnected = isConnected
+    guard mustStartOver, case .ask(let question, let sequence) = start() else { return .report(isConnected) }
+    return .reportAndAsk(isConnected, question, sequence: sequence)
   }
 
   private mutating func ask() -> Action {

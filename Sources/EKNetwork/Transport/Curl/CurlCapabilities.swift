@@ -30,6 +30,7 @@
     let asksBeforeSending: Bool
     let joinsResolver: Bool
     let readsWhilePaused: Bool
+    let leavesDataBehind: Bool
     let speaksHTTP2: Bool
 
     init(version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>) {
@@ -49,6 +50,7 @@
       asksBeforeSending = !defects.contains(.resendsUnasked)
       joinsResolver = defects.contains(.joinsResolver)
       readsWhilePaused = defects.contains(.readsWhilePaused)
+      leavesDataBehind = defects.contains(.leavesDataBehind)
       speaksHTTP2 =
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }

@@ -35,6 +35,10 @@
     /// HTTP/1.1 connections to the same origin, whose responses reach the wrong requests.
     /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
     case believesStatusLines
+    /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from the
+    /// socket than it has taken, and nobody tells the transfers that share the connection.
+    /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
+    case leavesDataBehind
     /// `asyn-thrdd.c`: freeing a pool of connections waits for its threads that resolve names, which are 20 at most.
     /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
     case limitsResolvers
@@ -51,6 +55,7 @@
       case .resendsAfterExpectation: Self.always
       case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
       case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
+      case .leavesDataBehind: CurlVersion(8, 15)..<Self.always.upperBound
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       }
@@ -68,6 +73,7 @@
       case .resendsAfterExpectation: "the transfer ends with the first response"
       case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
       case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
+      case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
       case .limitsResolvers: "it may wait for none, and have up to 256"
       }
     }

@@ -262,6 +262,7 @@
       }
       guard transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
       eventLoop.sent(transfer, port: port)
+      if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
       resend.pointee.is_refused = false
       resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)

@@ -47,6 +47,8 @@
     /// several requests at once over connections to that origin that cannot tell their responses apart.
     private var distrusted: Set<Origin> = []
     private static let maximumDistrusted = 1_000
+    /// Transfers that may share their connection, by its local port: where libcurl may leave data behind.
+    private var sharing: [Int32: [ObjectIdentifier: CurlTransfer]] = [:]
     private unowned let eventLoop: CurlEventLoop
 
     init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
@@ -98,6 +100,7 @@
     }
 
     func remove(_ transfer: CurlTransfer) {
+      leave(transfer)
       guard let handle = transfer.loopHandle else { return }
       if handle.isResolving {
         transfer.loopHandle = nil
@@ -122,6 +125,34 @@
       guard wanted > capacity || wanted < capacity / 4 else { return }
       // Where libcurl refuses it, fewer connections are reused.
       if ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), wanted * 2) == 0 { capacity = wanted * 2 }
+    }
+
+    /// A transfer that may share its connection is being sent from this port.
+    func sends(_ transfer: CurlTransfer, port: Int32) {
+      guard eventLoop.capabilities.leavesDataBehind, port > 0, port != transfer.loopPort else { return }
+      leave(transfer)
+      transfer.loopPort = port
+      sharing[port, default: [:]][ObjectIdentifier(transfer)] = transfer
+    }
+
+    private func leave(_ transfer: CurlTransfer) {
+      guard transfer.loopPort > 0 else { return }
+      sharing[transfer.loopPort]?[ObjectIdentifier(transfer)] = nil
+      stopped(transfer)
+      if sharing[transfer.loopPort]?.isEmpty == true { sharing[transfer.loopPort] = nil }
+      transfer.loopPort = 0
+    }
+
+    /// A transfer reads no more, for now or for good: another has to look for what its connection holds. One is enough,
+    /// for it reads for all.
+    func stopped(_ transfer: CurlTransfer) {
+      guard transfer.loopPort > 0 else { return }
+      let others = sharing[transfer.loopPort]?.values
+      let other = others?.first { $0 !== transfer && $0.loopPauseBits == 0 }
+      guard let handle = other?.loopHandle else { return }
+      // It is not paused; libcurl runs it in its next turn all the same.
+      _ = ekn_easy_pause(handle.easy, Int32(EKN_PAUSE_CONT))
+      timer = 0
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired.

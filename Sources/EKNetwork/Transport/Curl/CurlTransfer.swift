@@ -42,6 +42,8 @@
     /// Whether the first request was refused, and the second one has not been sent yet.
     private var loopWasRefused = false
     private var loopIsStopped = false
+    /// The local port of its connection, where that is of interest; else 0.
+    var loopPort: Int32 = 0
     /// Whether the transfer was ended before its request was sent, because it needs another connection.
     var loopIsMisplaced = false
     /// Whether HTTP/2 may be negotiated for it.

@@ -105,7 +105,17 @@
         count += 1
       }
       #expect(count < 100)
-      #expect(action == .report(false))
+      // What is known has to do for now, and is not believed for ever.
+      guard case .reportAndAsk(false, .links, let sequence) = action else {
+        Issue.record("\(action)")
+        return
+      }
+      #expect(
+        state.received(.done(sequence: sequence, wasInterrupted: false)) == .ask(.addresses, sequence: sequence + 1))
+      #expect(
+        state.received(.done(sequence: sequence + 1, wasInterrupted: false)) == .ask(.routes, sequence: sequence + 2))
+      #expect(state.received(.done(sequence: sequence + 2, wasInterrupted: false)) == .report(false))
+      #expect(!state.isAsking)
     }
 
     @Test func aRefusedQuestionIsAnAnswerOfNothing() {

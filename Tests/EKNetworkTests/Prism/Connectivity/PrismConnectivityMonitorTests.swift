@@ -26,6 +26,28 @@ import Testing
     withExtendedLifetime(monitor) {}
   }
 
+  @Test func aStreamThatBeginsDuringAChangeEndsUpWithTheNewState() async {
+    for _ in 0..<2_000 {
+      let broadcast = ConnectivityBroadcast(isConnected: true)
+      let streams = Locked<[AsyncStream<Bool>]>([])
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        for round in 0..<10 {
+          if index == 0 {
+            if round == 5 { broadcast.report(false) }
+          } else {
+            let stream = broadcast.stream()
+            streams.withLock { $0.append(stream) }
+          }
+        }
+      }
+      // Each has the newest state alone.
+      for stream in streams.withLock({ $0 }) {
+        var states = stream.makeAsyncIterator()
+        #expect(await states.next() == false)
+      }
+    }
+  }
+
   @Test func streamsEndWithTheMonitorAndListenersWithTheirStreams() async {
     let broadcast = ConnectivityBroadcast(isConnected: false)
     var monitor: PrismConnectivityMonitor? = PrismConnectivityMonitor(broadcast)

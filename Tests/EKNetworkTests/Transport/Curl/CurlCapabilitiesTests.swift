@@ -35,7 +35,7 @@
         [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines]
       ),
       (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
-      (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation]),
+      (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind]),
     ]
 
     @Test(arguments: known)
