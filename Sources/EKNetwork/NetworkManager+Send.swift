@@ -54,13 +54,10 @@ extension NetworkManager: NetworkManaging {
   /// What carries one request, with the settings of the moment.
   nonisolated func runner(over transport: any Transport) -> RequestRunner {
     let settings = settings.withLock { $0 }
-    var transport = transport
-    if let cache = settings.httpCache { transport = CachingTransport(wire: transport, cache: cache) }
-    if !settings.middleware.isEmpty || !settings.attemptMiddleware.isEmpty {
-      transport = MiddlewareTransport(wire: transport, middleware: settings.attemptMiddleware, owner: middlewareOwner)
-    }
     return RequestRunner(
-      transport: transport, tokens: tokens, refresher: settings.tokenRefresher,
+      transport: transport.behind(
+        settings.httpCache, calls: settings.middleware, attempts: settings.attemptMiddleware, owner: middlewareOwner),
+      tokens: tokens, refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
       eventHandler: settings.eventHandler,
       shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty ? sharedExchanges : nil,

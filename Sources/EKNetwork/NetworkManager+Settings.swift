@@ -6,20 +6,20 @@ extension NetworkManager {
   /// ``NetworkError/unauthorized``.
   public nonisolated var tokenRefresher: TokenRefreshProvider? {
     get { settings.withLock { $0.tokenRefresher } }
-    set { replace(\.tokenRefresher, with: newValue) }
+    set { settings.replace(\.tokenRefresher, with: newValue) }
   }
 
   /// What the `User-Agent` header of every request says that has none of its own.
   public nonisolated var userAgentConfiguration: UserAgentConfiguration? {
     get { settings.withLock { $0.userAgentConfiguration } }
-    set { replace(\.userAgentConfiguration, with: newValue) }
+    set { settings.replace(\.userAgentConfiguration, with: newValue) }
   }
 
   /// Decodes every response whose request allows it (`allowsResponseDecoderOverride`), in the place of the request's
   /// own decoding. May be called from any thread.
   public nonisolated var responseDecoderProvider: (() -> JSONDecoder)? {
     get { settings.withLock { $0.responseDecoderProvider } }
-    set { replace(\.responseDecoderProvider, with: newValue) }
+    set { settings.replace(\.responseDecoderProvider, with: newValue) }
   }
 
   /// Is told what happens to requests: attempts, redirects, refreshes, retries, results. Tokens, header values, bodies
@@ -33,14 +33,14 @@ extension NetworkManager {
   /// `nil`, which costs nothing; called on the thread where it happens, so it must be quick.
   public nonisolated var eventHandler: NetworkEventHandler? {
     get { settings.withLock { $0.eventHandler } }
-    set { replace(\.eventHandler, with: newValue) }
+    set { settings.replace(\.eventHandler, with: newValue) }
   }
 
   /// Keeps responses as their servers allow it, for every request of the manager. Managers may share one. Defaults to
   /// `nil`: nothing is kept.
   public nonisolated var httpCache: HTTPCache? {
     get { settings.withLock { $0.httpCache } }
-    set { replace(\.httpCache, with: newValue) }
+    set { settings.replace(\.httpCache, with: newValue) }
   }
 
   /// Whether a GET, HEAD or OPTIONS without a body that is identical to one in flight, its header fields and token
@@ -51,14 +51,14 @@ extension NetworkManager {
   /// download are never shared, and no response is that was asked for before a request that changes something ended.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { settings.withLock { $0.sharesIdenticalRequests } }
-    set { replace(\.sharesIdenticalRequests, with: newValue) }
+    set { settings.replace(\.sharesIdenticalRequests, with: newValue) }
   }
 
   /// Code around whole calls of `send`, `stream`, `events` and `download`, the first outermost: retries, token refreshes
   /// and redirects happen inside. Defaults to none, which costs nothing.
   public nonisolated var middleware: [any NetworkMiddleware] {
     get { settings.withLock { $0.middleware } }
-    set { replace(\.middleware, with: newValue) }
+    set { settings.replace(\.middleware, with: newValue) }
   }
 
   /// Code around each single request of those calls, the first outermost: each attempt, and each redirect of it, also
@@ -66,23 +66,13 @@ extension NetworkManager {
   /// effect: requests that look alike may leave the middleware as others.
   public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
     get { settings.withLock { $0.attemptMiddleware } }
-    set { replace(\.attemptMiddleware, with: newValue) }
+    set { settings.replace(\.attemptMiddleware, with: newValue) }
   }
 
   /// Where ``enqueue(_:priority:)`` keeps requests. Defaults to `nil`. A queue whose delivery is this manager holds it:
   /// setting this to `nil` lets both go.
   public nonisolated var offlineQueue: PrismOfflineQueue? {
     get { settings.withLock { $0.offlineQueue } }
-    set { replace(\.offlineQueue, with: newValue) }
-  }
-
-  /// The old value is released outside the lock: it may own anything.
-  private nonisolated func replace<Value>(_ member: WritableKeyPath<Settings, Value>, with value: Value) {
-    let old = settings.withLock { settings in
-      let old = settings[keyPath: member]
-      settings[keyPath: member] = value
-      return old
-    }
-    withExtendedLifetime(old) {}
+    set { settings.replace(\.offlineQueue, with: newValue) }
   }
 }

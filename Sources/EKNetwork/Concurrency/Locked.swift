@@ -35,7 +35,17 @@ struct Locked<State>: @unchecked Sendable {
     return try storage.withUnsafeMutablePointerToHeader { state throws(Failure) in try body(&state.pointee) }
   }
 
-  /// The same if nobody else is in there; `nil` at once if somebody is.
+  /// Puts a new value in the place of a member's. The old one is released outside the lock: it may own anything.
+  func replace<Value>(_ member: WritableKeyPath<State, Value>, with value: Value) {
+    let old = withLock { state in
+      let old = state[keyPath: member]
+      state[keyPath: member] = value
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Runs `body` alone with the state if nobody else is in there; `nil` at once if somebody is.
   func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
     guard storage.tryLock() else { return nil }
     defer { storage.unlock() }

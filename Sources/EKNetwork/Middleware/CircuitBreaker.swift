@@ -7,7 +7,7 @@ import Foundation
 /// Spares a server that fails, and its callers the wait: after a number of failures in a row nothing is sent to its
 /// origin for a while, then one request tries whether it is back.
 ///
-/// A failure is an error of the network, or a status of 500 and above; a cancelled request says nothing. It belongs into
+/// A failure is a `URLError`, or a status of 500 and above; a cancelled request, or another error, says nothing. It belongs into
 /// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one.
 public final class CircuitBreaker: NetworkMiddleware {
   /// What a request is refused with. It is not tried again by a retry policy.
@@ -58,17 +58,18 @@ public final class CircuitBreaker: NetworkMiddleware {
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
     guard let origin = request.url.flatMap({ Origin($0) }) else { return try await next(request) }
-    if let wait = change(origin, { $0.refusal(at: now()) }) {
+    let begin = now()
+    if let wait = change(origin, { $0.refusal(at: begin) }) {
       throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
     }
     do {
       let response = try await next(request)
-      let hasFailed = response.statusCode >= 500
-      change(origin) { if hasFailed { $0.failed(at: now()) } else { $0.succeeded() } }
+      let (end, hasFailed) = (now(), response.statusCode >= 500)
+      change(origin) { if hasFailed { $0.failed(at: end) } else { $0.succeeded() } }
       return response
     } catch {
-      let saysNothing = error.isCancellation
-      change(origin) { if saysNothing { $0.abandoned(at: now()) } else { $0.failed(at: now()) } }
+      let (end, hasFailed) = (now(), error is URLError)
+      change(origin) { if hasFailed { $0.failed(at: end) } else { $0.abandoned(at: end) } }
       throw error
     }
   }

@@ -42,7 +42,7 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     }
   }
 
-  /// The request ended without saying anything about the server: it was cancelled.
+  /// The request ended without saying anything about the server.
   mutating func abandoned(at now: Instant) {
     if case .trying = state { state = .open(until: now) }
   }

@@ -55,3 +55,14 @@ struct MiddlewareTransport: Transport {
     }
   }
 }
+
+extension Transport {
+  /// The transport with the cache and the middleware of a manager, or an adapter, in front of it.
+  func behind(
+    _ cache: HTTPCache?, calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware], owner: String
+  ) -> any Transport {
+    let transport: any Transport = cache.map { CachingTransport(wire: self, cache: $0) } ?? self
+    guard !calls.isEmpty || !attempts.isEmpty else { return transport }
+    return MiddlewareTransport(wire: transport, middleware: attempts, owner: owner)
+  }
+}

@@ -12,7 +12,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   public var statusCode: Int { didSet { isChanged = true } }
   /// The header fields; the values of a repeated field are joined with `", "`.
   public var headers: [String: String] { didSet { isChanged = true } }
-  /// The body, unread unless it says otherwise.
+  /// The body.
   public private(set) var body: StreamingBody
 
   private let head: ResponseHead?

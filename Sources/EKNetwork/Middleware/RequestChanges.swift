@@ -31,6 +31,8 @@ struct RequestChanges: Sendable {
     if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
       request.httpBody = after.httpBody
     }
+    // What the attempt has is meant for its own origin. What middleware has put in itself is its own to send.
+    if before.url.flatMap({ Origin($0) }) != after.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     return request
   }

@@ -48,6 +48,30 @@ import Testing
       ])
   }
 
+  /// A call may go elsewhere, and the token stays at home unless middleware says otherwise.
+  @Test(arguments: Wire.allCases)
+  func aTokenDoesNotFollowACallToAnotherOrigin(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    let manager = wire.manager(server)
+    let key = Locked<String?>(nil)
+    manager.middleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.url = other.url("/item")
+        if let key = key.withLock({ $0 }) { request.setValue(key, forHTTPHeaderField: "Authorization") }
+        return try await next(request)
+      }
+    ]
+    #expect(try await manager.send(ItemProbe(headers: ["Cookie": "a=b"])) { "token" } == Item(id: 2))
+    key.withLock { $0 = "Bearer other" }
+    #expect(try await manager.send(ItemProbe()) { "token" } == Item(id: 2))
+    #expect(other.requests.map { $0.headers["Authorization"] } == [nil, "Bearer other"])
+    #expect(other.requests.first?.headers["Cookie"] == nil)
+    #expect(server.requestCount == 0)
+  }
+
   /// What is kept, or shared, belongs to who asks, and that middleware decides too.
   @Test func nothingKeptReachesAnothersMiddleware() async throws {
     server.route("/item") { request in
@@ -103,7 +127,8 @@ import Testing
     let manager = Wire.automatic.manager(server)
     let sleeping = Intercept { request, _, next in
       hasBegun.open()
-      try await Task.sleep(for: .seconds(1_000))
+      _ = await Gate().wait()
+      try Task.checkCancellation()
       return try await next(request)
     }
     if isAttempt { manager.attemptMiddleware = [sleeping] } else { manager.middleware = [sleeping] }

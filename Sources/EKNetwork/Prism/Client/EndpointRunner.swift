@@ -8,6 +8,11 @@ import Foundation
 ///
 /// Everything that it throws is a ``PrismNetworkFailure``, or `CancellationError`.
 struct EndpointRunner: Sendable {
+  struct Middleware: Sendable {
+    var calls: [any NetworkMiddleware] = []
+    var attempts: [any NetworkMiddleware] = []
+  }
+
   let transport: any Transport
   let retryPolicy: (any PrismRetryPolicy)?
   let clock: any Clock<Duration>
@@ -16,18 +21,17 @@ struct EndpointRunner: Sendable {
   let cache = Locked<HTTPCache?>(nil)
   let sharedExchanges = SharedFlights<ExchangeKey>()
   let sharesIdenticalRequests = Locked(false)
-  let middleware = Locked<(calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware])>(([], []))
+  let middleware = Locked(Middleware())
   let middlewareOwner = UUID().uuidString
   // Never used: an endpoint has no token of the library's.
   let tokens = TokenRefreshCoordinator()
 
   /// The transport with what is in front of it.
-  var effectiveTransport: any Transport {
-    let middleware = middleware.withLock { $0 }
-    var transport = transport
-    if let cache = cache.withLock({ $0 }) { transport = CachingTransport(wire: transport, cache: cache) }
-    guard !middleware.calls.isEmpty || !middleware.attempts.isEmpty else { return transport }
-    return MiddlewareTransport(wire: transport, middleware: middleware.attempts, owner: middlewareOwner)
+  var effectiveTransport: any Transport { effectiveTransport(with: middleware.withLock { $0 }) }
+
+  private func effectiveTransport(with middleware: Middleware) -> any Transport {
+    transport.behind(
+      cache.withLock { $0 }, calls: middleware.calls, attempts: middleware.attempts, owner: middlewareOwner)
   }
 
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
@@ -38,7 +42,8 @@ struct EndpointRunner: Sendable {
     try Task.checkCancellation()
     let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
     var runner = RequestRunner(
-      transport: effectiveTransport, tokens: tokens, refresher: nil, userAgent: nil, clock: clock, logger: logger,
+      transport: effectiveTransport(with: middleware), tokens: tokens, refresher: nil, userAgent: nil, clock: clock,
+      logger: logger,
       eventHandler: eventHandler.withLock { $0 })
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy,

@@ -57,27 +57,14 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// Defaults to `nil`.
   public nonisolated var eventHandler: NetworkEventHandler? {
     get { runner.eventHandler.withLock { $0 } }
-    set {
-      // The old one is released out here: it may own anything.
-      let old = runner.eventHandler.withLock { handler in
-        defer { handler = newValue }
-        return handler
-      }
-      withExtendedLifetime(old) {}
-    }
+    set { runner.eventHandler.replace(\.self, with: newValue) }
   }
 
   /// Keeps responses as their servers allow it, as that of ``NetworkManager`` does. It comes after what the policies of
   /// this adapter keep: what they have is used first, for as long as they say. Defaults to `nil`.
   public nonisolated var httpCache: HTTPCache? {
     get { runner.cache.withLock { $0 } }
-    set {
-      let old = runner.cache.withLock { cache in
-        defer { cache = newValue }
-        return cache
-      }
-      withExtendedLifetime(old) {}
-    }
+    set { runner.cache.replace(\.self, with: newValue) }
   }
 
   /// Whether a GET that is identical to one in flight, its header fields included, waits for the response of that one
@@ -90,25 +77,13 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// Code around whole requests, as that of ``NetworkManager/middleware``. Defaults to none.
   public nonisolated var middleware: [any NetworkMiddleware] {
     get { runner.middleware.withLock { $0.calls } }
-    set {
-      let old = runner.middleware.withLock { middleware in
-        defer { middleware.calls = newValue }
-        return middleware.calls
-      }
-      withExtendedLifetime(old) {}
-    }
+    set { runner.middleware.replace(\.calls, with: newValue) }
   }
 
   /// Code around each single request, as that of ``NetworkManager/attemptMiddleware``. Defaults to none.
   public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
     get { runner.middleware.withLock { $0.attempts } }
-    set {
-      let old = runner.middleware.withLock { middleware in
-        defer { middleware.attempts = newValue }
-        return middleware.attempts
-      }
-      withExtendedLifetime(old) {}
-    }
+    set { runner.middleware.replace(\.attempts, with: newValue) }
   }
 
   deinit { urlSession.finishTasksAndInvalidate() }

@@ -16,12 +16,12 @@ final class ConnectivityBroadcast: Sendable {
 
   /// Tells everybody, if it is news.
   func report(_ isConnected: Bool) {
-    state.withLock { state in
-      guard state.isConnected != isConnected else { return }
+    let listeners = state.withLock { state in
+      guard state.isConnected != isConnected else { return [AsyncStream<Bool>.Continuation]() }
       state.isConnected = isConnected
-      // Under the lock, or a stream could get what was before after what is now. To yield runs nobody's code.
-      for listener in state.listeners.values { listener.yield(isConnected) }
+      return Array(state.listeners.values)
     }
+    for listener in listeners { listener.yield(isConnected) }
   }
 
   /// Nothing more will be known.
@@ -37,15 +37,20 @@ final class ConnectivityBroadcast: Sendable {
   /// The state of this moment, and each that follows. Who is slow is told the last one.
   func stream() -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let (id, isOver) = state.withLock { state in
+    let (id, first, isOver) = state.withLock { state in
       state.nextID += 1
       if !state.isOver { state.listeners[state.nextID] = continuation }
-      continuation.yield(state.isConnected)
-      return (state.nextID, state.isOver)
+      return (state.nextID, state.isConnected, state.isOver)
     }
     continuation.onTermination = { [weak self] _ in
       // Released out here: the last reference ends the stream.
       _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+    }
+    // A change may have been reported before the state that it changed is yielded: the newest has to come last.
+    var (yielded, current) = (!first, first)
+    while current != yielded {
+      continuation.yield(current)
+      (yielded, current) = (current, isConnected)
     }
     if isOver { continuation.finish() }
     return stream
