@@ -2,7 +2,7 @@
   import Foundation
   import Testing
 
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(10)))
   struct ChildProcessTests {
     @Test func aChildThatNobodyWaitsForHoldsUpNoExitTest() async throws {
       for program in ["false", "cat"] { _ = try ChildProcess(program, []) }

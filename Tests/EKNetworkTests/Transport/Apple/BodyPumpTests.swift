@@ -5,7 +5,7 @@ import Testing
 
 /// Each body goes over a real socket to a server that is announced chunks: what counts is whether it can take what it got
 /// for the whole, which is when the stream has ended.
-@Suite("A body in a stream of the system's", .timeLimit(.minutes(5)))
+@Suite("A body in a stream of the system's", .timeLimit(.minutes(10)))
 struct BodyPumpTests {
   private struct Broken: Error, Equatable {}
 

@@ -32,7 +32,7 @@ private final class SessionDouble: SystemSession {
   func finishTasksAndInvalidate() { hasFinished.withLock { $0 = true } }
 }
 
-@Suite("A host of a session of the system's", .timeLimit(.minutes(5)))
+@Suite("A host of a session of the system's", .timeLimit(.minutes(10)))
 struct SystemSessionHostTests {
   private func request(_ server: LoopbackServer) throws -> TransportRequest {
     TransportRequest(URLRequest(url: try #require(URL(string: "\(server.baseURL)"))))

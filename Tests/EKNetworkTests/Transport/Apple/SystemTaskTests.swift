@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("An exchange on a task that can be suspended", .timeLimit(.minutes(5)))
+@Suite("An exchange on a task that can be suspended", .timeLimit(.minutes(10)))
 struct SystemTaskTests {
   private func start(_ server: LoopbackServer, limit: Int) throws -> (URLSessionExchange, SystemTask) {
     let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))

@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// For a process whose lookups hang: see `HangingResolver`.
-  @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(1)), .enabled(if: HangingResolver.isThere))
+  @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(10)), .enabled(if: HangingResolver.isThere))
   struct HangingLookupTests {
     init() { HangingResolver.reset() }
 
@@ -74,7 +74,7 @@
     }
   }
 
-  @Suite(.timeLimit(.minutes(2)), .enabled(if: !HangingResolver.isThere))
+  @Suite(.timeLimit(.minutes(10)), .enabled(if: !HangingResolver.isThere))
   struct HangingLookupProcessTests {
     @Test("In a process whose lookups hang, a request that is cancelled or times out holds up no other")
     func hangingLookups() async throws {

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite(.timeLimit(.minutes(5))) struct UnusedConnectionsTests {
+  @Suite(.timeLimit(.minutes(10))) struct UnusedConnectionsTests {
     /// A loop that keeps nothing for long. Like every loop it lives as long as the process.
     private static let impatient = CurlEventLoop(poolLifetime: .milliseconds(50))
 

@@ -40,7 +40,7 @@ private final class ScriptedConnection: NetworkConnection {
   }
 }
 
-@Suite("Bytes over a connection of Network's", .timeLimit(.minutes(5)))
+@Suite("Bytes over a connection of Network's", .timeLimit(.minutes(10)))
 struct NetworkByteTransportTests {
   private let address = TransportAddress(host: "127.0.0.1", port: 9, isSecure: false)
 

@@ -5,7 +5,7 @@
   @testable import EKNetwork
 
   /// What waits for a connection, seen from the server.
-  @Suite(.timeLimit(.minutes(5))) struct AdmissionOnTheWireTests {
+  @Suite(.timeLimit(.minutes(10))) struct AdmissionOnTheWireTests {
     private final class Session: Sendable {}
 
     private let server: LoopbackServer
