@@ -22,7 +22,7 @@ public final class ByteCounter: Sendable {
 
   /// Suspends until that many bytes have been handed over, or sending has ended. Returns the count.
   @discardableResult
-  public func wait(for count: Int, timeout: Duration = .seconds(60)) async -> Int {
+  public func wait(for count: Int, timeout: Duration = .seconds(600)) async -> Int {
     _ = await state.wait(timeout: timeout) { $0.count >= count || $0.isFinished }
     return self.count
   }
@@ -30,14 +30,14 @@ public final class ByteCounter: Sendable {
   /// Suspends until the client has taken nothing for a fifth of a second while bytes were waiting for it, or
   /// sending has ended. Returns the count at which sending stopped.
   @discardableResult
-  public func waitUntilBlocked(timeout: Duration = .seconds(60)) async -> Int {
+  public func waitUntilBlocked(timeout: Duration = .seconds(600)) async -> Int {
     _ = await state.wait(timeout: timeout) { $0.isBlocked || $0.isFinished }
     return count
   }
 
   /// Suspends until sending has ended. Returns the final count.
   @discardableResult
-  public func waitUntilFinished(timeout: Duration = .seconds(60)) async -> Int {
+  public func waitUntilFinished(timeout: Duration = .seconds(600)) async -> Int {
     _ = await state.wait(timeout: timeout) { $0.isFinished }
     return count
   }

@@ -29,14 +29,14 @@ public final class Gate: Sendable {
 
   /// Suspends until the gate is open. Returns whether it is: false when the task was cancelled or the time was up.
   @discardableResult
-  public func wait(timeout: Duration = .seconds(60)) async -> Bool {
+  public func wait(timeout: Duration = .seconds(600)) async -> Bool {
     await state.wait(timeout: timeout) { $0.isOpen }
   }
 
   /// Blocks the thread until the gate is open. Returns whether it is: false when the time was up or, in a handler,
   /// when the client left or the server stopped.
   @discardableResult
-  public func waitBlocking(timeout: Duration = .seconds(60)) -> Bool {
+  public func waitBlocking(timeout: Duration = .seconds(600)) -> Bool {
     if let socket = Socket.current { return socket.wait(for: self, timeout: timeout) == .signalled }
     if !isOpen { _ = pollEvents([(pollDescriptor, Int16(POLLIN))], timeout: timeout) }
     return isOpen

@@ -34,6 +34,8 @@ http {{
   access_log off; default_type application/json; {temporary}
   # After so many requests it says GOAWAY, and the next ones need another connection.
   keepalive_requests 200;
+  # A stream that waits for its reader, on a machine that is busy, is not one that has stalled.
+  send_timeout 600s;
   server {{
     listen 127.0.0.1:{port} ssl http2; root {folder};
     ssl_certificate {path / "good.pem"}; ssl_certificate_key {path / "good.key"};

@@ -25,6 +25,7 @@ final class SystemTask: GatedTask, @unchecked Sendable {
     var suspensions = 0
     var faults = 0
     var read = 0
+    var undelivered = 0
   }
 
   private var counts = Counts()
@@ -76,8 +77,17 @@ final class SystemTask: GatedTask, @unchecked Sendable {
   private var mayRead: Bool {
     condition.lock()
     defer { condition.unlock() }
-    while isSuspended, !isCancelled { condition.wait() }
+    // A session, too, stops reading where its delegate does not keep up.
+    while isSuspended || counts.undelivered == 16, !isCancelled { condition.wait() }
     return !isCancelled
+  }
+
+  private func deliver(_ data: Data) {
+    exchange.didReceive(data)
+    condition.lock()
+    defer { condition.unlock() }
+    counts.undelivered -= 1
+    condition.broadcast()
   }
 
   private func run() {
@@ -98,8 +108,9 @@ final class SystemTask: GatedTask, @unchecked Sendable {
         rest -= data.count
         condition.lock()
         counts.read += data.count
+        counts.undelivered += 1
         condition.unlock()
-        delegateQueue.async { self.exchange.didReceive(data) }
+        delegateQueue.async { self.deliver(data) }
       }
       delegateQueue.async { self.exchange.didComplete(nil, response: response) }
     } catch {
