@@ -183,14 +183,14 @@ final class Connection {
     return false
   }
 
-  /// Whether the client wants the connection closed after the answer (RFC 9112, section 9.3).
+  /// Whether the client wants the connection closed after the response (RFC 9112, section 9.3).
   static func mustClose(after request: LoopbackServer.Request) -> Bool {
     request.headers.contains(token: "close", in: "Connection")
       || request.version == "HTTP/1.0" && !request.headers.contains(token: "keep-alive", in: "Connection")
   }
 
   /// Closes so that the client still gets what was sent: with unread bytes in the socket the system would send a
-  /// reset, which overtakes the answer (RFC 9112, section 9.6). So they are read, for a while.
+  /// reset, which overtakes the response (RFC 9112, section 9.6). So they are read, for a while.
   func closeGracefully() {
     socket.shutDownSending()
     let deadline = ContinuousClock.now + .seconds(2)

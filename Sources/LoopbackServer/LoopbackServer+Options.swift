@@ -18,11 +18,11 @@ extension LoopbackServer {
     public var recordLimit = 20_000
     /// How many bytes of bodies are kept on record in all; a later body is counted, and kept for its handler only.
     public var recordedBodyLimit = 1 << 30
-    /// The largest header section in bytes; a larger one is answered with 431.
+    /// The largest header section in bytes; a larger one gets 431.
     public var maximumHeadSize = 1 << 20
-    /// The largest body in bytes; a larger one is answered with 413.
+    /// The largest body in bytes; a larger one gets 413.
     public var maximumBodySize = 1 << 30
-    /// After so many requests on a connection it is closed without a word, right after the answer.
+    /// After so many requests on a connection it is closed without a word, right after the response.
     public var requestsPerConnection: Int?
     /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read.
     public var answersExpectContinue = true

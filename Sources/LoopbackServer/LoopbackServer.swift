@@ -6,7 +6,7 @@ import Foundation
 /// Every connection is served by a thread of its own, so a handler may block. A handler that holds the server
 /// keeps it alive until ``stop()``; the end of the server stops it, too.
 public final class LoopbackServer: Sendable {
-  /// Answers a request. It runs on the connection's thread; an error that it throws is answered with 500.
+  /// Answers a request. It runs on the connection's thread; an error that it throws gets 500.
   public typealias Handler = @Sendable (Request) throws -> Response
   /// Decides what to do when a head has been received and its body has not.
   public typealias HeadHandler = @Sendable (Request) -> HeadDecision
@@ -94,7 +94,7 @@ public final class LoopbackServer: Sendable {
   // MARK: What was received
 
   /// The requests received, in order; up to ``Options/recordLimit`` of them. A request is recorded when its body has
-  /// been read, before its handler is called, or when the client left half-way, or before an early answer.
+  /// been read, before its handler is called, or when the client left half-way, or before an early response.
   public var requests: [Request] { core.records.withLock { $0.requests } }
 
   /// How many requests were received, also beyond the limit.
@@ -107,7 +107,7 @@ public final class LoopbackServer: Sendable {
   /// are fewer when the time was up or the task was cancelled.
   @discardableResult
   public func waitForRequests(
-    count: Int, path: String? = nil, timeout: Duration = .seconds(60)
+    count: Int, path: String? = nil, timeout: Duration = .seconds(600)
   ) async -> [Request] {
     _ = await core.records.wait(timeout: timeout) { $0.count(path: path) >= count }
     return core.records.withLock { $0.requests(path: path) }
@@ -132,12 +132,12 @@ public final class LoopbackServer: Sendable {
 
   /// Suspends until exactly that many connections are open. Returns whether they are: false when the time was up or
   /// the task was cancelled.
-  public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+  public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(600)) async -> Bool {
     await core.connections.waitForOpen(count, timeout: timeout)
   }
 
   /// Suspends until at least that many connections have been accepted since the start. Returns whether they have.
-  public func waitForAcceptedConnections(_ count: Int, timeout: Duration = .seconds(60)) async -> Bool {
+  public func waitForAcceptedConnections(_ count: Int, timeout: Duration = .seconds(600)) async -> Bool {
     await core.connections.waitForAccepted(count, timeout: timeout)
   }
 

@@ -45,7 +45,7 @@ final class ServerCore: Sendable {
       defer { thread = nil }
       return thread
     }
-    // Whoever took the thread stops the rest; a second caller has nothing left to do.
+    // The caller that took the thread stops the rest; a second caller has nothing left to do.
     guard let thread else { return }
     listener.stop()
     thread.join()

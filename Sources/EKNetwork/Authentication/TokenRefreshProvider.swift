@@ -1,6 +1,6 @@
 /// Renews the access token when the server no longer takes it.
 ///
-/// ``NetworkManager`` asks when an answer is 401 (RFC 9110 §15.5.2), once for any number of simultaneous ones, and
+/// ``NetworkManager`` asks when a response is 401 (RFC 9110 §15.5.2), once for any number of simultaneous ones, and
 /// sends each of their requests again when ``refreshTokenIfNeeded()`` has returned.
 ///
 /// A plain class will do; it need not be `Sendable`. One manager never calls it twice at a time, and each call sees
@@ -10,7 +10,7 @@
 public protocol TokenRefreshProvider {
   /// Gets a new access token and stores it where the `accessToken` closures find it.
   ///
-  /// It may send requests with the same manager. One of those that is itself answered with 401 fails with
+  /// It may send requests with the same manager. One of those that itself gets a 401 fails with
   /// ``NetworkError/unauthorized`` instead of waiting for the refresh that it is part of. Only a request sent from
   /// `Task.detached` is not known to be part of it, and would wait for ever: do not send the refresh from there. Nor
   /// may the refreshers of two managers wait for each other.

@@ -16,7 +16,7 @@ struct TokenRefreshState: Equatable, Sendable {
   private(set) var generation: UInt64 = 0
   private(set) var isRefreshing = false
 
-  /// A request that noted `generation` was answered with 401.
+  /// A request that noted `generation` got a 401.
   mutating func unauthorized(generation: UInt64) -> Action {
     // First, even for an older note: a refresh in flight means that the token of today was refused as well, and the
     // request has only one more attempt.

@@ -9,11 +9,11 @@ enum CacheDecision: Equatable {
 
   /// Ask the network.
   case fetch
-  /// The stored answer is the answer.
+  /// The stored response is the result.
   case serve
-  /// The stored answer is the answer; renew it in the background.
+  /// The stored response is the result; renew it in the background.
   case serveAndRevalidate
-  /// The stored answer is the first of two.
+  /// The stored response is the first of two.
   case serveThenFetch
 
   init(_ policy: PrismCachePolicy, _ stored: Stored) {

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a stored answer is an answer to.
+/// What a stored response is a response to.
 struct CacheKey: Sendable {
   let request: URLRequest
   /// Method and URL, and a hash of who asks and of the header fields and the body that go with them: another user, or
@@ -13,7 +13,7 @@ struct CacheKey: Sendable {
   /// Whether the response may be for one user alone.
   let namesUser: Bool
 
-  /// Fields that are different each time without making another answer of it: names of one exchange, for logs.
+  /// Fields that are different each time without making another response of it: names of one exchange, for logs.
   private static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]

@@ -1,13 +1,13 @@
 import Foundation
 
-/// One GET by way of a cache, as its policy says: whoever's request it is, and wherever answers are kept.
+/// One GET by way of a cache, as its policy says, for both faces and any store.
 struct CachedLoad<Value: Sendable>: Sendable {
   let policy: PrismCachePolicy
   /// What is asked for; `nil`: do not look for it.
   let key: CacheKey?
   let store: any ResponseStore
   let revalidations: RevalidationGate
-  /// Gets an answer from the network, and the key of the request that it is the answer to: the request as it was sent
+  /// Gets a response from the network, and the key of the request that it is the response to: the request as it was sent
   /// last, which a refreshed token makes another. `nil` stores nothing.
   let fetch: @Sendable () async throws -> (entry: PrismCacheEntry, key: CacheKey?)
   let decode: @Sendable (PrismCacheEntry) throws -> Value
@@ -41,7 +41,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return (decision, value)
   }
 
-  /// The network's answer, which is stored if it can be decoded.
+  /// The network's response, which is stored if it can be decoded.
   func fetched() async throws -> Value {
     let (entry, key) = try await fetch()
     let value = try decode(entry)
@@ -50,7 +50,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return value
   }
 
-  /// Renews what is stored, unless that is being done already. The task is nobody's child: whoever asked has the
+  /// Renews what is stored, unless that is being done already. The task is nobody's child: the caller has the
   /// answer, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
   private func revalidateInBackground(unlessFresh: Bool) {
     guard let key, revalidations.begin(key.text) else { return }

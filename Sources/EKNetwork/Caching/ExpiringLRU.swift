@@ -1,6 +1,6 @@
 /// A dictionary of limited size whose values expire. Every operation costs the same whatever the size, spread over many.
 ///
-/// An expired entry stays until it is removed or its place is needed: it goes before any entry that is still good. Time
+/// An expired entry stays until it is removed or its place is needed: it goes before any entry that is still fresh. Time
 /// does not go back: what has expired at one time has expired at all others.
 struct ExpiringLRU<Key: Hashable, Value> {
   /// How many entries there may be.
@@ -11,7 +11,7 @@ struct ExpiringLRU<Key: Hashable, Value> {
   // One array for each part of an entry: an operation fetches only the parts that it looks at.
   private var keys: ContiguousArray<Key?> = []
   private var values: ContiguousArray<Value?> = []
-  private var uses = UseLog()
+  private var uses = AccessOrder()
   private var expiry = ExpiryQueue()
   private var now: UInt64 = 0
 

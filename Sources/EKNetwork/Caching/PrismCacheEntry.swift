@@ -1,8 +1,8 @@
 import Foundation
 
-/// A stored answer: its body and head, when it was stored and for how long it is good.
+/// A stored response: its body and head, when it was stored and for how long it is fresh.
 public struct PrismCacheEntry: Sendable, Equatable {
-  /// How long an answer is good where nobody says: five minutes.
+  /// How long a response is fresh where nobody says: five minutes.
   public static let defaultTTL = Duration.seconds(300)
 
   /// The body.
@@ -11,9 +11,9 @@ public struct PrismCacheEntry: Sendable, Equatable {
   public let statusCode: Int
   /// The header fields.
   public let headers: [String: String]
-  /// When the answer came.
+  /// When the response came.
   public let cachedAt: Date
-  /// How long it is good, counted from ``cachedAt``. Zero and less: not at all.
+  /// How long it is fresh, counted from ``cachedAt``. Zero and less: not at all.
   public let ttl: Duration
 
   /// An entry.
@@ -22,8 +22,8 @@ public struct PrismCacheEntry: Sendable, Equatable {
   ///   - data: The body.
   ///   - statusCode: The status code. Defaults to 200.
   ///   - headers: The header fields. Defaults to none.
-  ///   - cachedAt: When the answer came. Defaults to now.
-  ///   - ttl: How long it is good. Defaults to ``defaultTTL``.
+  ///   - cachedAt: When the response came. Defaults to now.
+  ///   - ttl: How long it is fresh. Defaults to ``defaultTTL``.
   public init(
     data: Data, statusCode: Int = 200, headers: [String: String] = [:], cachedAt: Date = Date(),
     ttl: Duration = PrismCacheEntry.defaultTTL
@@ -35,7 +35,7 @@ public struct PrismCacheEntry: Sendable, Equatable {
     self.ttl = ttl
   }
 
-  /// When it is good no longer.
+  /// When it stops being fresh.
   public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.inSeconds) }
 
   /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` goes by a clock of its own,

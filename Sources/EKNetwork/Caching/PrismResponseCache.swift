@@ -1,9 +1,9 @@
 import Foundation
 
-/// Answers in memory, each good for a time of its own. Where it is full, what has expired goes first, then what was not
+/// Responses in memory, each fresh for a time of its own. Where it is full, what has expired goes first, then what was not
 /// used for the longest time.
 ///
-/// `get` and `set` cost the same whatever the size. Whether an entry has expired is told by a clock that nobody can set,
+/// `get` and `set` cost the same whatever the size. Expiry is measured by a clock that nobody can set,
 /// not by the system's date.
 public actor PrismResponseCache {
   /// How many entries there may be.
@@ -18,7 +18,7 @@ public actor PrismResponseCache {
     self.init(maxSize: maxSize, clock: ContinuousClock())
   }
 
-  /// A cache whose time is told by `clock`.
+  /// A cache that measures time by `clock`.
   public init<C: Clock>(maxSize: Int = 100, clock: C) where C.Duration == Duration {
     self.maxSize = max(maxSize, 0)
     time = ElapsedTime(of: clock)
@@ -28,11 +28,11 @@ public actor PrismResponseCache {
   /// How many entries there are. One that has expired counts until it is asked for, or its place is needed.
   public var count: Int { entries.count }
 
-  /// The entry, as long as it is good. One that has expired is removed.
+  /// The entry, as long as it is fresh. One that has expired is removed.
   public func get(_ key: String) -> PrismCacheEntry? { get(key, policy: .cacheFirst) }
 
   /// What the policy lets a caller have at once: nothing with `.networkOnly`; with `.staleWhileRevalidate` the entry
-  /// however old, which stays; else the entry as long as it is good.
+  /// however old, which stays; else the entry as long as it is fresh.
   public func get(_ key: String, policy: PrismCachePolicy) -> PrismCacheEntry? {
     guard policy != .networkOnly, let (entry, isExpired) = entries.value(for: key, now: time.nanoseconds) else {
       return nil
@@ -42,7 +42,7 @@ public actor PrismResponseCache {
     return nil
   }
 
-  /// Stores an entry. What is left of its time to live counts from now: what was stored elsewhere a while ago is good
+  /// Stores an entry. What is left of its time to live counts from now: what was stored elsewhere a while ago is fresh
   /// for as much less.
   public func set(_ key: String, entry: PrismCacheEntry) {
     // An entry from the future, by a clock that was set back since, is as good as new.
@@ -59,7 +59,7 @@ public actor PrismResponseCache {
   /// Removes all entries.
   public func clear() { entries = ExpiringLRU(capacity: maxSize) }
 
-  /// The entry, however old, and whether it still is good. It stays.
+  /// The entry, however old, and whether it still is fresh. It stays.
   func stored(_ key: String) -> (entry: PrismCacheEntry, isFresh: Bool)? {
     entries.value(for: key, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
   }

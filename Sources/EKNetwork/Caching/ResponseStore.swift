@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Where a ``CachedLoad`` keeps answers.
+/// Where a ``CachedLoad`` keeps responses.
 protocol ResponseStore: Sendable {
-  /// The answer, however old, and whether it still is good.
+  /// The response, however old, and whether it still is fresh.
   func entry(for key: CacheKey) async -> (entry: PrismCacheEntry, isFresh: Bool)?
   func store(_ entry: PrismCacheEntry, for key: CacheKey) async
   func remove(_ key: CacheKey) async
@@ -20,7 +20,7 @@ extension PrismResponseCache: ResponseStore {
 
 extension PrismCacheEntry {
   /// - Parameters:
-  ///   - ttl: How long the answer is good.
+  ///   - ttl: How long the response is fresh.
   ///   - date: When it came.
   init(_ response: FetchedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
@@ -29,7 +29,7 @@ extension PrismCacheEntry {
       cachedAt: date, ttl: ttl)
   }
 
-  /// Whether the server lets the answer be kept at all (RFC 9111 §5.2.2.5, §4.1). A part of one is not the answer.
+  /// Whether the server lets the response be kept at all (RFC 9111 §5.2.2.5, §4.1). A part of one is not the response.
   var mayBeStored: Bool {
     statusCode != 206 && !lists("no-store", in: "Cache-Control") && !lists("*", in: "Vary")
   }
@@ -40,7 +40,7 @@ extension PrismCacheEntry {
     }
   }
 
-  /// The head of the answer, as Foundation's type.
+  /// The head of the response, as Foundation's type.
   func urlResponse(for url: URL?) -> HTTPURLResponse? {
     url.flatMap { HTTPURLResponse(url: $0, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) }
   }

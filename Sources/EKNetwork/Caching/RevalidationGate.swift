@@ -4,7 +4,7 @@ struct RevalidationGate: Sendable {
 
   /// Whether the caller is the one to do it, and to call ``end(_:)`` when it is done.
   ///
-  /// Whoever may has to look at the cache once more: the one before may have ended, with a new entry, after the caller
+  /// The one that is let in has to look at the cache once more: the one before may have ended, with a new entry, after the caller
   /// had looked.
   func begin(_ key: String) -> Bool { underWay.withLock { $0.insert(key).inserted } }
 

@@ -22,7 +22,7 @@
   private enum CacheDirectories {
     private static let prefix = "EKNetwork-URLCache-"
 
-    /// Answers may be private, and the directory for temporary files is everybody's: `mkdtemp` makes a new one, that
+    /// Responses may be private, and the directory for temporary files is everybody's: `mkdtemp` makes a new one, that
     /// nobody could have put there before, and that nobody else may read.
     private static let parent: URL? = {
       removeThoseLeftBehind()

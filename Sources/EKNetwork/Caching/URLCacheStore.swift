@@ -4,10 +4,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Keeps answers in a `URLCache`, each under the request that it is an answer to, together with its expiry.
+/// Keeps responses in a `URLCache`, each under the request that it is a response to, together with its expiry.
 ///
 /// A `URLCache` does not know requests apart that differ in their header fields, nor, on Linux, in their query or
-/// method. So each entry says what it is an answer to. One that is in the place of a newer one moves to a place of its
+/// method. So each entry says what it is a response to. One that is in the place of a newer one moves to a place of its
 /// own, a path that no request goes to.
 struct URLCacheStore: ResponseStore {
   /// When an entry expires, in seconds since 1970.
@@ -80,7 +80,7 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// An entry that somebody else has put there, with an expiry but without a key, is an answer to its own URL, unless
+  /// An entry that somebody else has put there, with an expiry but without a key, is a response to its own URL, unless
   /// it may depend on who asks.
   private static func isAnswer(_ found: CachedURLResponse, to key: CacheKey) -> Bool {
     if let text = found.userInfo?[keyField] as? String { return text == key.text }

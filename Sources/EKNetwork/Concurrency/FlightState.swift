@@ -1,4 +1,4 @@
-/// Who waits for a piece of work that several callers share. A value: whoever holds it resumes and cancels what it gives,
+/// Who waits for a piece of work that several callers share. A value: its owner resumes and cancels what it gives,
 /// outside of its lock.
 struct FlightState<Waiter> {
   enum Departure {

@@ -1,4 +1,4 @@
-/// Those who wait for something, in their order. A value: whoever holds it resumes what it gives, outside of its lock.
+/// Those who wait for something, in their order. A value: its owner resumes what it gives, outside of its lock.
 struct WaiterQueue<Value: Sendable> {
   typealias Waiter = CheckedContinuation<Value, any Error>
 

@@ -14,7 +14,7 @@ public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendabl
   case diskFull(URL)
   /// The file cannot be written or moved into place. `code` is the system's `errno`.
   case notWritable(URL, code: Int32)
-  /// The answer ended before the announced length, or went on after it.
+  /// The response ended before the announced length, or went on after it.
   case incomplete(received: Int64, announced: Int64)
 
   /// What went wrong, with the name of the file.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a download has to know of an answer.
+/// What a download has to know of a response.
 struct DownloadHead: Equatable, Sendable {
   var status: Int
   var entityTag: String?
@@ -29,7 +29,7 @@ struct DownloadHead: Equatable, Sendable {
     entityTag.flatMap { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count >= 2 ? $0 : nil }
   }
 
-  /// RFC 9110 §8.8.2.2: a date in seconds is only strong if the resource was not changed in the second of the answer.
+  /// RFC 9110 §8.8.2.2: a date in seconds is only strong if the resource was not changed in the second of the response.
   /// A minute allows for clocks that differ.
   var strongLastModified: String? {
     guard let lastModified, let date, let modified = HTTPDate.parse(lastModified, now: Date()),

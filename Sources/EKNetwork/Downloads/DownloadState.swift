@@ -9,7 +9,7 @@ struct DownloadState: Equatable, Sendable {
     case complete
     /// What is there belongs to something else: drop it and ask for the whole.
     case startOver
-    /// The answer is an error.
+    /// The response is an error.
     case refuse
   }
 
@@ -52,14 +52,14 @@ struct DownloadState: Equatable, Sendable {
   /// The header fields of a request for what is missing; none for the whole.
   var fields: [String: String] {
     guard length > 0, let condition = representation?.condition else { return [:] }
-    // RFC 9110 §13.1.5: if it is another version now, the whole comes in one answer.
+    // RFC 9110 §13.1.5: if it is another version now, the whole comes in one response.
     return ["Range": "bytes=\(length)-", "If-Range": condition]
   }
 
   /// Whether what is there is worth keeping when the download fails.
   var isResumable: Bool { length > 0 && representation != nil }
 
-  /// An answer to a request with ``fields`` has arrived.
+  /// A response to a request with ``fields`` has arrived.
   mutating func answered(_ head: DownloadHead) -> Action {
     let isPart = !fields.isEmpty
     switch head.status {

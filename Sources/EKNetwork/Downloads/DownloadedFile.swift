@@ -6,7 +6,7 @@ public struct DownloadedFile: Equatable, Sendable {
   public let url: URL
   /// Its size in bytes.
   public let size: Int64
-  /// The status of the answer that completed it; `nil` if the file was there before and was kept.
+  /// The status of the response that completed it; `nil` if the file was there before and was kept.
   public let statusCode: Int?
   /// The header fields of that answer.
   public let headers: [String: String]

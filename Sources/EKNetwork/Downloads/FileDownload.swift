@@ -50,7 +50,7 @@ actor FileDownload {
     }
   }
 
-  /// Sends a request for what is missing, and takes the answer in.
+  /// Sends a request for what is missing, and takes the response in.
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Answer {
     while true {
       let request = conditional(urlRequest)

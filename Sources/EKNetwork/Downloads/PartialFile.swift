@@ -22,7 +22,7 @@ final class PartialFile: Sendable {
         throw DownloadError(errno, destination)
       }
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
-      // Whoever had the lock until now may have moved or removed what was just opened.
+      // The last owner of the lock may have moved or removed what was just opened.
       guard Self.isSame(file, url) else { continue }
       guard Self.isOwn(file) else {
         // In a folder that others may write to, anybody may have put it there. It is never used, only removed, where the

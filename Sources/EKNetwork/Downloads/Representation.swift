@@ -13,7 +13,7 @@ struct Representation: Codable, Equatable, Sendable {
   /// RFC 9110 §13.1.5: `If-Range` takes strong validators alone.
   var condition: String? { entityTag ?? lastModified }
 
-  /// `nil` for an answer that no later one could be joined to.
+  /// `nil` for a response that no later one could be joined to.
   init?(_ head: DownloadHead, of resource: String) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.resource = resource

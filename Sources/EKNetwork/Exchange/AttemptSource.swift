@@ -17,11 +17,11 @@ protocol AttemptSource {
   /// The error of a response whose status is no success.
   func error(of refusal: FetchedResponse) -> any Error
 
-  /// What a failed attempt is to the retry policy, and to whoever sent the request.
+  /// What a failed attempt is to the retry policy, and to the caller.
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error
 }
 
-/// A ``NetworkRequest``, built anew for each attempt.
+/// A ``NetworkRequest``, built for each attempt.
 struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let request: Request
   let baseURL: () -> URL

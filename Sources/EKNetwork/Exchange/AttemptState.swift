@@ -3,7 +3,7 @@ import Foundation
 /// What becomes of one request, attempt by attempt: one token refresh at most, and as many retries as its policy grants.
 struct AttemptState {
   enum Action {
-    /// The answer is a success.
+    /// The response is a success.
     case deliver
     /// Get a new token, then send the request again.
     case refreshToken
@@ -28,7 +28,7 @@ struct AttemptState {
   /// How many retries were granted.
   var retryCount: Int { retries.retryCount }
 
-  /// The server has answered. `error` makes the error of an answer that is not a success.
+  /// The server has responded. `error` makes the error of a response that is not a success.
   mutating func answered(
     status: Int, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?, random: () -> Double,
     error: () -> any Error
@@ -43,7 +43,7 @@ struct AttemptState {
       with: error(), bodyIsReplayable: bodyIsReplayable, wasCancelled: false, retryAfter: retryAfter(), random: random)
   }
 
-  /// The attempt ended without an answer, or with one that is an error.
+  /// The attempt ended without a response, or with one that is an error.
   mutating func failed(
     with error: any Error, bodyIsReplayable: Bool, wasCancelled: Bool, retryAfter: Duration?, random: () -> Double
   ) -> Action {

@@ -14,7 +14,7 @@ struct Exchange: Sendable {
   var decodesContent = true
   var limits = ResponseLimits()
   var progress: ProgressReporter?
-  /// Called with the body bytes sent so far, in the place of what `progress` is told.
+  /// Called with the body bytes sent so far, instead of what `progress` receives.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
   /// Where identical safe exchanges find each other; `nil`: each is sent.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The body of a stream, whose end is told to the log.
+/// The body of a stream, whose end is reported to the log.
 ///
 /// Unchecked: `count` is used by `next()` alone, which has one caller at a time.
 final class ObservedBody: TransportBody, @unchecked Sendable {

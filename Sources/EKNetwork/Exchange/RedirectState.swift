@@ -7,7 +7,7 @@ import Foundation
 /// The redirects of one request (RFC 9110 §15.4): whether to follow, where to, and with what.
 struct RedirectState {
   enum Action {
-    /// The response is the answer.
+    /// The response is the result.
     case deliver
     /// Send this instead.
     case follow(URLRequest)
@@ -49,7 +49,7 @@ struct RedirectState {
     return redirect(request.own, to: target, from: source, status: status)
   }
 
-  /// Why a target is none, whoever chose it.
+  /// Why a target is none, no matter who chose it.
   private static func refusal(of target: URL?, from source: URL) -> URLError? {
     guard let target, let scheme = target.scheme?.lowercased() else {
       return error(.badURL, "The server redirects to something that is not a URL", source)
@@ -87,7 +87,7 @@ struct RedirectState {
       next.httpBodyStream = nil
       next.removeFields(Self.contentFields)
     } else if !request.bodyIsReplayable {
-      // The rest of a stream is not the body: the redirect stands as the answer.
+      // The rest of a stream is not the body: the redirect is the result.
       return .deliver
     }
     if Origin(source) != Origin(target) { next.removeOriginFields() }

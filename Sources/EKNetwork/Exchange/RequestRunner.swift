@@ -21,10 +21,10 @@ struct RequestRunner {
   /// Stands around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []
 
-  /// The error answer of a stream or a download is read up to this many bytes.
+  /// The error response of a stream or a download is read up to this many bytes.
   private static let errorLimit = 1_048_576
 
-  /// An error answer, with its body as far as that is read. What its status means does not depend on a body that is too
+  /// An error response, with its body as far as that is read. What its status means does not depend on a body that is too
   /// long, or that breaks off.
   static func refusal<Success>(_ response: TransportResponse) async throws -> Answer<Success> {
     let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
@@ -43,7 +43,7 @@ struct RequestRunner {
     case refusal(FetchedResponse, unread: (any Error)? = nil)
   }
 
-  /// The answer of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
+  /// The response of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
   ///
   /// - Parameter firstBuilt: The request of the first attempt, where it was built already.
   /// - Returns: The response, and the request to which it is the response, as it was sent, redirects aside.
@@ -83,7 +83,7 @@ struct RequestRunner {
     }
   }
 
-  /// The head of a success, and its body unread. There are no retries, and no progress is told.
+  /// The head of a success, and its body unread. There are no retries, and no progress is reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {

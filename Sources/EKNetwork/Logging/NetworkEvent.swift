@@ -10,7 +10,7 @@ public struct NetworkEvent: Sendable {
     case attemptStarted(url: URL, attempt: Int)
     /// The server redirected, and the request follows.
     case redirected(status: Int, to: URL)
-    /// The server answered 401, and the request waits for a new token.
+    /// The server responded with 401, and the request waits for a new token.
     case refreshingToken
     /// An attempt failed with `error`; number `attempt` is sent after the delay.
     case retrying(attempt: Int, after: Duration, error: any Error)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the log and the event handler are told about one request, from its start to its end.
+/// What the log and the event handler receive about one request, from its start to its end.
 struct RequestLog: Sendable {
   private let logger: NetworkLogger
   private let handler: NetworkEventHandler?
@@ -25,7 +25,7 @@ struct RequestLog: Sendable {
   /// Whether somebody wants to know how long the parts of an exchange take.
   var wantsTimings: Bool { handler != nil }
 
-  /// Whether anybody is told anything.
+  /// Whether there is a log or a handler.
   var hasListeners: Bool { handler != nil || logger.hasListeners }
 
   /// An attempt is sent, the first of which is number 1.
@@ -40,7 +40,7 @@ struct RequestLog: Sendable {
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
   }
 
-  /// The server answered 401, and the request waits for a new token.
+  /// The server responded with 401, and the request waits for a new token.
   func refreshingToken() {
     report(.refreshingToken)
     logger.log(.info, "Refreshing the access token", base([:]))
@@ -55,7 +55,7 @@ struct RequestLog: Sendable {
       base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
-  /// The whole answer is there.
+  /// The whole response is there.
   func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
     let elapsed = elapsed
     report(

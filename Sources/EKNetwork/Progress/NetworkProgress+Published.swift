@@ -20,7 +20,7 @@
       /// The source of the value's changes.
       public var projectedValue: Publisher { Publisher(value: owner.value) }
 
-      /// Ends every iteration when the wrapper goes away; whoever iterates keeps the value alive, not this.
+      /// Ends every iteration when the wrapper goes away; the iterating task keeps the value alive, not this.
       private final class Owner: Sendable {
         let value: ObservedValue<Value>
         init(_ value: ObservedValue<Value>) { self.value = value }

@@ -1,10 +1,10 @@
 /// Turns bytes on the wire into a fraction worth publishing.
 ///
-/// - It never goes backwards, also when a retry begins the bytes anew, and stays below 1 until the request succeeded.
+/// - It never goes backwards, also when a retry starts the bytes again, and stays below 1 until the request succeeded.
 /// - A body of 64 KiB or more leads: the fraction is that of the upload, or of both directions when the download's
 ///   length is announced. A smaller one says nothing, because it is with the kernel at once.
 /// - A length that is missing, zero or negative is unknown, and one that is exceeded has lied: neither is believed.
-/// - The end of a download is not published, for it is only news if the answer is a success: otherwise the short body
+/// - The end of a download is not published, for it is only news if the response is a success: otherwise the short body
 ///   of a 401 or of a redirect would use up the whole scale.
 struct ProgressMeter: Sendable {
   /// What to do with the fraction.
@@ -52,13 +52,13 @@ struct ProgressMeter: Sendable {
     return changed(at: now)
   }
 
-  /// So many bytes of the answer arrived in this attempt.
+  /// So many bytes of the response arrived in this attempt.
   mutating func received(_ bytes: Int64, of total: Int64?, at now: ContinuousClock.Instant) -> Action {
     received = Count(bytes, of: total)
     return changed(at: now)
   }
 
-  /// The request is sent again: its bytes begin anew, the fraction does not.
+  /// The request is sent again: its bytes start again, the fraction does not.
   mutating func restarted() {
     sent = Count()
     received = Count()

@@ -25,6 +25,6 @@ struct TransferRate: Sendable {
     self.mark = (bytes, now)
   }
 
-  /// The bytes begin anew. What was learned of the rate stays.
+  /// The bytes start again. What was learned of the rate stays.
   mutating func restart() { mark = nil }
 }

@@ -80,13 +80,13 @@ public struct MultipartFormData: Equatable, Sendable {
   /// Adds a part whose content is in a file, which is read as the server takes it and never held in memory.
   ///
   /// The file is looked at when the request is sent: a missing or unreadable one is a ``RequestBodyError`` then. Each
-  /// retry reads it anew. Its content is not searched for the boundary, which is random enough.
+  /// retry reads it again. Its content is not searched for the boundary, which is random enough.
   ///
   /// - Parameters:
   ///   - name: The form field's name.
   ///   - fileURL: The file.
   ///   - mimeType: The media type, for example `"video/mp4"`.
-  ///   - filename: The name that the server is told. Defaults to `nil`: the last component of `fileURL`.
+  ///   - filename: The name that is sent to the server. Defaults to `nil`: the last component of `fileURL`.
   public mutating func addPart(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
     parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
   }

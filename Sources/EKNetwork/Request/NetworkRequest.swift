@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A typed request: where it goes, what it carries, and what its answer decodes to.
+/// A typed request: where it goes, what it carries, and what its response decodes to.
 ///
 /// Only ``path`` and ``method`` are required. A conforming type is read on the caller's actor, once for each attempt.
 public protocol NetworkRequest {
@@ -33,12 +33,12 @@ public protocol NetworkRequest {
   var progress: NetworkProgress? { get }
   /// When and how often a failed attempt is repeated. Defaults to `RetryPolicy()`: never.
   var retryPolicy: RetryPolicy { get }
-  /// Makes an error of your own from the body of a non-2xx answer; `nil` from it means ``HTTPError``.
+  /// Makes an error of your own from the body of a non-2xx response; `nil` from it means ``HTTPError``.
   /// Defaults to `nil`.
   var errorDecoder: ((Data) -> Error?)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }
-  /// Makes the response of a successful answer without a body. Defaults to `nil`, and for ``EmptyResponse`` and
+  /// Makes the value of a successful response without a body. Defaults to `nil`, and for ``EmptyResponse`` and
   /// ``StatusCodeResponse`` to a handler that makes them.
   var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { get }
   /// The decoder of JSON responses. Defaults to `JSONDecoder()`.
@@ -60,7 +60,7 @@ public protocol NetworkRequest {
   /// so that a body that it refuses does not travel at all. One that does not answer within a second gets the body. On
   /// Apple platforms the system decides whether the body waits. Defaults to `false`.
   var expectsContinue: Bool { get }
-  /// Whether the request can be sent again, unasked, when its connection died before an answer began, as happens when
+  /// Whether the request can be sent again, unasked, when its connection died before a response began, as happens when
   /// a server closes an idle connection at that moment. If not, that is `URLError.networkConnectionLost`, for
   /// ``retryPolicy`` to judge. Defaults to what RFC 9110 §9.2.2 says of ``method``, or `true` with an
   /// `Idempotency-Key` header. On Apple platforms the system decides.
@@ -79,7 +79,7 @@ public protocol NetworkRequest {
   /// ``ResponseLimitError``. The first MiB is always allowed. Defaults to `nil`: no limit.
   var maximumInflation: Int? { get }
 
-  /// Makes the response from a successful answer.
+  /// Makes the value from a successful response.
   ///
   /// The default decodes JSON with ``jsonDecoder``; an empty body goes to ``emptyResponseHandler``, without which it
   /// is ``NetworkError/emptyResponse``.

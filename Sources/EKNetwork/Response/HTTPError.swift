@@ -1,6 +1,6 @@
 import Foundation
 
-/// An answer outside 2xx, with everything that the server said.
+/// A response outside 2xx, with everything that the server said.
 public struct HTTPError: LocalizedError, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int

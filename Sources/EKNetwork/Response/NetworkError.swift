@@ -8,7 +8,7 @@ public enum NetworkError: Error, Equatable {
   case invalidMultipartEncoding
   /// A success without a body, where the request has no `emptyResponseHandler`.
   case emptyResponse
-  /// The server answered 401, after the refresh and the retry if there was a refresher.
+  /// The server responded with 401, after the refresh and the retry if there was a refresher.
   case unauthorized
   /// The session returned no response, or one that is not HTTP.
   case invalidResponse

@@ -4,7 +4,7 @@ import Foundation
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
-  /// By whoever is asked, for each retry by its number, whether there is to be one and how long to wait.
+  /// By what is asked, for each retry by its number, whether there is to be one and how long to wait.
   case decided(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
 
   /// The wait before a retry, the first of which is number 0.

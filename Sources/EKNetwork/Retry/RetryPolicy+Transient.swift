@@ -35,6 +35,6 @@ extension RetryPolicy {
     .internationalRoamingOff,  // The phone is about to find another network.
     .callIsActive,  // Calls end.
     .dataNotAllowed,  // Mobile data is about to be switched back to Wi-Fi.
-    .badServerResponse,  // Nothing, or garbage, in place of a head: the server died while answering.
+    .badServerResponse,  // Nothing, or garbage, in place of a head: the server died while responding.
   ]
 }

@@ -32,7 +32,7 @@ public struct StreamingBody: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - maximumLength: The longest line, in bytes without its end. Defaults to 16 MiB.
-  ///   - onOverlongLine: Is told of each longer line, which is skipped. Defaults to `nil`: such a line ends the sequence
+  ///   - onOverlongLine: Called with each longer line, which is skipped. Defaults to `nil`: such a line ends the sequence
   ///     with ``StreamLineTooLongError``.
   public func lines(
     maximumLength: Int = StreamingResponse.defaultMaximumLength,
@@ -47,7 +47,7 @@ public struct StreamingBody: AsyncSequence, Sendable {
   ///   - itemType: What a record is.
   ///   - decoder: Decodes each line. Defaults to a plain one.
   ///   - maximumLength: The longest line, in bytes. Defaults to 16 MiB.
-  ///   - onInvalidRecord: Is told of each bad or overlong line, which is skipped. Defaults to `nil`: a bad line throws
+  ///   - onInvalidRecord: Called with each bad or overlong line, which is skipped. Defaults to `nil`: a bad line throws
   ///     the decoder's error, which names the line, and ends the sequence.
   public func ndjson<Item: Decodable & Sendable>(
     as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder(),

@@ -55,7 +55,7 @@ extension StreamingResponse {
   ///
   /// - Parameters:
   ///   - maximumLength: The longest line, in bytes without its end.
-  ///   - onOverlongLine: Is told of each longer line, which is skipped. Defaults to `nil`: such a line ends the stream
+  ///   - onOverlongLine: Called with each longer line, which is skipped. Defaults to `nil`: such a line ends the stream
   ///     with ``StreamLineTooLongError``.
   public func lines(
     maximumLength: Int, onOverlongLine: (@Sendable (StreamLineTooLongError) -> Void)? = nil

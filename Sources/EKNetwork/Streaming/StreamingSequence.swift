@@ -1,4 +1,4 @@
-/// What a response body consists of, in one of its forms, pulled by whoever iterates.
+/// What a response body consists of, in one of its forms, pulled by the iterating task.
 ///
 /// An element that has already arrived costs a function call, a small part of what `AsyncThrowingStream` asks for each.
 /// It is read once, by one loop at a time: a second loop goes on where the first one stopped. Leaving the loop and dropping the sequence, or

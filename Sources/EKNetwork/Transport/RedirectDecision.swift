@@ -8,7 +8,7 @@ import Foundation
 enum RedirectDecision: Sendable {
   /// Nobody was asked, or the proposed request was handed back as it was: the redirect is followed by the usual rules.
   case undecided
-  /// The delegate declined: the redirect is the answer, with its body.
+  /// The delegate declined: the redirect is the result, with its body.
   case declined
   /// The delegate wants this request to be sent instead. It carries a body only if the delegate put one in.
   case request(URLRequest)

@@ -74,7 +74,7 @@ struct ResponseHead: Sendable {
     return value("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 
-  /// The response as Foundation's type. Made anew at each call: keep it.
+  /// The response as Foundation's type. Made at each call: keep it.
   var urlResponse: URLResponse {
     switch source {
     case .foundation(let response): response

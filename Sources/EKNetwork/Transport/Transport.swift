@@ -40,7 +40,7 @@ struct TransportRequest: Sendable {
   var deadline: ContinuousClock.Instant?
   /// Whether the whole body is going to be collected, so that a transport without back-pressure must not bound it.
   var collectsBody = false
-  /// Whether the request may be sent again when its connection died before an answer began; `nil` leaves it to the
+  /// Whether the request may be sent again when its connection died before a response began; `nil` leaves it to the
   /// method. Only libcurl asks: Foundation has its own rules.
   var isIdempotent: Bool?
   /// How many times larger than what was received a body may become when its content codings are undone.

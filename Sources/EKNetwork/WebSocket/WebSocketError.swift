@@ -8,7 +8,7 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
   /// The server answered the handshake with another status than 101, also with a redirection, which is not followed
   /// (RFC 6455 §4.1). The header fields have lowercase names.
   case refused(status: Int, headers: [String: String])
-  /// The answer to the handshake is not HTTP, or not an acceptable one.
+  /// The response to the handshake is not HTTP, or not an acceptable one.
   case invalidHandshake(reason: String)
   /// The connection did not open, or a peer did not answer a keep-alive ping, in the time allowed.
   case timedOut

@@ -1,7 +1,7 @@
 extension LoopbackServer {
   /// One thing that a server does while it receives a body.
   public enum BodyStep: Sendable {
-    /// Sends `100 Continue` now. Steps send it only where it stands; no step, no answer to the expectation.
+    /// Sends `100 Continue` now. Steps send it only where it stands; no step, no response to the expectation.
     case sendContinue
     /// Reads on when that many bytes of the body, framing included, have been received in all, or the body ends.
     case read(total: Int)

@@ -2,7 +2,7 @@ import Foundation
 
 /// HTTP/1.1 requests (RFC 9112) as a value: bytes in, events out, however the bytes are cut.
 ///
-/// It is strict on purpose. A client that sends a bare line feed, two lengths or a broken chunk is told so
+/// It is strict on purpose. A client that sends a bare line feed, two lengths or a broken chunk gets an error
 /// instead of being understood.
 struct RequestParser {
   enum Event: Equatable {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension LoopbackServer {
-  /// An answer: a well-formed one made from parts, or steps that do to the client whatever a test needs.
+  /// A response: a well-formed one made from parts, or steps that do to the client whatever a test needs.
   public struct Response: Sendable {
     /// What follows the head.
     enum Body: Sendable {
@@ -18,7 +18,7 @@ extension LoopbackServer {
       case upgrade(@Sendable (ByteStream) -> Void)
     }
 
-    /// What becomes of the connection after the answer.
+    /// What becomes of the connection after the response.
     public enum Ending: Sendable {
       /// It stays open for the next request, unless the client asked for `close`.
       case keepAlive
@@ -28,7 +28,7 @@ extension LoopbackServer {
       case closeSilently
       /// It is reset (RST) without a word.
       case reset
-      /// The next request is read and recorded, then the connection is closed instead of answering.
+      /// The next request is read and recorded, then the connection is closed instead of responding.
       case closeOnNextRequest
     }
 
@@ -66,7 +66,7 @@ extension LoopbackServer {
       data(Data(text.utf8), contentType: "application/json", status: status, headers: headers)
     }
 
-    /// A value, encoded as JSON; one that cannot be encoded is answered with 500.
+    /// A value, encoded as JSON; one that cannot be encoded gets 500.
     public static func json(
       _ value: some Encodable, status: Int = 200, headers: HeaderFields = [:]
     ) -> Response {
@@ -138,21 +138,21 @@ extension LoopbackServer {
       Response(status: status, headers: headers, body: .upgrade(takeOver))
     }
 
-    /// The same answer with another ending.
+    /// The same response with another ending.
     public func then(_ ending: Ending) -> Response {
       var copy = self
       copy.ending = ending
       return copy
     }
 
-    /// The same answer with one more header field.
+    /// The same response with one more header field.
     public func header(_ name: String, _ value: String) -> Response {
       var copy = self
       copy.headers.append(name, value)
       return copy
     }
 
-    /// The same answer with an informational response (1xx) before it.
+    /// The same response with an informational response (1xx) before it.
     public func preceded(by status: Int, headers: HeaderFields = [:]) -> Response {
       var copy = self
       copy.interim.append((status, headers))

@@ -94,7 +94,7 @@ final class Socket: Sendable {
   /// Ends the sending side (FIN).
   func shutDownSending() { shutDown(how: Int32(SHUT_WR)) }
 
-  /// Ends both sides: whoever is blocked in this socket comes back.
+  /// Ends both sides: a thread that is blocked in this socket returns.
   func shutDown() { shutDown(how: Int32(SHUT_RDWR)) }
 
   private func shutDown(how: Int32) {

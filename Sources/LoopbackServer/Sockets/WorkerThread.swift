@@ -1,6 +1,6 @@
 import Foundation
 
-/// A POSIX thread with a small stack, so that thousands are affordable. Whoever has the handle joins it, once.
+/// A POSIX thread with a small stack, so that thousands are affordable. The owner of the handle joins it, once.
 // A thread's identifier is a number or an opaque pointer that is never followed, so it may go anywhere.
 struct WorkerThread: Equatable, @unchecked Sendable {
   private let identifier: pthread_t

@@ -12,7 +12,7 @@ import Foundation
 public final class HTTPCache: Sendable {
   /// What a cache has done since it was made, and what it holds.
   public struct Statistics: Sendable, Equatable {
-    /// Requests that were answered from the cache, without a byte to or from the server.
+    /// Requests that were served from the cache, without a byte to or from the server.
     public var hits = 0
     /// Requests whose stored response the server confirmed (304).
     public var validations = 0
@@ -73,7 +73,7 @@ public final class HTTPCache: Sendable {
     self.now = now
   }
 
-  /// Is told what the directory did not let the cache do; no request fails of it. Called on the thread where it happens,
+  /// Receives what the directory did not let the cache do; no request fails of it. Called on the thread where it happens,
   /// at any time and several times at once, so it must be quick. Defaults to `nil`.
   public var storageFailureHandler: (@Sendable (StorageFailure) -> Void)? {
     get { failureHandler.withLock { $0 } }
@@ -99,7 +99,7 @@ public final class HTTPCache: Sendable {
   /// Removes every response, also those of other processes that share the directory.
   public func removeAll() async { await Self.apart { self.clear() } }
 
-  /// Removes the responses to requests for a URL, whoever sent them. The fragment does not count.
+  /// Removes the responses to requests for a URL, no matter who sent them. The fragment does not count.
   public func remove(_ url: URL) async { await Self.apart { self.invalidate(url) } }
 
   /// Does what may wait for a disk, away from the caller's actor.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// From the body of an answer to an entity.
+/// From the body of a response to an entity.
 enum EntityDecoding {
   static func decode<Value: Decodable>(
     _ type: Value.Type, from data: Data, with formatter: DateFormatter?
@@ -30,7 +30,7 @@ enum EntityDecoding {
 }
 
 extension EntityDecoding {
-  /// Asks the request to decode the body of its answer. What goes wrong is an invalid response, unless the request says
+  /// Asks the request to decode the body of its response. What goes wrong is an invalid response, unless the request says
   /// otherwise.
   static func decode<Request: PrismNetworkRequest>(
     _ entry: PrismCacheEntry, for request: Request, url: URL?, with formatter: DateFormatter?

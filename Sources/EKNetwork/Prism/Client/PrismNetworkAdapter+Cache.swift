@@ -5,10 +5,10 @@ import Foundation
 #endif
 
 extension PrismNetworkAdapter {
-  /// Sends a request as a policy says, whether or not its endpoint has a `cacheInterval`; an answer without one is good
+  /// Sends a request as a policy says, whether or not its endpoint has a `cacheInterval`; a response without one is fresh
   /// for ``PrismCacheEntry/defaultTTL``. Methods other than GET know no cache.
   ///
-  /// With `.cacheThenNetwork` the stored answer is returned, and renewed in the background: ``responses(on:with:policy:)``
+  /// With `.cacheThenNetwork` the stored response is returned, and renewed in the background: ``responses(on:with:policy:)``
   /// has both.
   ///
   /// - Throws: What ``request(on:with:)`` throws. What fails in the background is not told.
@@ -20,7 +20,7 @@ extension PrismNetworkAdapter {
     }
   }
 
-  /// The answers to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  /// The responses to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
   ///
   /// ```swift
   /// for try await users in client.responses(on: ListUsersRequest()) {
@@ -33,7 +33,7 @@ extension PrismNetworkAdapter {
     PrismResponses { try self.load(request, with: formatter, policy: policy) }
   }
 
-  /// The stored answer to a GET, however old. Nothing is sent.
+  /// The stored response to a GET, however old. Nothing is sent.
   ///
   /// - Throws: ``PrismNetworkError/noCache`` if there is none, or none that can be decoded.
   public nonisolated func cachedResponse<Request: PrismNetworkRequest>(

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Sends requests over a `URLSession`, or over what takes its place on Linux (see ``TransportChoice``), and keeps the
-/// answers to GETs whose endpoints have a `cacheInterval`.
+/// responses to GETs whose endpoints have a `cacheInterval`.
 ///
 /// It is safe to use from any task or actor; requests do not wait for each other.
 public actor PrismNetworkAdapter: PrismNetworkClient {
@@ -19,7 +19,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// - Parameters:
   ///   - configuration: How requests are made: timeouts, cookies, header fields, `URLProtocol` classes. Its `urlCache`
   ///     is not used, because the adapter decides what is kept. Defaults to `.default`.
-  ///   - cache: Where answers are kept. Defaults to `nil`: a cache in memory, of this adapter alone.
+  ///   - cache: Where responses are kept. Defaults to `nil`: a cache in memory, of this adapter alone.
   ///   - retryPolicy: Whether and when a failed request is sent again. Defaults to `nil`: never.
   ///   - transport: Which machinery carries the requests. Defaults to ``TransportChoice/automatic``.
   public init(
@@ -46,14 +46,14 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     store = URLCacheStore(cache, now: now)
   }
 
-  /// Is told what happens to requests, as that of ``NetworkManager`` is: attempts, redirects, retries, results. Tokens,
+  /// Receives what happens to requests, as that of ``NetworkManager`` is: attempts, redirects, retries, results. Tokens,
   /// header values, bodies and query values never appear. Defaults to `nil`.
   public nonisolated var logHandler: NetworkLogHandler? {
     get { runner.logger.handler }
     set { runner.logger.handler = newValue }
   }
 
-  /// Is told what happens to requests, as that of ``NetworkManager`` is: with URLs, errors and timings as they are.
+  /// Receives what happens to requests, as that of ``NetworkManager`` is: with URLs, errors and timings as they are.
   /// Defaults to `nil`.
   public nonisolated var eventHandler: NetworkEventHandler? {
     get { runner.eventHandler.withLock { $0 } }
@@ -88,7 +88,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
 
   deinit { urlSession.finishTasksAndInvalidate() }
 
-  /// Sends a request and decodes its answer.
+  /// Sends a request and decodes its response.
   ///
   /// - Parameters:
   ///   - request: What to send.
@@ -104,9 +104,9 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
 
   /// Sends a request and returns where the server redirects to, without going there.
   ///
-  /// - Returns: The absolute URL of the answer's `Location`, resolved against the request's own (RFC 3986 §5). It may
+  /// - Returns: The absolute URL of the response's `Location`, resolved against the request's own (RFC 3986 §5). It may
   ///   have any scheme.
-  /// - Throws: ``PrismNetworkError/invalidResponse`` for an answer that is no redirect; else what
+  /// - Throws: ``PrismNetworkError/invalidResponse`` for a response that is no redirect; else what
   ///   ``request(on:with:)`` throws.
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {

@@ -2,7 +2,7 @@ import Foundation
 
 /// What an app needs of ``PrismNetworkAdapter``, so that its tests can inject a mock.
 public protocol PrismNetworkClient: Sendable {
-  /// Sends a request and decodes its answer. `formatter` is for dates that are not in ISO 8601.
+  /// Sends a request and decodes its response. `formatter` is for dates that are not in ISO 8601.
   func request<Request: PrismNetworkRequest>(
     on request: Request, with formatter: DateFormatter?
   ) async throws -> Request.Response
@@ -12,7 +12,7 @@ public protocol PrismNetworkClient: Sendable {
 }
 
 extension PrismNetworkClient {
-  /// Sends a request whose answer has no dates, or dates in ISO 8601.
+  /// Sends a request whose response has no dates, or dates in ISO 8601.
   public func request<Request: PrismNetworkRequest>(on request: Request) async throws -> Request.Response {
     try await self.request(on: request, with: nil)
   }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// An endpoint together with the type of its answer.
+/// An endpoint together with the type of its response.
 public protocol PrismNetworkRequest: Sendable {
   /// The kind of endpoint.
   associatedtype Endpoint: PrismNetworkEndpoint
-  /// What the answer decodes to: usually a ``PrismEntity``, or an array of them.
+  /// What the response decodes to: usually a ``PrismEntity``, or an array of them.
   associatedtype Response: Decodable & Sendable
 
   /// Where the request goes, and what it carries.
   var endpoint: Endpoint { get }
 
-  /// Makes the response from the body of a successful answer.
+  /// Makes the value from the body of a successful response.
   ///
   /// The default decodes JSON. With a formatter, dates are strings of its format; without one, ISO 8601 strings (with
   /// or without fractions of a second) or the numbers that `JSONEncoder` writes. A `Data` response is the body as it

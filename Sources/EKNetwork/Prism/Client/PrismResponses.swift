@@ -1,5 +1,5 @@
-/// The answers to one request, as its ``PrismCachePolicy`` has them: two with `.cacheThenNetwork` and a stored answer
-/// that is good, else one.
+/// The responses to one request, as its ``PrismCachePolicy`` has them: two with `.cacheThenNetwork` and a stored response
+/// that is fresh, else one.
 ///
 /// Nothing is sent before somebody iterates, and everybody who does sends for himself.
 public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
@@ -10,7 +10,7 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
   /// Starts from the beginning.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start: start) }
 
-  /// Goes through the answers.
+  /// Goes through the responses.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     private enum Phase {
       case first
@@ -23,9 +23,9 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
 
-    /// The next answer; `nil` when that was all.
+    /// The next response; `nil` when that was all.
     ///
-    /// Throws what the request throws. After a stored answer an error only says that the network had none.
+    /// Throws what the request throws. After a stored response an error only says that the network had none.
     public mutating func next() async throws -> Element? {
       switch phase {
       case .end: return nil

@@ -34,7 +34,7 @@ final class ConnectivityBroadcast: Sendable {
     for listener in listeners { listener.finish() }
   }
 
-  /// The state of this moment, and each that follows. Who is slow is told the last one.
+  /// The state of this moment, and each that follows. A slow reader gets the latest one.
   func stream() -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let (id, first, isOver) = state.withLock { state in

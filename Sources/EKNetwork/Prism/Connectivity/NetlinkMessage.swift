@@ -42,7 +42,7 @@ enum NetlinkMessage: Equatable, Sendable {
   /// One that leads out of the local networks.
   case route(Route, replaces: Bool)
   case routeRemoved(Route)
-  /// The answer to a question is complete.
+  /// The response to a question is complete.
   case done(sequence: UInt32, wasInterrupted: Bool)
   /// A question was refused.
   case refused(sequence: UInt32, code: Int32)

@@ -8,7 +8,7 @@
 
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-    /// How long the first answers may take. The kernel gives them at once.
+    /// How long the first responses may take. The kernel gives them at once.
     private static let patience: Int32 = 2_000
 
     private let descriptor: Int32

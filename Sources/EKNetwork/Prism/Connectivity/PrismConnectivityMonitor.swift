@@ -17,7 +17,7 @@ public final class PrismConnectivityMonitor: Sendable {
     source = ConnectivitySources.make { broadcast.report($0) }
   }
 
-  /// For tests: a monitor that is told.
+  /// For tests: a monitor whose state is set by the test.
   init(_ broadcast: ConnectivityBroadcast) {
     self.broadcast = broadcast
     source = nil
@@ -31,7 +31,7 @@ public final class PrismConnectivityMonitor: Sendable {
   /// Whether there is a network at this moment; `true` where that cannot be known.
   public var isConnected: Bool { broadcast.isConnected }
 
-  /// Whether there is a network: at this moment, and whenever that changes. Who reads slowly is told the last state, and
+  /// Whether there is a network: at this moment, and whenever that changes. A slow reader gets the latest state, and
   /// not each in between. The stream ends with the monitor.
   public func connectionStream() -> AsyncStream<Bool> { broadcast.stream() }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One call of an API: the URL, the method, headers, body and how long the answer may be kept. Usually an enum with a
+/// One call of an API: the URL, the method, headers, body and how long the response may be kept. Usually an enum with a
 /// case for each call.
 ///
 /// Only ``host`` and ``path`` are required.
@@ -25,7 +25,7 @@ public protocol PrismNetworkEndpoint: PrismLogger, Sendable {
   var body: (any Encodable)? { get }
   /// How long the exchange may stand still, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeoutInterval: TimeInterval? { get }
-  /// How long the answer to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
+  /// How long the response to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
   var cacheInterval: TimeInterval? { get }
 }
 

@@ -22,7 +22,7 @@ extension PrismEntity {
   public func log() { DeveloperLog.write(description) }
 }
 
-/// So that the answer to a request can be a list.
+/// So that the response to a request can be a list.
 extension Array: PrismLogger where Element: PrismEntity {
   /// Writes the descriptions of all elements to the log.
   public func log() { DeveloperLog.write(description) }

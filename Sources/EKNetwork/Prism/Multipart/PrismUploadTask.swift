@@ -80,7 +80,7 @@ public actor PrismUploadTask {
   /// Starts the upload, unless it is under way, and reports how far it is: at first 0, at last, if it succeeds, the
   /// whole. The stream ends with the upload; ``response()`` says how that went.
   ///
-  /// Who reads slowly is told the last progress. An upload whose streams were all dropped before its end, and whose
+  /// A slow reader gets the latest progress. An upload whose streams were all dropped before its end, and whose
   /// response nobody waits for, is cancelled.
   public func upload() -> AsyncStream<PrismUploadProgress> {
     let (stream, continuation) = AsyncStream<PrismUploadProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One upload: how far it is, who watches, and who waits for its response. A value: whoever holds it resumes what it
+/// One upload: how far it is, who watches, and who waits for its response. A value: its owner resumes what it
 /// gives, outside of its lock.
 struct UploadState<Response: Sendable> {
   typealias Listener = AsyncStream<PrismUploadProgress>.Continuation

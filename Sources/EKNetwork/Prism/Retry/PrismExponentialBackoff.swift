@@ -32,7 +32,7 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   /// repeated only where it cannot have been carried out: there was no connection, or the server said so by 408, 425, 429
   /// or 503.
   public func shouldRetry(for error: Error, attempt: Int) -> Bool {
-    attempt < maxAttempts && PrismNetworkError.mayPass(error)
+    attempt < maxAttempts && PrismNetworkError.isTransient(error)
   }
 
   /// The delay by the formula.

@@ -14,7 +14,7 @@ public struct PrismLinearRetry: PrismRetryPolicy {
   /// Whether fewer than ``maxAttempts`` retries were made, for an error that another attempt may not meet: see
   /// ``PrismExponentialBackoff/shouldRetry(for:attempt:)``.
   public func shouldRetry(for error: Error, attempt: Int) -> Bool {
-    attempt < maxAttempts && PrismNetworkError.mayPass(error)
+    attempt < maxAttempts && PrismNetworkError.isTransient(error)
   }
 
   /// ``fixedDelay``, whatever the attempt.

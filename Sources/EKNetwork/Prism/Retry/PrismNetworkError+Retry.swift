@@ -1,6 +1,6 @@
 extension PrismNetworkError {
   /// Whether another attempt may fare better than one that met this error, and does no harm.
-  static func mayPass(_ error: any Error) -> Bool {
+  static func isTransient(_ error: any Error) -> Bool {
     if error.isCancellation || error is NonRetriableError { return false }
     let details = PrismNetworkFailure.current.flatMap { $0.error == error as? PrismNetworkError ? $0 : nil }
     if let details, !details.isHarmlessToRepeat { return false }

@@ -73,7 +73,7 @@ actor SocketSession {
     switch carrier {
     case .webSocket(let socket): try await socket.send(text)
     case .lines(let transport):
-      let sent = OneShot()
+      let sent = SingleResult()
       transport.send(Array(text.utf8), isLast: false) { sent.finish($0) }
       try await sent.value()
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Pulls the pieces of a body and holds them against its declared length.
 ///
-/// Sendable, unchecked: one caller at a time, each after the last one has its answer.
+/// Sendable, unchecked: one caller at a time, each after the last one has its result.
 final class BodyPuller: @unchecked Sendable {
   private let pull: SequenceBody.Puller
   private let declared: Int64?

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 /// A ``BodySource`` in the form that `URLRequest` has room for. The library's own transport takes the source out of it;
-/// whoever else is given the request, such as a mock session, reads it as any other stream.
+/// other code that gets the request, such as a mock session, reads it as any other stream.
 final class BodyStream: InputStream {
   let source: BodySource
   private var reader: (any BlockReader)?

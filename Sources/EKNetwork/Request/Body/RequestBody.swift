@@ -68,7 +68,7 @@ public struct RequestBody {
   ///
   /// The file is looked at when the request is sent: one that is missing or unreadable, or no regular file, is a
   /// ``RequestBodyError`` before anything is sent, and so is one whose size changes meanwhile. Each retry, token refresh
-  /// and redirect that keeps the body reads it anew.
+  /// and redirect that keeps the body reads it again.
   public init(file: URL, contentType: String) {
     content = .stream(InputStream(url: file) ?? InputStream(data: Data()))
     self.contentType = contentType
@@ -95,7 +95,7 @@ public struct RequestBody {
     source = .sequence(body)
   }
 
-  /// A body that was made before and begins anew each time.
+  /// A body that was made before and starts from the beginning each time.
   init(replayable body: BodySource, contentType: String) {
     content = .stream(BodyStream(body))
     self.contentType = contentType
@@ -108,7 +108,7 @@ public struct RequestBody {
     contentType = "application/x-www-form-urlencoded"
   }
 
-  /// Whether it can be sent from its start: nobody has begun with it, or it begins anew each time.
+  /// Whether it can be sent from its start: nobody has begun with it, or it starts from the beginning each time.
   var isReplayable: Bool {
     switch (source, content) {
     case (.file?, _), (.replayable?, _): true

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// From the bytes of a successful answer to the request's response type.
+/// From the bytes of a successful response to the request's response type.
 enum ResponseDecoding {
   /// Decodes with `decoder`, or with the request's own where it is `nil`.
   ///

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// Made by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and again whenever the
 /// connection is lost, with `Last-Event-ID` where the server has named one. Leaving the loop, or cancelling its task,
-/// ends it. The request and the token closure are used on the actor of whoever iterates.
+/// ends it. The request and the token closure are used on the actor of the iterating task.
 public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// What it is made of.
   public typealias Element = ServerSentEvent

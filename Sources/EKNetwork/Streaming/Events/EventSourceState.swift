@@ -54,7 +54,7 @@ struct EventSourceState {
       lastEventID = parser.lastEventID
       reconnectionTime = parser.reconnectionTime ?? reconnectionTime
     }
-    if let error, !Self.isPassing(error) { return .fail(error) }
+    if let error, !Self.isTransient(error) { return .fail(error) }
     guard bodyIsReplayable else { return error.map { .fail($0) } ?? .finish }
     waits += 1
     if !wasOpen { failures += 1 }
@@ -83,7 +83,7 @@ struct EventSourceState {
   }
 
   /// Whether the error may be gone with the next attempt.
-  private static func isPassing(_ error: any Error) -> Bool {
+  private static func isTransient(_ error: any Error) -> Bool {
     !error.isCancellation && RetryPolicy.isTransient(error)
   }
 }

@@ -46,7 +46,7 @@
       }
     }
 
-    /// Checks that the body was whole. One without a byte is: a `HEAD` answer announces a coding and has no body.
+    /// Checks that the body was whole. One without a byte is: a `HEAD` response announces a coding and has no body.
     func finish() throws {
       if hasInput, !isAtEnd { throw Failure.truncated }
     }

@@ -7,7 +7,7 @@ import Foundation
 /// A `Set-Cookie` line, read by the rules of RFC 6265bis §5.6.
 ///
 /// `HTTPCookie.cookies(withResponseHeaderFields:for:)` is not used: on Linux a line with certain non-ASCII characters
-/// in a name ends the process.
+/// in a name crashes the process.
 struct SetCookieLine: Equatable {
   /// Who sends a cookie along (§5.6.7).
   enum SameSite: String {
@@ -31,7 +31,7 @@ struct SetCookieLine: Equatable {
 
   /// `nil` for a line that sets no cookie.
   init?(_ line: String) {
-    // A control character can only be an attack on whoever reads the cookie next.
+    // A control character can only be an attack on the next reader of the cookie.
     guard !line.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
     var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
     guard let pair = parts.popFirst(), pair.count <= 2 * Self.largestPair else { return nil }

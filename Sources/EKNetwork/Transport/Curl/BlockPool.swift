@@ -1,7 +1,7 @@
 import Foundation
 
 /// Memory for large blocks of received bytes, used again: what is given back to the system has to be mapped and cleared
-/// anew, page by page, which costs more than receiving into it.
+/// again, page by page, which costs more than receiving into it.
 enum BlockPool {
   /// Room for a full block and the piece that fills it over the brim.
   static let capacity = BodyBlock.size + 64 * 1024

@@ -13,7 +13,7 @@
   ///
   /// libcurl gets what can begin at once, and nothing else: those who wait are in `queue`.
   ///
-  /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to whoever holds `turn`.
+  /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to the thread that holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
     /// The loop of the process. It lives as long as the process does, and costs nothing while nothing happens. `nil`
     /// when libcurl cannot be used, or while the process has no descriptors left: the next request tries again.

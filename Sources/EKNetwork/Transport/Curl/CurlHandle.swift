@@ -3,7 +3,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// A libcurl easy handle. Belongs to whoever holds the event loop's turn.
+  /// A libcurl easy handle. Belongs to the thread that holds the event loop's turn.
   final class CurlHandle {
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
@@ -168,7 +168,7 @@
       transfer = nil
     }
 
-    /// Keeps what libcurl wants to know of a socket, and returns what it is told.
+    /// Keeps what libcurl wants to know of a socket, and returns what it was given.
     func watch(_ socket: Int32, _ what: Int32) -> Int32 {
       if what != EKN_POLL_REMOVE {
         watched = (socket, what)

@@ -2,7 +2,7 @@
   import CCurl
   import Foundation
 
-  /// The connections of all sessions that may share them. Belongs to whoever holds the event loop's turn.
+  /// The connections of all sessions that may share them. Belongs to the thread that holds the event loop's turn.
   ///
   /// Sessions share what is idle: credentials travel with requests, not with connections. How many requests of a session
   /// are under way is not limited here but by ``RequestQueue``, so no session takes the places of another.

@@ -12,7 +12,7 @@
     let method: String
     let headerLines: CurlHeaderLines
     let upload: (any UploadSource)?
-    /// Whether the request may be sent again when its connection died before an answer began.
+    /// Whether the request may be sent again when its connection died before a response began.
     let isIdempotent: Bool
     /// Whether it has `Expect` (RFC 9110 §10.1.1).
     let hasExpectation: Bool

@@ -5,7 +5,7 @@
 
   /// One exchange on the wire, shared by the event loop, which pushes, and a consumer, which pulls.
   ///
-  /// Unchecked: `request` is immutable, `loop…` members belong to whoever holds the event loop's turn, and the rest is in
+  /// Unchecked: `request` is immutable, `loop…` members belong to the thread that holds the event loop's turn, and the rest is in
   /// `queue`, which has its lock.
   final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
@@ -99,7 +99,7 @@
     /// How long everything took, once the body has ended, if the request asked for it.
     var timings: NetworkTimings? { measured.withLock { $0 } }
 
-    /// Ends the exchange: whoever waits is told at once, the event loop closes the connection when it comes to it.
+    /// Ends the exchange: the waiting caller gets the error at once, the event loop closes the connection when it comes to it.
     func cancel() {
       guard let delivery = queue.withLock({ $0.cancel() }) else { return }
       eventLoop.submit(.cancel(self))
@@ -149,7 +149,7 @@
       request.onSend?(loopSent, request.upload?.length)
     }
 
-    /// Whether the whole answer is there, and the request is not (RFC 9113 §8.1). libcurl would go on trying to send, in
+    /// Whether the whole response is there, and the request is not (RFC 9113 §8.1). libcurl would go on trying to send, in
     /// a loop, although the server has closed the stream.
     var loopIsAnsweredEarly: Bool {
       guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
@@ -182,7 +182,7 @@
 
     /// What libcurl makes of a GOAWAY that leaves the request out.
     private static let framingLoss = 16
-    /// libcurl's codes for a connection that ended before an answer began. On HTTP/2 it may also be 18.
+    /// libcurl's codes for a connection that ended before a response began. On HTTP/2 it may also be 18.
     private static let connectionLosses: Set<Int> = [framingLoss, 18, 52, 55, 56]
 
     /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
@@ -241,7 +241,7 @@
 
   extension ResponseQueue.Delivery
   where HeadWaiter == UnsafeContinuation<ResponseHead, any Error>, ChunkWaiter == UnsafeContinuation<Data?, any Error> {
-    /// Wakes whoever waits. Never called under a lock.
+    /// Wakes the waiting caller. Never called under a lock.
     func resume() {
       if let head { head.waiter.resume(with: head.result) }
       if let chunk { chunk.waiter.resume(with: chunk.result) }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What one exchange has received, and what is owed to whoever waits for it. A value: events go in, effects come out.
+/// What one exchange has received, and what is owed to the caller that waits for it. A value: events go in, effects come out.
 struct ExchangeState {
   /// The response head with what the user's delegate said about it.
   struct Head: Sendable {
@@ -100,7 +100,7 @@ struct ExchangeState {
     received = 0
   }
 
-  /// The challenge is turned down: the cancellation that follows means that the 401 is the answer.
+  /// The challenge is turned down: the cancellation that follows means that the 401 is the result.
   mutating func rejectChallenge() { rejectsChallenge = true }
 
   mutating func decide(_ decision: RedirectDecision) { redirect = decision }

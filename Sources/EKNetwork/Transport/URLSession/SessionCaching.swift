@@ -7,7 +7,7 @@ import Foundation
 /// Whether responses may come from, and go to, the cache of a session.
 ///
 /// `URLSession.shared` and every session that is made without a word about caching have the process's shared cache, which
-/// follows the rules of HTTP (RFC 9111). Whoever sends a request wants the server's response, on every platform alike,
+/// follows the rules of HTTP (RFC 9111). A caller wants the server's response, on every platform alike,
 /// and has caches of the library's own to choose. A session with a cache, or a policy, of its own says otherwise. An
 /// ephemeral session has a small one in memory without having asked for it.
 struct SessionCaching: Sendable, Equatable {

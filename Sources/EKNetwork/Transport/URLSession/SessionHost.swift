@@ -70,7 +70,7 @@ import Foundation
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
       // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
-      // ends the process on certain non-ASCII names.
+      // crashes the process on certain non-ASCII names.
       own.httpCookieAcceptPolicy = .never
       own.urlCache = nil
       own.timeoutIntervalForRequest = Self.never
@@ -82,7 +82,7 @@ import Foundation
     }
 
     deinit {
-      // A session keeps its delegate until it is told that no more tasks will come.
+      // A session keeps its delegate until the session is invalidated.
       pooled.finishTasksAndInvalidate()
       closing.finishTasksAndInvalidate()
     }

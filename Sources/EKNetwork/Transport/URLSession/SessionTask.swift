@@ -6,7 +6,7 @@ import Foundation
 
 /// An exchange with what was changed in its request for Foundation's sake, so that it can be changed back.
 struct SessionTask: Sendable {
-  /// Challenges that are answered with credentials before the 401 is the answer: one that always sends wrong ones
+  /// Challenges that are answered with credentials before the 401 is the result: one that always sends wrong ones
   /// must not go round for ever.
   static let challengeLimit = 10
 
@@ -68,7 +68,7 @@ struct SessionTask: Sendable {
 
   #if !canImport(Darwin)
     /// Passes on a credential, and turns everything else down: what Foundation calls default handling never ends when
-    /// there is no credential to propose, and a credential for anything but Basic ends the process.
+    /// there is no credential to propose, and a credential for anything but Basic crashes the process.
     func answer(
       _ challenge: URLAuthenticationChallenge, with answer: ChallengeAnswer,
       _ completionHandler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

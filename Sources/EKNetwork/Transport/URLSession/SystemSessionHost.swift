@@ -55,7 +55,7 @@ final class SystemSessionHost: Sendable {
   }
 
   deinit {
-    // A session keeps its delegate until it is told that no more tasks will come.
+    // A session keeps its delegate until the session is invalidated.
     if isOwn { session.finishTasksAndInvalidate() }
     foreign?.finishTasksAndInvalidate()
   }

@@ -25,7 +25,7 @@ extension URLSessionTask: GatedTask {
 
 /// Stands between a task and everybody who wants something from it.
 ///
-/// FoundationNetworking ends the process when a redirect or a challenge is answered after the task was cancelled. So
+/// FoundationNetworking crashes the process when a redirect or a challenge is answered after the task was cancelled. So
 /// cancelling and answering take turns, and after the first cancellation nothing is answered any more.
 ///
 /// Sendable, unchecked: `task`, `isCancelled` and `isSuspended` are reached with `lock` held alone. The lock may be held while

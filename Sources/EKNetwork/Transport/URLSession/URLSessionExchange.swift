@@ -72,7 +72,7 @@ final class URLSessionExchange: Sendable {
     }
   }
 
-  /// Ends the exchange: whoever waits is told at once, the task a little later.
+  /// Ends the exchange: the waiting caller gets the error at once, the task a little later.
   func cancel() { change { $0.cancel() } }
 
   // MARK: - The task's side

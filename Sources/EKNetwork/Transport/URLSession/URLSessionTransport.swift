@@ -14,7 +14,7 @@ import Foundation
 /// On Linux they run on sessions of our own with the same configuration; redirects, challenges and upload progress are
 /// handed to the user's delegate. That is as safe as it gets. What FoundationNetworking does not let a client cure:
 /// - A response with trailers, a bare status line, an interim response without a final one, or a `Content-Length` of
-///   2^63 - 1 ends the process. So does a redirect to certain malformed locations.
+///   2^63 - 1 crashes the process. So does a redirect to certain malformed locations.
 /// - A header line without a space after its colon, with a byte that is not UTF-8, or ended by a bare LF, and a status
 ///   line without the space before an absent reason phrase, lose the response: `URLError.badServerResponse`.
 /// - Two different lengths wait for the timeout; a truncated gzip body counts as complete.
@@ -24,7 +24,7 @@ import Foundation
 ///   `URLError.dataLengthExceedsMaximum`; the body of a redirect is kept in memory until it is complete.
 /// - A request that waits on a fresh connection burns a core.
 /// - A session that was invalidated cannot be told from one that was not.
-/// - A `Digest` challenge cannot be answered: its 401 is the answer.
+/// - A `Digest` challenge cannot be answered: its 401 is the result.
 ///
 /// A request with a body never travels on a reused connection on Linux: Foundation would lose the body when the
 /// server has just closed it. The price is a connection for each such request; `Content-Length` stays. HTTP/2 does not

@@ -2,7 +2,7 @@ import Foundation
 
 /// A body in memory. Sent from where it lies, and again as often as it takes.
 final class DataUpload: UploadSource, @unchecked Sendable {
-  // Unchecked: `offset` belongs to whoever holds the event loop's turn, who alone calls `read` and `rewind`.
+  // Unchecked: `offset` belongs to the thread that holds the event loop's turn, which alone calls `read` and `rewind`.
   private let data: Data
   private var offset = 0
 

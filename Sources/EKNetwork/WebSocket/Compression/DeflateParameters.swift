@@ -15,7 +15,7 @@ struct DeflateParameters: Sendable, Equatable {
     return value
   }
 
-  /// Reads the answer to an offer; `nil` in, `nil` out. What was not offered, or makes no sense, fails the handshake
+  /// Reads the response to an offer; `nil` in, `nil` out. What was not offered, or makes no sense, fails the handshake
   /// (§5.1, RFC 6455 §4.1).
   static func agreed(_ answer: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
     guard let answer, !answer.isEmpty else { return nil }

@@ -48,7 +48,7 @@ struct ReadAheadState {
   enum Next {
     case bytes([UInt8])
     case failure(any Error)
-    /// Whoever reads ahead is about to have something.
+    /// The read-ahead is about to have something.
     case wait
     case read
   }

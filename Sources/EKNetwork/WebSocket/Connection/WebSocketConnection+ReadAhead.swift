@@ -26,7 +26,7 @@ extension WebSocketConnection {
       do { result = .success(try await readOnce()) } catch { result = .failure(error) }
       let step = state.withLock { $0.readAhead(result) }
       answer(step.controls)
-      // The end itself is told when the messages before it have been read. No pong will come.
+      // The end itself is reported when the messages before it have been read. No pong will come.
       for ping in step.pings { ping.resume(throwing: WebSocketError.connectionLost(reason: "No pong can come")) }
       guard step.goesOn else { return }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An open connection: reads in a task of its own, writes for whoever sends, and acts on what ``ConnectionState`` says.
+/// An open connection: reads in a task of its own, writes for its senders, and acts on what ``ConnectionState`` says.
 final class WebSocketConnection: Sendable {
   private static let maximumPendingPongs = 64
 
@@ -153,7 +153,7 @@ final class WebSocketConnection: Sendable {
   /// cancelled later it is sent whole, as half a message would break the connection.
   func send(_ message: WebSocketMessage) async throws {
     try await takeTurn()
-    let waiter = OneShot()
+    let waiter = SingleResult()
     sendFrame(of: sender.frames(of: message), waiter)
     do {
       try await waiter.value()
@@ -165,7 +165,7 @@ final class WebSocketConnection: Sendable {
   }
 
   /// Sends the next frame of a message, and the others after it. Control frames go between them.
-  private func sendFrame(of message: OutgoingMessage, _ waiter: OneShot) {
+  private func sendFrame(of message: OutgoingMessage, _ waiter: SingleResult) {
     let (frame, isLast) = message.next()
     transport.send(frame, isLast: false) { error in
       if error == nil { self.state.withLock { $0.sent &+= 1 } }

@@ -52,7 +52,7 @@ enum Handshake {
     _ request: HandshakeRequest, on transport: any ByteTransport
   ) async throws -> HandshakeResponse.Agreement {
     try await transport.open()
-    let sent = OneShot()
+    let sent = SingleResult()
     transport.send(request.head, isLast: false) { sent.finish($0) }
     try await sent.value()
     var response = HandshakeResponse()

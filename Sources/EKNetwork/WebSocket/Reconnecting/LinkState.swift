@@ -93,7 +93,7 @@ struct LinkState {
     return next
   }
 
-  /// The connection to send on, for whoever has the turn.
+  /// The connection to send on, for the sender that has the turn.
   mutating func awaitLink(_ waiter: LinkWaiter) -> Answer<WebSocket> {
     guard isRunning else { return .fail(sendError) }
     if let link { return .now(link) }
@@ -171,7 +171,7 @@ struct LinkState {
     }
   }
 
-  /// This side wants no more: who waits to send is told so, who reads waits for the end.
+  /// This side wants no more: a waiting sender gets the error, a reader waits for the end.
   mutating func close() -> Ending {
     var ending = Ending(link: link, driver: driver)
     guard isRunning else { return ending }

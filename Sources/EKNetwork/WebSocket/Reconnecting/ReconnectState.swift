@@ -53,14 +53,14 @@ struct ReconnectState {
       guard policy.finalCodes.contains(code) else { return .passing }
       return code == .normalClosure ? .done : .final
     case .protocolViolation(let code, _): return policy.finalCodes.contains(code) ? .final : .passing
-    case .refused(let status, _): return Self.isPassing(status) ? .passing : .final
+    case .refused(let status, _): return Self.isTransient(status) ? .passing : .final
     case .timedOut, .connectionLost: return .passing
     case .invalidURL, .invalidHandshake, .invalidControlFrame, .sendQueueFull: return .final
     }
   }
 
   /// A redirection is not followed, and what the client has done wrong it would do again.
-  private static func isPassing(_ status: Int) -> Bool {
+  private static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 501, 505: false
     case 500...599: true

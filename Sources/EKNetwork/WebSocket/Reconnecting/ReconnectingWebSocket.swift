@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A WebSocket that is opened anew whenever it is lost.
+/// A WebSocket that is opened again whenever it is lost.
 ///
 /// It begins to connect when it is made, and is a sequence of the messages of all its connections; ``events`` tells
 /// what happens to them. The wait before an attempt doubles, with jitter, while attempts fail. There is no other

@@ -4,7 +4,7 @@ public struct WebSocketReconnectPolicy: Sendable {
   /// up to a half.
   public var initialDelay: Duration
   /// The longest wait, and the most that a server's `Retry-After` is granted. A connection that has lasted as long
-  /// begins the count anew, as one does that has brought a message.
+  /// resets the count, as one does that has brought a message.
   public var maximumDelay: Duration
   /// After how many failures in a row the last error is thrown; `nil` for never.
   public var maximumFailures: Int?

@@ -4,7 +4,7 @@
 
   /// What libcurl needs for one bare connection. Belongs to the loop's thread until it is closed.
   ///
-  /// Unchecked: `close` is called once, and whoever closes is the last user.
+  /// Unchecked: `close` is called once, and the one that closes is the last user.
   final class CurlBareHandles: @unchecked Sendable {
     let easy: OpaquePointer
     let multi: OpaquePointer

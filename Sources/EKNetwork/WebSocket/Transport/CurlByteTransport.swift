@@ -232,7 +232,7 @@
 
     /// Watches the socket for what is wanted. For nothing it is not watched at all: epoll reports an ended connection
     /// over and over, whether asked or not. Between two reads it stays watched until there is something to be read:
-    /// whoever has read an answer will mostly wait for another, and is spared two system calls.
+    /// a reader of a message will mostly wait for another, and is spared two system calls.
     private func loopWatch() {
       guard phase == .open else { return }
       let isIdle = watched & Int32(EKN_POLL_IN) != 0 && !mayHaveBytes

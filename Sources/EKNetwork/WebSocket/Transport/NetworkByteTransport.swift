@@ -56,7 +56,7 @@ final class NetworkByteTransport: ByteTransport {
       }
       opening?.resume()
     case .waiting(let failure, let text):
-      // As a URLSession that does not wait for connectivity: whoever wants to wait asks again.
+      // As a URLSession that does not wait for connectivity: a caller that wants to wait asks again.
       guard state.withLock({ $0.opening != nil }) else { return }
       end(.failed(text), opening: openingError(failure, text))
       connection.cancel()

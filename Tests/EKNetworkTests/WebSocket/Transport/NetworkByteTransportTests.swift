@@ -95,7 +95,7 @@ struct NetworkByteTransportTests {
     let (transport, connection) = try await opened()
     let received = Task { try await transport.receive() }
     let answer = await connection.nextReceive()
-    let sent = OneShot()
+    let sent = SingleResult()
     transport.send([1], isLast: false) { sent.finish($0) }
     transport.cancel()
     await #expect(throws: ByteTransportError.cancelled) { try await received.value }
@@ -148,7 +148,7 @@ struct NetworkByteTransportTests {
     _ = await connection.nextReceive()
     await connection.say(.failed(.posix(.ETIMEDOUT), "gone"))
     await #expect(throws: ByteTransportError.failed("gone")) { try await again.value }
-    let sent = OneShot()
+    let sent = SingleResult()
     transport.send([1], isLast: false) { sent.finish($0) }
     await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
   }
@@ -157,7 +157,7 @@ struct NetworkByteTransportTests {
   func nothingAfterTheLast() async throws {
     let (transport, connection) = try await opened()
     transport.send([1], isLast: true) { _ in }
-    let sent = OneShot()
+    let sent = SingleResult()
     transport.send([2], isLast: false) { sent.finish($0) }
     await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
     #expect(connection.state.withLock { $0.sends.count } == 1)

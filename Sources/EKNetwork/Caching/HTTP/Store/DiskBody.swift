@@ -9,7 +9,7 @@ final class DiskBody: Sendable {
   let length: Int64
   private let number: UInt64
   private let file: OpenFile
-  /// Is told that the file is not what was written.
+  /// Called when the file is not what was written.
   private let onDamage: @Sendable () -> Void
 
   /// `nil` when there is no such file, or it is not as long as it has to be.

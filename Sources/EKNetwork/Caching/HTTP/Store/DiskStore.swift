@@ -200,7 +200,7 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Removes what is stored for a URL, whoever asked for it.
+  /// Removes what is stored for a URL, no matter who asked for it.
   func removeAll(of url: String) {
     let digest = DiskName.digest(of: url)
     let name = DiskName(CacheLocation(url: url, partition: ""), url: digest)

@@ -1,6 +1,6 @@
 /// The responses in memory: bounded in bytes, what was not used for longest goes first.
 ///
-/// A value without a lock: whoever has it sees to that.
+/// A value without a lock: its owner has one.
 struct MemoryStore: Sendable {
   /// The greatest number of variants (RFC 9111 §4.1) of one URL for one identity.
   static let maximumVariants = 8
@@ -84,7 +84,7 @@ struct MemoryStore: Sendable {
     return [entry]
   }
 
-  /// Removes everything that is stored for a URL, whoever asked for it.
+  /// Removes everything that is stored for a URL, no matter who asked for it.
   mutating func removeAll(of url: String) -> [CacheEntry] {
     (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
   }

@@ -92,7 +92,7 @@ struct TransportConnection: Connection {
   }
 
   private func send(_ bytes: [UInt8]) async throws {
-    let sent = OneShot()
+    let sent = SingleResult()
     transport.send(bytes, isLast: false) { sent.finish($0) }
     try await sent.value()
   }

@@ -14,7 +14,7 @@ extension NetworkManager: NetworkStreaming {
   ///   - request: What to send. It is read on the caller's actor. Its `Response` is not used.
   ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
   /// - Returns: The response, its body unread.
-  /// - Throws: ``StreamingError/invalidResponse`` for a response that is not HTTP; for an answer outside 2xx what
+  /// - Throws: ``StreamingError/invalidResponse`` for a response that is not HTTP; for a response outside 2xx what
   ///   `send` throws, its body read up to 1 MiB, beyond which it is ``StreamingError/errorPayloadTooLarge(limitBytes:)``;
   ///   `CancellationError` when the task is cancelled.
   public nonisolated(nonsending) func stream<T: NetworkRequest>(

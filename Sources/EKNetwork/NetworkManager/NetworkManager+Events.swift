@@ -1,11 +1,11 @@
 import Foundation
 
 extension NetworkManager {
-  /// Subscribes to server-sent events, and stays subscribed: the connection is made anew whenever it is lost.
+  /// Subscribes to server-sent events, and stays subscribed: the connection is made again whenever it is lost.
   ///
   /// Any method and body will do; a body that cannot be sent a second time ends the subscription with the connection.
   /// The token is refreshed on 401 as in `stream`. 204 ends the subscription; a wrong content type is
-  /// ``EventStreamError``; an answer outside 2xx that another attempt would not change is thrown.
+  /// ``EventStreamError``; a response outside 2xx that another attempt would not change is thrown.
   ///
   /// - Parameters:
   ///   - request: What to send. Its `Response` is not used.

@@ -9,7 +9,7 @@ public struct NetworkTimings: Sendable, Equatable {
   public var connect: Duration?
   /// The TLS handshake.
   public var secureConnect: Duration?
-  /// From the start to the first byte of the answer.
+  /// From the start to the first byte of the response.
   public var firstByte: Duration?
   /// From the start to the end.
   public var total: Duration

@@ -17,7 +17,7 @@ public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendabl
   case badRequest
   /// 408, 429 or 5xx: the server cannot answer at the moment.
   case serverError
-  /// Any other status outside 2xx, an answer that cannot be decoded, or a broken exchange.
+  /// Any other status outside 2xx, a response that cannot be decoded, or a broken exchange.
   case invalidResponse
   /// Nothing is stored for the request.
   case noCache

@@ -3,7 +3,7 @@
 /// Every use is appended to a log, in which the last mention of a slot counts. When the log is half full of mentions
 /// that do not, they are dropped. So a use writes to the end of an array instead of to three places of a linked list,
 /// which at 100,000 slots would be three waits for memory; its cost is the same at any size, spread over many uses.
-struct UseLog {
+struct AccessOrder {
   private static var unused: Int32 { -1 }
 
   private var log: ContiguousArray<Int32> = []

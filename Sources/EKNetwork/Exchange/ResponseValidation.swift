@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// From an answer outside 2xx to the error that is thrown.
+/// From a response outside 2xx to the error that is thrown.
 enum ResponseValidation {
   /// The request's own error, where it can make one of the body; else ``NetworkError/unauthorized`` for 401 and
   /// ``HTTPError`` for everything else.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Settings can be changed at any time, from anywhere; a request that is under way keeps those that it started with.
 extension NetworkManager {
-  /// Renews the access token when the server answers 401. Held strongly. Defaults to `nil`: a 401 is
+  /// Renews the access token when the server responds with 401. Held strongly. Defaults to `nil`: a 401 is
   /// ``NetworkError/unauthorized``.
   public nonisolated var tokenRefresher: TokenRefreshProvider? {
     get { settings.withLock { $0.tokenRefresher } }
@@ -22,14 +22,14 @@ extension NetworkManager {
     set { settings.replace(\.responseDecoderProvider, with: newValue) }
   }
 
-  /// Is told what happens to requests: attempts, redirects, refreshes, retries, results. Tokens, header values, bodies
+  /// Receives what happens to requests: attempts, redirects, refreshes, retries, results. Tokens, header values, bodies
   /// and query values never appear. Defaults to `nil`; called on the thread where it happens, so it must be quick.
   public nonisolated var logHandler: NetworkLogHandler? {
     get { logger.handler }
     set { logger.handler = newValue }
   }
 
-  /// Is told what happens to requests, with URLs, errors and timings as they are: for metrics and traces. Defaults to
+  /// Receives what happens to requests, with URLs, errors and timings as they are: for metrics and traces. Defaults to
   /// `nil`, which costs nothing; called on the thread where it happens, so it must be quick.
   public nonisolated var eventHandler: NetworkEventHandler? {
     get { settings.withLock { $0.eventHandler } }

@@ -7,7 +7,7 @@ import Foundation
 /// A ``PrismNetworkError`` with what was behind it.
 ///
 /// The error itself is an enum without payloads, so that code may switch over it. What caused it travels beside it in
-/// two task-local ways, so that it reaches whoever asks, through any number of layers, and nobody else:
+/// two task-local ways, so that it reaches the caller that asks, through any number of layers, and nobody else:
 /// - ``detailed(_:)`` throws this type in the place of the errors of what it runs.
 /// - ``current`` is what a ``PrismRetryPolicy`` is being asked about.
 public struct PrismNetworkFailure: Error, Sendable {
@@ -18,11 +18,11 @@ public struct PrismNetworkFailure: Error, Sendable {
   public let underlyingError: (any Error)?
   /// Where the request went, as far as that was known.
   public let url: URL?
-  /// The status of the answer, if there was one.
+  /// The status of the response, if there was one.
   public let statusCode: Int?
-  /// The header fields of the answer.
+  /// The header fields of the response.
   public let headers: [String: String]
-  /// The body of the answer.
+  /// The body of the response.
   public let data: Data
   /// Whether the request would do nothing twice if it were sent again.
   var isHarmlessToRepeat = true
@@ -82,7 +82,7 @@ extension PrismNetworkFailure: LocalizedError {
 }
 
 extension PrismNetworkFailure {
-  /// The failure of an exchange that came to no answer, or whose answer could not be used.
+  /// The failure of an exchange that came to no response, or whose response could not be used.
   init(_ error: any Error, url: URL?) {
     switch error {
     case let failure as PrismNetworkFailure: self = failure

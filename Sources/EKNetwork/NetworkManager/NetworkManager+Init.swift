@@ -8,10 +8,10 @@ import Foundation
 // sent away: `let session = MockSession(); let manager = NetworkManager(baseURL: url, session: session)` would not
 // compile in Swift 6 where the test looks at `session` afterwards.
 extension NetworkManaging where Self == NetworkManager {
-  /// A manager whose base URL is asked for anew with each request, so that it can change between two.
+  /// A manager whose base URL is asked for with each request, so that it can change between two.
   ///
   /// - Parameters:
-  ///   - baseURL: Gives the base URL. It is called on the actor of whoever sends a request, and by several at once if
+  ///   - baseURL: Gives the base URL. It is called on the sender's actor, and by several at once if
   ///     several do.
   ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
   ///   - streamingSession: Carries the requests of ``NetworkManager/stream(_:accessToken:)``. Defaults to `nil`: `session` if it

@@ -1,6 +1,6 @@
 /// What an app needs of ``NetworkManager``, so that its tests can inject a mock.
 public protocol NetworkManaging {
-  /// Renews the access token when the server answers 401.
+  /// Renews the access token when the server responds with 401.
   var tokenRefresher: TokenRefreshProvider? { get set }
   /// Sends a request and decodes its response.
   nonisolated(nonsending) func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws

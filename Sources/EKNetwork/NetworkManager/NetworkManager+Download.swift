@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension NetworkManager {
-  /// Sends a request and writes the body of its answer to a file, which appears under its name as a whole or not at all.
+  /// Sends a request and writes the body of its response to a file, which appears under its name as a whole or not at all.
   ///
   /// The body is written to a hidden file beside the destination, as it comes, and moved into place when it is complete
   /// and as long as announced. One that breaks off is kept if the server named its version with a strong entity tag, or
@@ -21,7 +21,7 @@ extension NetworkManager {
   ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
   ///   - options: How to treat the file system. Defaults to ``DownloadOptions/init(existingFile:resumes:synchronizes:)``.
   /// - Returns: What is at the destination now.
-  /// - Throws: ``DownloadError`` for the file system, what `send` throws for the request; an error answer is read up to
+  /// - Throws: ``DownloadError`` for the file system, what `send` throws for the request; an error response is read up to
   ///   1 MiB (``StreamingError/errorPayloadTooLarge(limitBytes:)``). `CancellationError` when the task is cancelled; what
   ///   was loaded is then kept as after any interruption.
   @discardableResult

@@ -7,18 +7,18 @@ import Foundation
 extension NetworkManager {
   /// Sends a request by way of a cache, as a policy says. Requests other than a GET without a body know no cache.
   ///
-  /// A stored answer belongs to its URL, its header fields, its access token, and what its session adds to it: another
+  /// A stored response belongs to its URL, its header fields, its access token, and what its session adds to it: another
   /// user's request never gets it. Sessions with a delegate, or of your own making, share with no other. Token and base
   /// URL are asked for once for each attempt.
-  /// It is decoded anew each time. With `.cacheThenNetwork` the stored answer is returned, and renewed in the
+  /// It is decoded each time. With `.cacheThenNetwork` the stored response is returned, and renewed in the
   /// background: ``responses(_:accessToken:policy:cache:ttl:)`` has both.
   ///
   /// - Parameters:
   ///   - request: What to send.
   ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
   ///   - policy: How to use the cache.
-  ///   - cache: Where answers are kept. Managers may share one.
-  ///   - ttl: How long an answer is good. Defaults to ``PrismCacheEntry/defaultTTL``.
+  ///   - cache: Where responses are kept. Managers may share one.
+  ///   - ttl: How long a response is fresh. Defaults to ``PrismCacheEntry/defaultTTL``.
   /// - Throws: What `send` without a policy throws. What fails in the background is not told.
   public nonisolated func send<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
@@ -27,7 +27,7 @@ extension NetworkManager {
     try await load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl).value()
   }
 
-  /// The answers to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  /// The responses to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
   ///
   /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)``.
   public nonisolated func responses<T: NetworkRequest & Sendable>(

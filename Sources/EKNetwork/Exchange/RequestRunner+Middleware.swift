@@ -107,29 +107,3 @@ extension RequestRunner.ResponseAdapter where Success == TransportResponse {
       })
   }
 }
-
-extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
-  /// What `next` has loaded is in its file already, whatever middleware makes of the response.
-  static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
-    Self(
-      response: { NetworkMiddlewareResponse(statusCode: $0.statusCode ?? 200, headers: $0.headers) },
-      answer: { response, request, last in
-        if let last { return .success(last) }
-        var given = exchange
-        given.transport = GivenResponse(response: response, wire: exchange.transport)
-        return try await download.attempt(request, over: given)
-      })
-  }
-}
-
-/// A transport that has one response, which came from middleware.
-struct GivenResponse: Transport {
-  let response: TransportResponse
-  let wire: any Transport
-
-  var resolvesRedirects: Bool { true }
-  var resourceTimeout: Duration? { nil }
-  var sessionDescription: SessionDescription { wire.sessionDescription }
-
-  func start(_ request: TransportRequest) async throws -> TransportResponse { response }
-}

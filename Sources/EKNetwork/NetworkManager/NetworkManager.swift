@@ -34,7 +34,7 @@ public actor NetworkManager {
 
   // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
   // itself, as the documentation of `init` says.
-  /// Gives the base URL; called once for each attempt of each request, on the actor of whoever sends it.
+  /// Gives the base URL; called once for each attempt of each request, on the sender's actor.
   nonisolated(unsafe) public let baseURL: () -> URL
 
   nonisolated let settings: Locked<Settings>

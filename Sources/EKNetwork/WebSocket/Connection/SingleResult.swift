@@ -1,5 +1,5 @@
-/// A result that is awaited once. Whoever awaits it can leave; what it stands for goes on.
-final class OneShot: Sendable {
+/// A result that is awaited once. A task that awaits it can leave; what it stands for goes on.
+final class SingleResult: Sendable {
   private enum State {
     case pending
     case awaited(CheckedContinuation<Void, any Error>)

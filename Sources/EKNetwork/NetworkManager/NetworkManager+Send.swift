@@ -12,7 +12,7 @@ extension NetworkManager: NetworkManaging {
   ///   - accessToken: Gives the token for `Authorization: Bearer …`; called for each attempt, so that one after a
   ///     refresh finds the new token. Defaults to `nil`.
   /// - Returns: The decoded response of the first attempt that succeeds.
-  /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for an answer outside 2xx,
+  /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for a response outside 2xx,
   ///   ``NetworkError``, ``InvalidHeaderError``, or what encoding and decoding throw. `CancellationError` at once when
   ///   the task is cancelled, whatever it is waiting for.
   public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(

@@ -1,0 +1,11 @@
+/// A transport that has one response, which came from middleware.
+struct GivenResponse: Transport {
+  let response: TransportResponse
+  let wire: any Transport
+
+  var resolvesRedirects: Bool { true }
+  var resourceTimeout: Duration? { nil }
+  var sessionDescription: SessionDescription { wire.sessionDescription }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse { response }
+}
