@@ -7,10 +7,6 @@ import Foundation
 /// A request in the words of curl's command line, for a POSIX shell.
 struct CurlCommand {
   private static let redacted = "<redacted>"
-  /// Fields that carry credentials whatever the server.
-  private static let secretFields: Set<String> = ["authorization", "proxy-authorization", "cookie"]
-  /// What the names of other such fields contain.
-  private static let secretWords = ["token", "secret", "key", "password", "auth", "session", "signature"]
 
   let request: URLRequest
   let revealsSecrets: Bool
@@ -51,10 +47,7 @@ struct CurlCommand {
   }
 
   private func shown(_ value: String, of name: String) -> String {
-    guard !revealsSecrets else { return value }
-    let name = name.lowercased()
-    guard Self.secretFields.contains(name) || Self.secretWords.contains(where: name.contains) else { return value }
-    return Self.redacted
+    revealsSecrets || !SecretFields.contains(name) ? value : Self.redacted
   }
 
   /// In single quotes a POSIX shell takes everything as it is, but for the quote.

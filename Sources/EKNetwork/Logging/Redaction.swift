@@ -12,7 +12,13 @@ extension URL {
   /// `;jsessionid=…`) are left out, and so is a query item without a `=`, which may be all value. Everything stays
   /// percent-encoded: no URL can break out of its line in a log.
   var redactedForLog: String {
-    guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return redacted }
+    guard let text = text(hiding: { _ in redacted }) else { return redacted }
+    return text.utf8.count > greatestLength ? text.prefix(greatestLength) + "…" : text
+  }
+
+  /// The same, with what `hiding` puts in the place of each value, whatever its length. `nil` for what is no URL.
+  func text(hiding: (Substring) -> String) -> String? {
+    guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return nil }
     var text = ""
     if let scheme = parts.scheme { text += scheme + ":" }
     if let host = parts.percentEncodedHost {
@@ -20,25 +26,25 @@ extension URL {
       if let port = parts.port { text += ":\(port)" }
     } else if !["http", "https", "ws", "wss"].contains(parts.scheme?.lowercased() ?? "http") {
       // The "path" of `data:` or `mailto:` is its value.
-      return text + redacted
+      return text + hiding(parts.percentEncodedPath[...])
     }
     text += parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
-      .map(Self.withoutParameterValues).joined(separator: "/")
+      .map { Self.hidingParameters(of: $0, hiding) }.joined(separator: "/")
     if let query = parts.percentEncodedQuery {
-      text += "?" + query.split(separator: "&").map(Self.withoutValue).joined(separator: "&")
+      text += "?" + query.split(separator: "&").map { Self.hidingValue(of: $0, hiding) }.joined(separator: "&")
     }
-    return text.utf8.count > greatestLength ? text.prefix(greatestLength) + "…" : text
+    return text
   }
 
-  private static func withoutParameterValues(_ segment: Substring) -> String {
+  private static func hidingParameters(of segment: Substring, _ hiding: (Substring) -> String) -> String {
     guard let parameters = segment.firstIndex(of: ";") else { return String(segment) }
-    let kept = segment[parameters...].dropFirst().split(separator: ";").map { ";" + withoutValue($0) }
+    let kept = segment[parameters...].dropFirst().split(separator: ";").map { ";" + hidingValue(of: $0, hiding) }
     return segment[..<parameters] + kept.joined()
   }
 
-  private static func withoutValue(_ item: Substring) -> String {
-    guard let end = item.firstIndex(of: "=") else { return redacted }
-    return item[...end] + redacted
+  private static func hidingValue(of item: Substring, _ hiding: (Substring) -> String) -> String {
+    guard let end = item.firstIndex(of: "=") else { return hiding(item) }
+    return item[...end] + hiding(item[item.index(after: end)...])
   }
 }
 

@@ -39,6 +39,7 @@ struct MiddlewareTransport: Transport {
       if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
+      if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
       return try NetworkMiddlewareResponse(try await wire.start(request))
     }
     return try response.transportResponse(url: hop.urlRequest.url)

@@ -73,6 +73,19 @@ public struct NetworkMiddlewareResponse: Sendable {
     return response
   }
 
+  /// The same, its body read through another.
+  func watchingBody(_ watch: (any TransportBody) -> any TransportBody) -> NetworkMiddlewareResponse {
+    var response = self
+    response.body = StreamingBody(watch(body.source.body))
+    return response
+  }
+
+  /// Every field, those of the same name apart where the server has sent them so.
+  var fields: CacheFields { isChanged ? CacheFields(headers) : head?.cacheFields ?? CacheFields(headers) }
+
+  /// The reason phrase; empty where there is none.
+  var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
+
   /// As the rest of the library has it.
   ///
   /// - Parameter url: The URL of the request.

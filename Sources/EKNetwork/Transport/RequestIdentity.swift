@@ -11,7 +11,7 @@ struct RequestIdentity: Hashable, Sendable {
   let text: String
 
   /// Fields that say what is asked for, or how, and nothing of who does: a key that needs them adds them.
-  private static let neutral: Set<String> = [
+  static let neutral: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
     "content-encoding", "content-language", "content-length", "content-location", "content-type", "date", "expect",
     "host", "idempotency-key", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since",

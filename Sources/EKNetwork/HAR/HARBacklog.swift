@@ -1,0 +1,36 @@
+/// The exchanges that a recorder keeps: the newest ones, within its bounds.
+struct HARBacklog {
+  private let maximumEntries: Int
+  private let maximumSize: Int
+  private var lastNumber = 0
+  private var size = 0
+  private(set) var exchanges: ArraySlice<HARExchange> = []
+  /// How many were dropped.
+  private(set) var dropped = 0
+
+  init(_ options: HAROptions) {
+    maximumEntries = max(0, options.maximumEntries)
+    maximumSize = max(0, options.maximumSize)
+  }
+
+  /// A request is about to be sent.
+  mutating func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  mutating func append(_ exchange: HARExchange) {
+    exchanges.append(exchange)
+    size += exchange.cost
+    while exchanges.count > maximumEntries || size > maximumSize, let first = exchanges.popFirst() {
+      size -= first.cost
+      dropped += 1
+    }
+  }
+
+  mutating func removeAll() {
+    exchanges = []
+    size = 0
+    dropped = 0
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Keeps what passes, for a HAR 1.2 file: what browsers, proxies and other tools read, and what a ``ReplaySession``
+/// responds from.
+///
+/// ```swift
+/// let recorder = HARRecorder()
+/// manager.attemptMiddleware.append(recorder)
+/// // …
+/// try recorder.write(to: file)
+/// ```
+///
+/// In ``NetworkManager/attemptMiddleware``, or that of an adapter, each attempt and each redirect is an entry with
+/// timings of its own; as the last one there it sees what is sent. In ``NetworkManager/middleware`` a whole call is one
+/// entry. One recorder may serve several managers. It reads no body itself: an entry is complete when its
+/// body has been read, has failed or has been dropped, and is kept from then on. Streamed request bodies are not kept.
+///
+/// It is bounded, so that it may stay in use: see ``HAROptions``. Of the oldest entries, those beyond the bounds are
+/// dropped; bodies that are being read are not counted yet.
+public final class HARRecorder: NetworkMiddleware {
+  private let options: HAROptions
+  private let redaction: HARRedaction
+  private let backlog: Locked<HARBacklog>
+
+  /// A recorder without entries.
+  ///
+  /// - Parameter options: What is kept, and how much. Defaults to no secrets, 1 MiB of a body, 1,000 entries and 64 MiB.
+  public convenience init(options: HAROptions = HAROptions()) { self.init(options: options, salt: UUID().uuidString) }
+
+  init(options: HAROptions, salt: String) {
+    self.options = options
+    redaction = HARRedaction(salt: salt, hidesSecrets: !options.revealsSecrets)
+    backlog = Locked(HARBacklog(options))
+  }
+
+  /// Sends the request on, and keeps it with its response.
+  ///
+  /// - Throws: What `next` throws, which is kept as well.
+  public func intercept(
+    _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+  ) async throws -> NetworkMiddlewareResponse {
+    let (options, redaction, backlog) = (options, redaction, backlog)
+    let recorded = HARRequest(request, redaction: redaction, limit: max(0, options.maximumBodySize))
+    let number = backlog.withLock { $0.nextNumber() }
+    let (date, start) = (Date(), ContinuousClock.now)
+    let response: NetworkMiddlewareResponse
+    do {
+      response = try await next(request)
+    } catch {
+      let elapsed = start.duration(to: .now)
+      let exchange = HARExchange(
+        number: number, started: date, request: recorded, error: error.redactedForLog,
+        timings: HARTimings(head: elapsed, total: elapsed, network: nil))
+      backlog.withLock { $0.append(exchange) }
+      throw error
+    }
+    let head = start.duration(to: .now)
+    let fields = response.fields.fields.map {
+      (name: $0.name, value: redaction.field($0.name, $0.value, of: request.url))
+    }
+    let kept = HARExchange.Response(
+      status: response.statusCode, reason: response.reasonPhrase, fields: CacheFields(fields))
+    return response.watchingBody { body in
+      RecordingBody(body, limit: max(0, options.maximumBodySize)) { content, error, network in
+        var response = kept
+        response.content = content
+        let exchange = HARExchange(
+          number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
+          timings: HARTimings(head: head, total: start.duration(to: .now), network: network),
+          protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
+        backlog.withLock { $0.append(exchange) }
+      }
+    }
+  }
+
+  // MARK: - What there is
+
+  /// How many entries are kept. An exchange that is under way is none yet.
+  public var entryCount: Int { backlog.withLock { $0.exchanges.count } }
+
+  /// How many entries were dropped because of the bounds.
+  public var droppedEntryCount: Int { backlog.withLock { $0.dropped } }
+
+  /// Forgets all entries. An exchange that is under way is kept when it ends.
+  public func removeAll() {
+    backlog.withLock { $0.removeAll() }
+  }
+
+  // MARK: - The file
+
+  /// The entries as a HAR 1.2 file, in JSON, in the order in which their requests were sent.
+  ///
+  /// It can be made at any time; recording goes on. Making it takes about twice as much memory as the entries do.
+  ///
+  /// - Throws: `EncodingError`, if an entry cannot be written.
+  public func data() throws -> Data {
+    let (exchanges, dropped) = backlog.withLock { ($0.exchanges, $0.dropped) }
+    return try HARDocument.data(
+      exchanges.sorted { $0.number < $1.number }, redaction: redaction, dropped: dropped)
+  }
+
+  /// Writes what ``data()`` gives to a file, in the place of one that is there. It is there as a whole or not at all.
+  ///
+  /// - Parameter url: A file URL.
+  /// - Throws: The error of the file system, or that of ``data()``.
+  public func write(to url: URL) throws { try data().write(to: url, options: .atomic) }
+}
+
+extension HARRecorder: TimedMiddleware {}

@@ -1,0 +1,100 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How the parts of a request are written down, so that two that differ still differ, and equal ones are equal, although
+/// nobody can read the secrets in them.
+///
+/// A recorder and a replay with the same salt write the same request alike: that is how a recorded response is found.
+struct HARRedaction: Sendable, Equatable {
+  static let hidden = "<redacted>"
+  private static let prefix = "redacted-"
+  /// How much is hashed at a time: a long body is not copied as a whole.
+  private static let block = 65_536
+  /// Fields whose values are URLs.
+  private static let urlFields: Set<String> = ["location", "content-location", "referer"]
+
+  /// Makes the digests of one recording unlike those of any other.
+  let salt: String
+  let hidesSecrets: Bool
+
+  // MARK: - Digests
+
+  /// 128 bits, in hexadecimal digits.
+  func digest(_ data: Data) -> String {
+    var digest = salt
+    var rest = data[...]
+    repeat {
+      digest = SHA256.hexadecimal(Array("\(digest)\n".utf8) + rest.prefix(Self.block))
+      rest = rest.dropFirst(Self.block)
+    } while !rest.isEmpty
+    return String(digest.prefix(32))
+  }
+
+  /// What stands for a value, the same for the same. What stands for another already stays: a redirect to a URL whose
+  /// values are hidden leads to what was recorded for it.
+  func pseudonym(_ value: Substring) -> String {
+    guard hidesSecrets, !value.isEmpty, !Self.isPseudonym(value) else { return String(value) }
+    // `%7E` and `~` are the same.
+    let text = value.removingPercentEncoding ?? String(value)
+    return Self.prefix + digest(Data(text.utf8)).prefix(16)
+  }
+
+  private static func isPseudonym(_ value: Substring) -> Bool {
+    let digits = value.dropFirst(prefix.count)
+    return value.hasPrefix(prefix) && digits.utf8.count == 16
+      && digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+
+  // MARK: - URLs
+
+  /// The URL in the form in which it is written and compared, without user, password and fragment (RFC 3986 §6.2.2.1,
+  /// §6.2.3).
+  func url(_ url: URL) -> String {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return Self.hidden }
+    let scheme = parts.scheme?.lowercased()
+    parts.scheme = scheme
+    parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
+    if scheme == "https" && parts.port == 443 || scheme == "http" && parts.port == 80 { parts.port = nil }
+    if parts.percentEncodedPath.isEmpty, parts.percentEncodedHost != nil { parts.percentEncodedPath = "/" }
+    return (parts.url ?? url).text(hiding: pseudonym) ?? Self.hidden
+  }
+
+  // MARK: - Fields
+
+  /// A field's value as it is written.
+  ///
+  /// - Parameter url: What a URL in the value is relative to.
+  func field(_ name: String, _ value: String, of url: URL?) -> String {
+    guard hidesSecrets else { return value }
+    let name = name.lowercased()
+    if Self.urlFields.contains(name) {
+      return URL(string: value, relativeTo: url).map { self.url($0) } ?? Self.hidden
+    }
+    if name == "link" { return link(value, of: url) }
+    return SecretFields.contains(name) || name == "refresh" ? Self.hidden : value
+  }
+
+  /// RFC 8288 §3: URLs are in angle brackets.
+  private func link(_ value: String, of url: URL?) -> String {
+    value.split(separator: "<", omittingEmptySubsequences: false).enumerated().map { index, part in
+      guard index > 0, let end = part.firstIndex(of: ">") else { return String(part) }
+      let target = URL(string: String(part[..<end]), relativeTo: url).map { self.url($0) } ?? Self.hidden
+      return target + part[end...]
+    }.joined(separator: "<")
+  }
+
+  /// What a secret field's value is known by; of a user with a password it is the user alone, since a password may be
+  /// short enough to be found by trying.
+  func fingerprint(_ value: String) -> String {
+    var known = value
+    if value.prefix(6).lowercased() == "basic ",
+      let decoded = Data(base64Encoded: value.dropFirst(6).trimmingCharacters(in: .whitespaces))
+    {
+      known = "basic " + String(decoding: decoded.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
+    }
+    return String(digest(Data(known.utf8)).prefix(16))
+  }
+}

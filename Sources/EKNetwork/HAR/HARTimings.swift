@@ -1,0 +1,40 @@
+/// The phases of an exchange in milliseconds, by the names of HAR 1.2. `nil` for what did not happen, or is not known.
+struct HARTimings: Sendable, Equatable {
+  /// Waiting for a connection.
+  var blocked: Double?
+  var dns: Double?
+  /// With ``ssl``, as HAR has it.
+  var connect: Double?
+  var ssl: Double?
+  /// Part of ``wait``: nobody measures it by itself.
+  var send = 0.0
+  var wait: Double
+  var receive: Double
+
+  /// - Parameters:
+  ///   - head: From the request to the response's head.
+  ///   - total: From the request to the end of the body.
+  ///   - network: What the connection has measured, from when the request had one.
+  init(head: Duration, total: Duration, network: NetworkTimings?) {
+    guard let network, let firstByte = network.firstByte else {
+      wait = Self.milliseconds(head)
+      receive = Self.milliseconds(total - head)
+      return
+    }
+    let connecting = (network.connect ?? .zero) + (network.secureConnect ?? .zero)
+    blocked = Self.milliseconds(head - firstByte)
+    dns = network.nameLookup.map(Self.milliseconds)
+    connect = network.connect == nil && network.secureConnect == nil ? nil : Self.milliseconds(connecting)
+    ssl = network.secureConnect.map(Self.milliseconds)
+    wait = Self.milliseconds(firstByte - (network.nameLookup ?? .zero) - connecting)
+    receive = Self.milliseconds(network.total - firstByte)
+  }
+
+  /// The sum that HAR asks for; ``ssl`` is in ``connect``.
+  var time: Double { (blocked ?? 0) + (dns ?? 0) + (connect ?? 0) + send + wait + receive }
+
+  private static func milliseconds(_ duration: Duration) -> Double {
+    let (seconds, attoseconds) = max(.zero, duration).components
+    return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A body that is written down while it is read, however that ends.
+final class RecordingBody: TransportBody {
+  private struct State {
+    var content = HARContent()
+    var isOver = false
+  }
+
+  private let body: any TransportBody
+  private let limit: Int
+  private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
+  private let state = Locked(State())
+
+  /// - Parameters:
+  ///   - limit: The most bytes that are kept.
+  ///   - finish: Takes what was read, once: at the end of the body, when it fails, when nobody wants the rest.
+  init(
+    _ body: any TransportBody, limit: Int,
+    finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
+  ) {
+    self.body = body
+    self.limit = limit
+    self.finish = finish
+  }
+
+  deinit { end(CancellationError()) }
+
+  var timings: NetworkTimings? { body.timings }
+
+  func next() async throws -> Data? {
+    do {
+      guard let chunk = try await body.next() else {
+        end(nil)
+        return nil
+      }
+      state.withLock { state in
+        if !state.isOver { state.content.append(chunk, limit: limit) }
+      }
+      return chunk
+    } catch {
+      end(error)
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    end(CancellationError())
+  }
+
+  private func end(_ error: (any Error)?) {
+    let content: HARContent? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      defer { state.content = HARContent() }
+      return state.content
+    }
+    if let content { finish(content, error, error == nil ? body.timings : nil) }
+  }
+}

@@ -1,0 +1,104 @@
+/// What was recorded, and what of it is used up. Decides which response a request gets: one that was recorded for a
+/// request like it, and each once.
+struct ReplayRecording {
+  enum Outcome {
+    case entry(ReplayEntry)
+    case unexpected(ReplaySession.UnexpectedRequest)
+  }
+
+  /// Fields that decide what a response is: they are compared although they say nothing of who asks.
+  private static let conditions = [
+    "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+  ]
+  private static let preferences: Set<String> = ["accept", "accept-language"]
+
+  private let entries: [ReplayEntry]
+  private let places: [String: [Int]]
+  private let urls: Set<String>
+  /// What occurs in the recording, by the name of the field; an empty text where it is missing.
+  private let knownSecrets: [String: Set<String>]
+  private var isUsed: [Bool]
+  /// Whose request has got what was recorded for a secret: the secrets of a replay are mostly others.
+  private var owners: [String: [String: String]] = [:]
+
+  init(_ entries: [ReplayEntry]) {
+    self.entries = entries
+    places = Dictionary(grouping: entries.indices) { entries[$0].request.line }
+    urls = Set(entries.map(\.request.url))
+    let names = Set(entries.flatMap { $0.request.fingerprints.keys })
+    knownSecrets = names.reduce(into: [:]) { known, name in
+      known[name] = Set(entries.map { $0.request.fingerprints[name] ?? "" })
+    }
+    isUsed = entries.map { _ in false }
+  }
+
+  /// The requests that have not been made, in their order.
+  var unused: [String] { entries.indices.filter { !isUsed[$0] }.map { entries[$0].request.line } }
+
+  func contains(url: String) -> Bool { urls.contains(url) }
+
+  /// The next response that was recorded for a request like this one.
+  mutating func next(_ request: HARRequest) -> Outcome {
+    var candidates = places[request.line] ?? []
+    guard !candidates.isEmpty else { return unexpected(request, .notRecorded) }
+    candidates.removeAll { !HARRequestBody.isSame(entries[$0].request.body, request.body) }
+    guard !candidates.isEmpty else { return unexpected(request, .otherBody) }
+    for name in Self.conditions {
+      candidates.removeAll { entries[$0].request.fields.value(name) != request.fields.value(name) }
+    }
+    guard !candidates.isEmpty else { return unexpected(request, .otherFields) }
+    narrowByFields(&candidates, request)
+    narrowBySecrets(&candidates, request)
+    guard !candidates.isEmpty else { return unexpected(request, .otherCredentials) }
+    guard let index = candidates.first(where: { !isUsed[$0] }) else { return unexpected(request, .usedUp) }
+    isUsed[index] = true
+    for name in knownSecrets.keys {
+      let recorded = entries[index].request.fingerprints[name] ?? ""
+      if owners[name]?[recorded] == nil {
+        owners[name, default: [:]][recorded] = request.fingerprints[name] ?? ""
+      }
+    }
+    return .entry(entries[index])
+  }
+
+  /// Where a request with the same value of a field was recorded, only such ones count. A value that was never recorded,
+  /// such as a time, decides nothing.
+  private func narrowByFields(_ candidates: inout [Int], _ request: HARRequest) {
+    var names = Self.names(request)
+    for index in candidates { names.formUnion(Self.names(entries[index].request)) }
+    for name in names.sorted() {
+      let value = request.fields.value(name)
+      let same = candidates.filter { entries[$0].request.fields.value(name) == value }
+      if !same.isEmpty { candidates = same }
+    }
+  }
+
+  private static func names(_ request: HARRequest) -> Set<String> {
+    Set(
+      request.fields.fields.lazy.map { $0.name.lowercased() }.filter {
+        preferences.contains($0) || !RequestIdentity.neutral.contains($0) && !SecretFields.contains($0)
+      })
+  }
+
+  /// A secret that was recorded stands for itself. Any other stands, from its first response on, for the secret of that
+  /// one, and for those that nobody else stands for: a token that was renewed is two secrets.
+  private func narrowBySecrets(_ candidates: inout [Int], _ request: HARRequest) {
+    for name in knownSecrets.keys.sorted() {
+      let secret = request.fingerprints[name] ?? ""
+      // Cookies come and go with their storage, which a replay has not.
+      if name == "cookie", secret.isEmpty { continue }
+      let isKnown = knownSecrets[name]?.contains(secret) ?? false
+      candidates.removeAll { index in
+        let recorded = entries[index].request.fingerprints[name] ?? ""
+        if isKnown { return recorded != secret }
+        return recorded.isEmpty || owners[name]?[recorded] ?? secret != secret
+      }
+    }
+  }
+
+  private func unexpected(_ request: HARRequest, _ reason: ReplaySession.UnexpectedRequest.Reason) -> Outcome {
+    let recorded = entries.indices.map { entries[$0].request.line + (isUsed[$0] ? " (used)" : "") }
+    return .unexpected(
+      ReplaySession.UnexpectedRequest(request: request.line, reason: reason, recorded: recorded))
+  }
+}

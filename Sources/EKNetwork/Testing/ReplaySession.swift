@@ -1,0 +1,93 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A session for tests, which responds from a HAR file and asks no network.
+///
+/// ```swift
+/// let session = try ReplaySession(contentsOf: file)
+/// let manager = NetworkManager(baseURL: url, session: session)
+/// ```
+///
+/// The file may be that of a ``HARRecorder``, a ``RecordingSession``, a browser or another tool. Each recorded response
+/// is given once, in the order of the recording, to a request with the same method, URL and body, and with the same
+/// conditions (`Range`, `If-None-Match` and their like). Where requests to one URL were recorded with different fields, such
+/// as `Accept`, or with different credentials, each gets the response of the same field. The secrets of the replay need
+/// not be those of the recording: one that was not recorded stands for the secret of the first response that it gets, and
+/// never for one that another stands for.
+///
+/// Members of a JSON body may have another order, and a form another boundary. Of a body that is a stream only the length
+/// is compared. Redirects are followed where their target was recorded. Each session has its own place in the recording:
+/// tests can run at the same time.
+public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
+  private static let maximumSalt = 128
+
+  private let transport: ReplayTransport
+
+  /// A session that responds from the bytes of a HAR file.
+  ///
+  /// - Parameters:
+  ///   - data: The file, of any origin: what cannot be used is an error.
+  ///   - maximumSize: The most bytes that it may have. Defaults to 64 MiB. Reading it takes a few times its size.
+  /// - Throws: ``HARError``.
+  public init(har data: Data, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
+    let log = try HARFile.read(data, limit: maximumSize).log
+    let own = log.redaction
+    // Each digest hashes it.
+    guard own?.salt.utf8.count ?? 0 <= Self.maximumSalt else {
+      throw .notHAR(reason: "log._redaction.salt is too long")
+    }
+    let redaction = HARRedaction(salt: own?.salt ?? "", hidesSecrets: own?.hidesSecrets ?? false)
+    var entries: [ReplayEntry] = []
+    for (index, entry) in log.entries.enumerated() {
+      do {
+        entries.append(try ReplayEntry(entry, redaction: redaction, isOwn: own != nil))
+      } catch {
+        throw .invalidEntry(index, reason: error.reason)
+      }
+    }
+    transport = ReplayTransport(recording: Locked(ReplayRecording(entries)), redaction: redaction)
+  }
+
+  /// A session that responds from a HAR file, which is read at once.
+  ///
+  /// - Parameters:
+  ///   - file: A file URL.
+  ///   - maximumSize: The most bytes that it may have. Defaults to 64 MiB. Reading it takes a few times its size.
+  /// - Throws: ``HARError``.
+  public convenience init(contentsOf file: URL, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
+    let data: Data
+    do {
+      let handle = try FileHandle(forReadingFrom: file)
+      defer { try? handle.close() }
+      // One more than allowed tells that there is more, whatever the file says of its size.
+      data = try handle.read(upToCount: max(0, min(maximumSize, .max - 1)) + 1) ?? Data()
+    } catch {
+      throw .notReadable(file, reason: error.localizedDescription)
+    }
+    try self.init(har: data, maximumSize: maximumSize)
+  }
+
+  /// The requests of the recording that have not been made yet, as method and URL, in their order. Empty when a test has
+  /// asked for everything.
+  public var unusedRequests: [String] { transport.recording.withLock { $0.unused } }
+
+  /// Responds to a request with the whole body.
+  ///
+  /// - Throws: ``UnexpectedRequest``; the `URLError` that was recorded; ``Failure``; `CancellationError` when the task is
+  ///   cancelled.
+  public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    let fetched = try await SessionLoading.load(request, over: transport)
+    if let unread = fetched.unread { throw unread }
+    return (fetched.data, fetched.head.urlResponse)
+  }
+
+  /// Responds to a request with the pieces in which the body came when it was recorded; a body from another tool is one
+  /// piece. Throws as ``data(for:)`` does; a failure that comes after the response's head is the stream's.
+  public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
+    let response = try await Exchange(transport: transport).open(request, collectsBody: false)
+    return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct HARRedactionTests {
+  private let hiding = HARRedaction(salt: "salt", hidesSecrets: true)
+  private let showing = HARRedaction(salt: "salt", hidesSecrets: false)
+
+  private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  @Test(
+    arguments: [
+      ("HTTPS://A.Example:443", "https://a.example/"), ("http://a.example:80/x?", "http://a.example/x?"),
+      ("https://user:word@a.example:8443/x;p=1?q=2#f", "https://a.example:8443/x;p=1?q=2"),
+      ("http://[::1]:80/", "http://[::1]/"),
+    ])
+  func aURLHasOneForm(given: String, expected: String) throws {
+    #expect(showing.url(try url(given)) == expected)
+  }
+
+  @Test func equalValuesStayEqualAndNoOthersDo() throws {
+    let one = hiding.url(try url("https://a.example/x;s=v1?a=v1&b=v2&c=&v1"))
+    let stand = hiding.pseudonym("v1")
+    #expect(stand.hasPrefix("redacted-") && stand.utf8.count == 25)
+    #expect(one == "https://a.example/x;s=\(stand)?a=\(stand)&b=\(hiding.pseudonym("v2"))&c=&\(stand)")
+    #expect(!one.contains("v1") && !one.contains("v2"))
+    #expect(hiding.pseudonym("%76%31") == stand)
+    #expect(HARRedaction(salt: "other", hidesSecrets: true).pseudonym("v1") != stand)
+  }
+
+  @Test func whatIsHiddenStaysAsItIs() throws {
+    let once = hiding.url(try url("https://a.example/x?a=v1"))
+    #expect(hiding.url(try url(once)) == once)
+    #expect(hiding.pseudonym("redacted-short") != "redacted-short")
+  }
+
+  @Test func fieldsWithSecretsAreHidden() throws {
+    let base = try url("https://a.example/dir/x")
+    for name in ["Authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "X-CSRF-Token", "WWW-Authenticate", "Refresh"] {
+      #expect(hiding.field(name, "word", of: base) == "<redacted>")
+      #expect(showing.field(name, "word", of: base) == "word")
+    }
+    for name in ["Accept", "Host", "Content-Type", "ETag", "Range"] {
+      #expect(hiding.field(name, "word", of: base) == "word")
+    }
+    let stand = hiding.pseudonym("word")
+    #expect(hiding.field("Location", "y?code=word#f", of: base) == "https://a.example/dir/y?code=\(stand)")
+    #expect(
+      hiding.field("Link", "</a?t=word>; rel=\"next\", <b>; rel=x", of: base)
+        == "<https://a.example/a?t=\(stand)>; rel=\"next\", <https://a.example/dir/b>; rel=x")
+  }
+
+  @Test func aPasswordIsInNoFingerprint() {
+    let basic = { (text: String) in "Basic " + Data(text.utf8).base64EncodedString() }
+    #expect(hiding.fingerprint(basic("u:one")) == hiding.fingerprint(basic("u:two")))
+    #expect(hiding.fingerprint(basic("u:one")) != hiding.fingerprint(basic("v:one")))
+    #expect(hiding.fingerprint("Bearer one") != hiding.fingerprint("Bearer two"))
+  }
+
+  @Test func aLongBodyHasADigestOfAllOfIt() {
+    var body = Data.noise(200_000)
+    let digest = hiding.digest(body)
+    #expect(digest.utf8.count == 32 && hiding.digest(body) == digest)
+    for index in [0, 65_535, 65_536, 199_999] {
+      body[index] ^= 1
+      #expect(hiding.digest(body) != digest)
+      body[index] ^= 1
+    }
+  }
+
+  @Test func bodiesAreTheSameButForWhatIsMadeUp() throws {
+    func body(_ text: String, _ type: String) -> HARRequestBody {
+      HARRequestBody(Data(text.utf8), type: type, redaction: hiding)
+    }
+    func isSame(_ one: (String, String), _ other: (String, String)) -> Bool {
+      HARRequestBody.isSame(body(one.0, one.1), body(other.0, other.1))
+    }
+    let json = "application/problem+json; charset=utf-8"
+    #expect(isSame((#"{"a":1,"b":[1,2]}"#, json), (#"{ "b" : [1, 2], "a" : 1 }"#, json)))
+    #expect(!isSame((#"{"a":1,"b":[1,2]}"#, json), (#"{"a":1,"b":[2,1]}"#, json)))
+    #expect(!isSame((#"{"a":1}"#, "text/plain"), (#"{ "a":1}"#, "text/plain")))
+    #expect(isSame(("--x1--", "multipart/form-data; boundary=x1"), ("--y--", "multipart/form-data; boundary=\"y\"")))
+    #expect(!isSame(("--x--1", "multipart/form-data; boundary=x"), ("--x--2", "multipart/form-data; boundary=x")))
+    let stream = HARRequestBody(type: "a/b", size: 3, digest: nil)
+    #expect(HARRequestBody.isSame(stream, body("abc", "a/b")))
+    #expect(!HARRequestBody.isSame(stream, body("ab", "a/b")))
+    #expect(HARRequestBody.isSame(HARRequestBody(type: "", size: nil, digest: nil), stream))
+    #expect(!HARRequestBody.isSame(nil, stream) && HARRequestBody.isSame(nil, nil))
+  }
+}
