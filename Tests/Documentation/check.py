@@ -10,6 +10,8 @@ surrounds it; without one it has to stand alone:
   context: signature          declarations exactly as the library's symbol graph has them
   context: signature of Type  the same, members of a type
   context: manifest           a piece of a package manifest, not compiled
+  context: recipe of File     whole lines of that file of Tests/Recipes, which compiles and tests it; the articles have
+                              all of each file
 Every public symbol is declared in API.md, in such a block or in a heading of its type's chapter; what stands there
 exists. API.md and API_RU.md have the same shape and the same blocks. Links between the documents lead somewhere. The DocC
 catalog, and with it every documentation comment, is built without a warning.
@@ -23,6 +25,7 @@ from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, sh
 from running import run_all
 from symbols import Library, check_signature, extract_graphs, match_member
 
+RECIPES = ROOT / "Tests/Recipes/Sources/Recipes"
 # Named in the reference, and not the library's.
 FOREIGN = {"data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)"}
 
@@ -87,7 +90,7 @@ def check(texts, library, options):
                 complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
             elif block.context in ("file", "body", "run"):
                 to_compile.append((name, block))
-    complaints += compile_all(to_compile, options)
+    complaints += compile_all(to_compile, options) + list(recipe_complaints(texts))
     if not complaints:
         complaints += run_all([pair for pair in to_compile if pair[1].context == "run"], options, build_folder())
     for name, text in texts.items():
@@ -99,6 +102,28 @@ def check(texts, library, options):
     if "API.md" in texts and "API_RU.md" in texts:
         complaints += differences(texts["API.md"], texts["API_RU.md"])
     return complaints + list(broken_links(texts))
+
+
+def recipe_complaints(texts):
+    """Blocks that are not lines of their file."""
+    for name, text in texts.items():
+        for block in blocks(text):
+            if block.context == "recipe":
+                file = RECIPES / block.scope
+                if not file.is_file() or "\n" + block.code not in "\n" + file.read_text():
+                    yield f"{name}:{block.line}: not what {block.scope} says"
+
+
+def missing_recipes(texts):
+    """Lines of recipes that no document has."""
+    shown = {}
+    for text in texts.values():
+        for block in blocks(text):
+            if block.context == "recipe":
+                shown.setdefault(block.scope, set()).update(block.code.splitlines())
+    for file in sorted(RECIPES.glob("*.swift")):
+        if set(file.read_text().splitlines()) - shown.get(file.name, set()):
+            yield f"{file.relative_to(ROOT)}: no article has all of it"
 
 
 def differences(english, russian):
@@ -133,6 +158,8 @@ def self_test(library, options, extract):
         "a block that does not do what it says": {
             "a.md": "<!-- context: run -->\n```swift\n_ = try await manager.send(MyEventsRequest())\nthrow URLError(.badURL)\n```\n"
         },
+        "a recipe that is not its file": {"a.md": "<!-- context: recipe of UserModel.swift -->\n```swift\nimport EKNetwork_\n```\n"},
+        "a recipe without a file": {"a.md": "<!-- context: recipe of Nothing.swift -->\n```swift\nimport EKNetwork\n```\n"},
         "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
         "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
         "a member of another type": {"a.md": good.replace("statusCode: Int", "statusCode: String")},
@@ -162,7 +189,9 @@ def self_test(library, options, extract):
         (catalog / "EKNetwork.md").write_text("# ``EKNetwork``\n\nSee ``HTTPError/nothing``.\n")
         if not any("nothing" in found for found in catalog_complaints(pathlib.Path(folder), extract)):
             sys.exit("self-test: a symbol link to nowhere is not found")
-    print(f"self-test: {len(faults) + 1} kinds of faults are found")
+    if not list(missing_recipes({"a.md": good})):
+        sys.exit("self-test: a recipe that no document has is not found")
+    print(f"self-test: {len(faults) + 2} kinds of faults are found")
 
 
 def main():
@@ -175,7 +204,7 @@ def main():
     articles = sorted((ROOT / CATALOG).rglob("*.md"))
     texts |= {str(path.relative_to(ROOT)): path.read_text() for path in articles}
     complaints = check(texts, library, options)
-    complaints += catalog_complaints(ROOT, extract)
+    complaints += list(missing_recipes(texts)) + catalog_complaints(ROOT, extract)
     count = sum(len(blocks(text)) for text in texts.values())
     print("\n".join(complaints) or f"{count} blocks and {len(library.documented_paths())} public symbols are in order")
     sys.exit(1 if complaints else 0)

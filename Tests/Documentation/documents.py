@@ -2,11 +2,11 @@
 import re
 from typing import NamedTuple
 
-CONTEXTS = ("file", "body", "run", "signature", "manifest")
+CONTEXTS = ("file", "body", "run", "signature", "manifest", "recipe")
 
 
 class Block(NamedTuple):
-    """A Swift block. `scope` is the type whose members a signature block holds."""
+    """A Swift block. `scope` is the type whose members a signature block holds, or the file of a recipe."""
 
     context: str
     scope: str

@@ -1,0 +1,245 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RateLimitStateTests {
+  private typealias Quota = RateLimitReport.Quota
+
+  private func state(
+    _ requests: Int? = nil, wait: Duration = .seconds(60), waiting: Int = 1_000
+  ) -> RateLimitState {
+    RateLimitState(RateLimitRules(requests: requests, maximumWait: wait, maximumWaiting: waiting))
+  }
+
+  private func ids(_ released: [RateLimitState.Release]) -> [UInt64] {
+    released.filter { $0.refusedFor == nil }.map(\.id)
+  }
+
+  // MARK: - A limit of one's own
+
+  /// Whatever comes when: no period has more than the limit, and nobody waits longer than need be.
+  @Test func noPeriodHasMore() {
+    var random = SystemRandomNumberGenerator()
+    for limit in 1...5 {
+      var window = SendWindow(limit: limit, period: .seconds(1))
+      var sent: [Duration] = []
+      var now = Duration.zero
+      for _ in 0..<300 {
+        now += .milliseconds(Int.random(in: 0...400, using: &random))
+        let opening = window.opening(at: now)
+        if sent.count >= limit { #expect(opening == max(now, sent[sent.count - limit] + .seconds(1))) }
+        now = opening
+        window.record(now)
+        sent.append(now)
+      }
+      for (first, last) in zip(sent, sent.dropFirst(limit)) { #expect(last - first >= .seconds(1)) }
+    }
+  }
+
+  /// What a place in the line is worth is what comes of it.
+  @Test(arguments: 1...4, 0...4) func aPlaceTellsTheTime(limit: Int, sent: Int) {
+    var window = SendWindow(limit: limit, period: .seconds(1))
+    for step in 0..<sent { window.record(window.opening(at: .milliseconds(100 * step))) }
+    let now = Duration.milliseconds(450)
+    let told = (0..<12).map { window.opening(position: $0, at: now) }
+    var time = now
+    for opening in told {
+      time = window.opening(at: time)
+      #expect(time == opening)
+      window.record(time)
+    }
+  }
+
+  @Test func theyGoInTheirOrderAsTimePasses() {
+    var state = state(2)
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(state.arrive(2, at: .zero) == .go)
+    for id in 3...7 { #expect(state.arrive(UInt64(id), at: .zero) == .wait) }
+    #expect(state.wake(at: .zero) == .seconds(1))
+    #expect(state.release(at: .milliseconds(999)).isEmpty)
+    state.leave(4)
+    #expect(ids(state.release(at: .seconds(1))) == [3, 5])
+    #expect(state.wake(at: .seconds(1)) == .seconds(2))
+    #expect(ids(state.release(at: .seconds(2))) == [6, 7])
+    #expect(state.wake(at: .seconds(2)) == nil)
+    for _ in 0..<6 { state.end(RateLimitReport(), at: .seconds(2)) }
+    #expect(!state.isUnused(at: .seconds(2)))
+    #expect(state.isBlank(at: .seconds(3)))
+  }
+
+  @Test func whoWouldWaitTooLongIsRefusedAtOnce() {
+    var state = state(1, wait: .seconds(2), waiting: 5)
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(state.arrive(2, at: .zero) == .wait)
+    #expect(state.arrive(3, at: .zero) == .wait)
+    #expect(state.arrive(4, at: .zero) == .refuse(.waitTooLong, after: .seconds(3)))
+    var narrow = self.state(1, waiting: 1)
+    #expect(narrow.arrive(1, at: .zero) == .go)
+    #expect(narrow.arrive(2, at: .zero) == .wait)
+    #expect(narrow.arrive(3, at: .zero) == .refuse(.tooManyWaiting, after: .seconds(2)))
+    var impatient = self.state(1, wait: .zero)
+    #expect(impatient.arrive(1, at: .zero) == .go)
+    #expect(impatient.arrive(2, at: .zero) == .refuse(.waitTooLong, after: .seconds(1)))
+  }
+
+  // MARK: - A pause
+
+  @Test func afterAPauseOneTriesFirst() {
+    var state = state()
+    for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
+    state.end(RateLimitReport(isRefusal: true, pause: .seconds(10)), at: .zero)
+    for id in 4...6 { #expect(state.arrive(UInt64(id), at: .zero) == .wait) }
+    // Those that were sent before say nothing new.
+    state.end(nil, at: .zero)
+    state.end(RateLimitReport(isRefusal: true, pause: .seconds(5)), at: .zero)
+    #expect(state.wake(at: .zero) == .seconds(10))
+    #expect(ids(state.release(at: .seconds(10))) == [4])
+    // A failure says nothing: the next one tries. A refusal: no pause, and still one at a time.
+    state.end(nil, at: .seconds(11))
+    #expect(ids(state.release(at: .seconds(11))) == [5])
+    state.end(RateLimitReport(isRefusal: true), at: .seconds(12))
+    #expect(ids(state.release(at: .seconds(12))) == [6])
+    #expect(state.arrive(7, at: .seconds(12)) == .wait)
+    #expect(state.arrive(8, at: .seconds(12)) == .wait)
+    state.end(RateLimitReport(), at: .seconds(13))
+    #expect(ids(state.release(at: .seconds(13))) == [7, 8])
+    state.end(RateLimitReport(), at: .seconds(13))
+    state.end(RateLimitReport(), at: .seconds(13))
+    #expect(state.isBlank(at: .seconds(13)))
+  }
+
+  @Test func aPauseIsBelievedForSoLongAndNoLonger() {
+    var state = state()
+    #expect(state.arrive(1, at: .zero) == .go)
+    state.end(RateLimitReport(isRefusal: true, pause: .seconds(999_999_999)), at: .zero)
+    #expect(state.arrive(2, at: .zero) == .refuse(.waitTooLong, after: .seconds(300)))
+    #expect(state.arrive(3, at: .seconds(240)) == .wait)
+    #expect(ids(state.release(at: .seconds(300))) == [3])
+  }
+
+  @Test func aPauseThatComesWhileTheyWaitRefusesThem() {
+    var state = state(1, wait: .seconds(5))
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(state.arrive(2, at: .zero) == .wait)
+    #expect(state.arrive(3, at: .zero) == .wait)
+    state.end(RateLimitReport(isRefusal: true, pause: .seconds(60)), at: .milliseconds(500))
+    let released = state.release(at: .milliseconds(500))
+    #expect(released.map(\.id) == [2, 3])
+    #expect(released.allSatisfy { $0.refusedFor == .seconds(60) })
+    #expect(state.waitingCount == 0)
+  }
+
+  // MARK: - Quotas
+
+  @Test func thoseUnderWayTakeTheirShare() {
+    var state = state()
+    for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
+    let report = { RateLimitReport(quotas: [Quota(remaining: $0, reset: .seconds(30), limit: 5)]) }
+    state.end(report(4), at: .zero)
+    #expect(state.arrive(4, at: .zero) == .go)
+    #expect(state.arrive(5, at: .zero) == .go)
+    #expect(state.arrive(6, at: .zero) == .wait)
+    // They overtake each other: the lowest number is the last.
+    state.end(report(1), at: .zero)
+    state.end(report(3), at: .seconds(1))
+    #expect(state.release(at: .seconds(1)).isEmpty)
+    state.end(report(0), at: .seconds(1))
+    state.end(report(2), at: .seconds(1))
+    for id in 7...12 { #expect(state.arrive(UInt64(id), at: .seconds(1)) == .wait) }
+    #expect(state.wake(at: .seconds(1)) == .seconds(30))
+    // The quota is five, so as many go, and the rest when a response has said more.
+    #expect(ids(state.release(at: .seconds(30))) == [6, 7, 8, 9, 10])
+    state.end(report(4), at: .seconds(31))
+    #expect(state.release(at: .seconds(31)).isEmpty)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 9, reset: .seconds(60), limit: 10)]), at: .seconds(31))
+    #expect(ids(state.release(at: .seconds(31))) == [11, 12])
+  }
+
+  @Test func aQuotaThatIsGoneIsForgotten() {
+    var state = state()
+    #expect(state.arrive(1, at: .zero) == .go)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 0, reset: .seconds(1))]), at: .zero)
+    #expect(state.arrive(2, at: .seconds(1)) == .go)
+    #expect(state.arrive(3, at: .seconds(1)) == .wait)
+    state.end(RateLimitReport(), at: .seconds(1))
+    #expect(ids(state.release(at: .seconds(1))) == [3])
+    #expect(state.arrive(4, at: .seconds(1)) == .go)
+  }
+
+  @Test func eachQuotaHoldsAndThereAreNeverMany() {
+    var state = state()
+    for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
+    state.end(
+      RateLimitReport(quotas: [
+        Quota(name: "burst", remaining: 50, reset: .seconds(1)), Quota(name: "day", remaining: 0, reset: .seconds(40)),
+      ]), at: .zero)
+    #expect(state.arrive(4, at: .zero) == .wait)
+    #expect(state.wake(at: .zero) == .seconds(40))
+    for number in 0..<100 {
+      _ = state.arrive(UInt64(100 + number), at: .zero)
+      state.end(RateLimitReport(quotas: [Quota(name: "\(number)", remaining: 9, reset: .seconds(9))]), at: .zero)
+    }
+    #expect(Mirror(reflecting: state).descendant("allowances").map { "\($0)".count < 4_000 } == true)
+  }
+
+  /// What nobody can tell the end of does not stop everything.
+  @Test func aQuotaWithoutATimeLetsOneTry() {
+    var state = state()
+    #expect(state.arrive(1, at: .zero) == .go)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 0)]), at: .zero)
+    #expect(state.arrive(2, at: .zero) == .go)
+    #expect(state.arrive(3, at: .zero) == .wait)
+    #expect(state.wake(at: .zero) == .seconds(60))
+    // The one that tries hangs: the other one is refused in the end.
+    #expect(state.release(at: .seconds(60)).first?.refusedFor == .zero)
+  }
+
+  /// Whatever a server says and whenever: nobody who waits is left behind, and no number goes wrong.
+  @Test func nobodyIsLeftBehind() {
+    for seed in 0..<200 as Range<UInt64> {
+      var random = SplitMix(state: seed)
+      var state = state(seed % 2 == 0 ? 3 : nil, wait: .seconds(20), waiting: 20)
+      var now = Duration.zero
+      var (underWay, waiting) = (0, Set<UInt64>())
+      for id in 0..<400 as Range<UInt64> {
+        now += .milliseconds(Int.random(in: 0...300, using: &random))
+        switch state.arrive(id, at: now) {
+        case .go: underWay += 1
+        case .wait: waiting.insert(id)
+        case .refuse: break
+        }
+        if underWay > 0, Bool.random(using: &random) {
+          underWay -= 1
+          let numbers = [0, 0, 1, 5, 100, .max]
+          let quota = Quota(
+            name: ["", "a"].randomElement(using: &random) ?? "", remaining: numbers.randomElement(using: &random) ?? 0,
+            reset: Bool.random(using: &random) ? .seconds(Int.random(in: 0...400, using: &random)) : nil,
+            limit: Bool.random(using: &random) ? numbers.randomElement(using: &random) : nil)
+          let report = RateLimitReport(
+            isRefusal: Bool.random(using: &random), pause: Bool.random(using: &random) ? nil : .seconds(1),
+            quotas: Bool.random(using: &random) ? [quota] : [])
+          state.end(Bool.random(using: &random) ? report : nil, at: now)
+        }
+        if let first = waiting.min(), Int.random(in: 0..<10, using: &random) == 0 {
+          state.leave(first)
+          waiting.remove(first)
+        }
+        let released = state.release(at: now)
+        #expect(released.map(\.id) == Array(waiting.sorted().prefix(released.count)))
+        for one in released {
+          waiting.remove(one.id)
+          if one.refusedFor == nil { underWay += 1 }
+        }
+        #expect(state.waitingCount == waiting.count)
+        if let wake = state.wake(at: now) { #expect(wake > now) } else { #expect(waiting.isEmpty) }
+      }
+      // Nothing more happens: time alone frees those who are left.
+      while let wake = state.wake(at: now) {
+        now = wake
+        for one in state.release(at: now) { waiting.remove(one.id) }
+      }
+      #expect(waiting.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct RateLimiterTests {
+  private let server: LoopbackServer
+  private let clock = ManualClock()
+
+  init() throws {
+    server = try LoopbackServer()
+    server.route("/item") { _ in .json(Item(id: 1)) }
+  }
+
+  private func limiter(
+    _ requests: Int? = nil, wait: Duration = .seconds(3_600), waiting: Int = 1_000,
+    client: (@Sendable (URLRequest) -> String)? = nil
+  ) -> RateLimiter {
+    let rules = RateLimitRules(
+      requests: requests, period: .seconds(1), maximumWait: wait, maximumWaiting: waiting)
+    return RateLimiter(rules, clock: RateLimitClock(clock), client: client)
+  }
+
+  /// Waits until so many requests have come and their responses are there, and so many wait.
+  private func settled(_ limiter: RateLimiter, sent: Int, waiting: Int) async {
+    #expect(await server.waitForRequests(count: sent).count == sent)
+    while limiter.line.waitingCount != waiting || limiter.line.underWayCount > 0 { await Task.yield() }
+  }
+
+  // MARK: - A limit of one's own
+
+  /// A hundred at once go in their order, ten in each second.
+  @Test(arguments: Wire.allCases)
+  func aHundredAtOnceAreSpreadOverTime(_ wire: Wire) async throws {
+    let limiter = limiter(10)
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [limiter]
+    try await withThrowingTaskGroup(of: Item.self) { group in
+      for _ in 0..<100 { group.addTask { try await manager.send(ItemProbe()) } }
+      for round in 1...10 {
+        await settled(limiter, sent: 10 * round, waiting: 100 - 10 * round)
+        guard round < 10 else { break }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+      }
+      for try await item in group { #expect(item == Item(id: 1)) }
+    }
+    #expect(server.requestCount == 100)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func cancellingOneThatWaitsEndsItAtOnce() async throws {
+    let limiter = limiter(1)
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [limiter]
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    let tasks = (0..<100).map { _ in Task { try await manager.send(ItemProbe()) } }
+    while limiter.line.waitingCount < 100 { await Task.yield() }
+    for task in tasks.dropFirst() { task.cancel() }
+    for task in tasks.dropFirst() { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(limiter.line.waitingCount == 1)
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(1))
+    #expect(try await tasks[0].value == Item(id: 1))
+    #expect(server.requestCount == 2)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func thoseThatWouldWaitTooLongAreRefused() async throws {
+    let limiter = limiter(1, wait: .seconds(2))
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [limiter]
+    var probe = ItemProbe()
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 5, delay: 0)
+    #expect(try await manager.send(probe) == Item(id: 1))
+    let waiting = (0..<2).map { _ in Task { try await manager.send(ItemProbe()) } }
+    while limiter.line.waitingCount < 2 { await Task.yield() }
+    let error = await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(probe) }
+    #expect(error == RateLimiter.LimitError(host: "127.0.0.1", reason: .waitTooLong, retryAfter: .seconds(3)))
+    for task in waiting { task.cancel() }
+    for task in waiting { _ = await task.result }
+    #expect(server.requestCount == 1)
+  }
+
+  // MARK: - What the server says
+
+  @Test(arguments: Wire.allCases)
+  func aPauseHoldsForEveryRequestToThatOriginAndNoOther(_ wire: Wire) async throws {
+    server.route("/item", .status(429, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    let limiter = limiter()
+    let (manager, second) = (wire.manager(server), wire.manager(other))
+    manager.attemptMiddleware = [limiter]
+    second.attemptMiddleware = [limiter]
+    await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+    let tasks = (0..<50).map { _ in Task { try await manager.send(ItemProbe()) } }
+    while limiter.line.waitingCount < 50 { await Task.yield() }
+    #expect(try await second.send(ItemProbe()) == Item(id: 2))
+    #expect(server.requestCount == 1)
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(20))
+    for task in tasks { #expect(try await task.value == Item(id: 1)) }
+    #expect(server.requestCount == 51)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func aRetryWaitsForTheServer(_ wire: Wire) async throws {
+    server.route("/item", .status(503, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
+    let limiter = limiter()
+    let manager = wire.manager(server, clock: RecordingClock())
+    manager.attemptMiddleware = [limiter]
+    var probe = ItemProbe()
+    probe.retryPolicy = RetryPolicy(maxRetryCount: 1, delay: 0)
+    let task = Task { [probe] in try await manager.send(probe) }
+    await clock.waitForSleepers()
+    #expect(server.requestCount == 1)
+    clock.advance(by: .seconds(20))
+    #expect(try await task.value == Item(id: 1))
+  }
+
+  @Test func aLongPauseIsBounded() async throws {
+    server.route("/item", .status(429, headers: ["Retry-After": "999999999"]), .json(Item(id: 1)))
+    let manager = Wire.automatic.manager(server)
+    let limiter = limiter(wait: .seconds(60))
+    manager.attemptMiddleware = [limiter]
+    await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+    let error = await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(ItemProbe()) }
+    #expect(error?.retryAfter == .seconds(300))
+    clock.advance(by: .seconds(300))
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    #expect(limiter.line.keyCount == 0)
+  }
+
+  /// Each response says what is left, and nothing is sent that the server would refuse.
+  @Test(arguments: Wire.allCases)
+  func aQuotaIsNeverExceeded(_ wire: Wire) async throws {
+    let left = Locked(7)
+    server.route("/item") { _ in
+      let remaining = left.withLock { left in
+        left -= 1
+        return left
+      }
+      guard remaining >= 0 else { return .status(429) }
+      return .json(
+        Item(id: 1), headers: ["RateLimit": "\"q\";r=\(remaining);t=30", "RateLimit-Policy": "\"q\";q=7;w=30"])
+    }
+    let limiter = limiter()
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [limiter]
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    try await withThrowingTaskGroup(of: Item.self) { group in
+      for _ in 0..<20 { group.addTask { try await manager.send(ItemProbe()) } }
+      for round in 1...2 {
+        await settled(limiter, sent: 7 * round, waiting: 21 - 7 * round)
+        await clock.waitForSleepers()
+        left.withLock { $0 = 7 }
+        clock.advance(by: .seconds(30))
+      }
+      for try await item in group { #expect(item == Item(id: 1)) }
+    }
+    #expect(server.requestCount == 21)
+  }
+
+  // MARK: - Whose it is
+
+  @Test(arguments: Wire.allCases)
+  func aRedirectCountsWhereItLeads(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .status(429, headers: ["Retry-After": "20"]) }
+    server.route("/away", .redirect(to: other.url("/item").absoluteString))
+    let limiter = limiter(wait: .zero)
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [limiter]
+    await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe(path: "/away")) }
+    // The one that redirected has not refused anything.
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    server.route("/away", .redirect(to: other.url("/item").absoluteString))
+    await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(ItemProbe(path: "/away")) }
+    #expect(other.requestCount == 1)
+  }
+
+  @Test func clientsHaveLimitsOfTheirOwn() async throws {
+    let limiter = limiter(1, wait: .zero) { $0.value(forHTTPHeaderField: "X-User") ?? "" }
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [limiter]
+    for user in ["a", "b"] {
+      let probe = ItemProbe(headers: ["X-User": user])
+      #expect(try await manager.send(probe) == Item(id: 1))
+      await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(probe) }
+    }
+  }
+
+  @Test func theMemoryIsBounded() async throws {
+    let limiter = limiter(1, wait: .zero)
+    let next = NetworkMiddlewareNext { _ in NetworkMiddlewareResponse(statusCode: 200) }
+    let send = { (number: Int) async throws -> Void in
+      let url = try #require(URL(string: "http://host\(number)/"))
+      _ = try await limiter.intercept(URLRequest(url: url), context: NetworkMiddlewareContext(), next: next)
+    }
+    for number in 0..<1_500 { try await send(number) }
+    #expect(limiter.line.keyCount == RateLimitLine.maximumKeys)
+    // Those that are watched are limited on, and the others make room once their time is over.
+    await #expect(throws: RateLimiter.LimitError.self) { try await send(0) }
+    clock.advance(by: .seconds(1))
+    try await send(2_000)
+    #expect(limiter.line.keyCount == 1)
+  }
+
+  @Test func endpointsHaveItToo() async throws {
+    let adapter = PrismNetworkAdapter(configuration: .ephemeral)
+    adapter.attemptMiddleware = [limiter(1, wait: .zero)]
+    let request = LocalRequest<Item>(server.endpoint())
+    #expect(try await adapter.request(on: request, with: nil) == Item(id: 1))
+    let error = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { try await adapter.request(on: request, with: nil) }
+    }
+    #expect(error?.underlyingError is RateLimiter.LimitError)
+    #expect(server.requestCount == 1)
+  }
+}

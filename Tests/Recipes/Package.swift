@@ -1,0 +1,42 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: the library depends on none of these. Its files are the code of the articles.
+let package = Package(
+  name: "Recipes",
+  platforms: [.macOS(.v14)],
+  dependencies: [
+    .package(name: "EKNetwork", path: "../.."),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.8.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.17.0"),
+    .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
+  ],
+  targets: [
+    .target(
+      name: "Recipes",
+      dependencies: [
+        "EKNetwork",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: [.treatAllWarnings(as: .error)]),
+    .testTarget(
+      name: "RecipesTests",
+      dependencies: [
+        "Recipes",
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)
