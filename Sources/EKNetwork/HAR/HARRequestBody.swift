@@ -74,7 +74,7 @@ struct HARRequestBody: Sendable, Equatable {
   private static func boundary(of type: String) -> Data? {
     guard let start = type.range(of: "boundary=", options: .caseInsensitive) else { return nil }
     let value = type[start.upperBound...].prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-    let boundary = value.trimmingCharacters(in: ["\""])
+    let boundary = value.trimmingCharacters(in: CharacterSet(charactersIn: "\""))
     return boundary.isEmpty ? nil : Data(boundary.utf8)
   }
 }

@@ -115,7 +115,8 @@ extension HARFile {
     _ text: String, encoding: String?, of place: String
   ) throws(EntryFailure) -> Data {
     guard encoding?.lowercased() == "base64" else { return Data(text.utf8) }
-    guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
+    // RFC 4648 §3.1: some tools break the lines all the same.
+    guard let data = Data(base64Encoded: text) ?? Data(base64Encoded: text.filter { !$0.isNewline }) else {
       throw EntryFailure("\(place) is not base64")
     }
     return data

@@ -34,7 +34,7 @@ import Testing
        "response":{"status":200,"statusText":"","httpVersion":"h2","cookies":[],
         "headers":[{"name":":status","value":"200"},{"name":"set-cookie","value":"a=1\\nb=2"},
          {"name":"content-encoding","value":"br"},{"name":"x","value":"y"}],
-        "content":{"size":3,"mimeType":"text/plain","text":"AP/+","encoding":"base64"},"redirectURL":"",
+        "content":{"size":3,"mimeType":"text/plain","text":"AP\\r\\n/+","encoding":"base64"},"redirectURL":"",
         "headersSize":-1,"bodySize":-1,"_transferSize":9,"_error":null},
        "cache":{},"timings":{"send":0,"wait":1,"receive":0.5}}
       """
