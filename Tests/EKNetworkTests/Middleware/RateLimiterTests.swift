@@ -71,6 +71,43 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
+  /// The time goes on while they come, go and are cancelled.
+  @Test func cancellationsAtAnyMomentLeaveNobodyBehind() async throws {
+    let limiter = limiter(20)
+    let sent = Locked(0)
+    let next = NetworkMiddlewareNext { _ in
+      sent.withLock { $0 += 1 }
+      return NetworkMiddlewareResponse(statusCode: 200)
+    }
+    let request = URLRequest(url: server.baseURL)
+    let tasks = (0..<500).map { _ in
+      Task { _ = try await limiter.intercept(request, context: NetworkMiddlewareContext(), next: next) }
+    }
+    let time = Task { [clock] in
+      while !Task.isCancelled {
+        clock.advance(by: .milliseconds(100))
+        await Task.yield()
+      }
+    }
+    for task in tasks.shuffled().prefix(250) {
+      task.cancel()
+      await Task.yield()
+    }
+    var succeeded = 0
+    for task in tasks {
+      if case .success = await task.result { succeeded += 1 }
+    }
+    time.cancel()
+    await time.value
+    let seconds = Int(clock.now.offset.components.seconds)
+    #expect(succeeded >= 250)
+    #expect(sent.withLock { $0 } == succeeded)
+    #expect(succeeded <= 20 * (seconds + 1))
+    #expect(limiter.line.waitingCount == 0)
+    #expect(limiter.line.underWayCount == 0)
+    #expect(clock.sleeperCount == 0)
+  }
+
   @Test func thoseThatWouldWaitTooLongAreRefused() async throws {
     let limiter = limiter(1, wait: .seconds(2))
     let manager = Wire.automatic.manager(server)
