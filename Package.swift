@@ -47,28 +47,28 @@ let package = Package(
       name: "AutobahnClient",
       dependencies: ["EKNetwork"],
       path: "Tests/Autobahn",
-      exclude: ["run.sh"],
+      exclude: ["README.md", "run.sh"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "CacheConformance",
       dependencies: ["EKNetwork"],
       path: "Tests/CacheConformance",
-      exclude: ["run.sh"],
+      exclude: ["README.md", "run.sh"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "CacheStress",
       dependencies: ["EKNetwork"],
       path: "Tests/CacheStress",
-      exclude: ["run.py"],
+      exclude: ["README.md", "run.py"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "QueueClient",
       dependencies: ["EKNetwork"],
       path: "Tests/OfflineQueue",
-      exclude: ["kill.py"],
+      exclude: ["README.md", "kill.py"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
