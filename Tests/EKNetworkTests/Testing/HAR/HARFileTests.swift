@@ -143,6 +143,38 @@ import Testing
     #expect(error?.errorDescription?.hasPrefix("Entry 1 of the HAR file is invalid: ") == true)
   }
 
+  @Test func whateverIsDamagedEndsInATypedErrorOrAReplay() async throws {
+    let good = Data(
+      #"""
+      {"log":{"_redaction":{"salt":"s","hidesSecrets":true},"entries":[{"request":{"method":"GET",
+      "url":"https://a.example/x","headers":[{"name":"A","value":"b"}],"_fingerprints":{"cookie":"0"}},
+      "response":{"status":302,"statusText":"Found","headers":[{"name":"Location","value":"/x?a=redacted-0123456789abcdef"}],
+      "content":{"size":3,"text":"AAEC","encoding":"base64","_pieces":[1,2]},"_error":"URLError -1001"}}]}}
+      """#.utf8)
+    _ = try ReplaySession(har: good)
+    let bytes = Data.noise(6000)
+    var read = 0
+    for round in 0..<2000 {
+      var data = good
+      let (place, kind, value) = (bytes[round * 3], bytes[round * 3 + 1], bytes[round * 3 + 2])
+      let index = (Int(place) * 256 + Int(kind)) % data.count
+      switch kind % 4 {
+      case 0: data[index] = value
+      case 1: data.remove(at: index)
+      case 2: data = data.prefix(index)
+      default: data.insert(contentsOf: good.suffix(Int(value)), at: index)
+      }
+      do throws(HARError) {
+        let session = try ReplaySession(har: data)
+        read += 1
+        _ = try? await get(session)
+      } catch {
+        #expect(error.errorDescription?.isEmpty == false)
+      }
+    }
+    #expect(read > 100)
+  }
+
   @Test func fieldsThatNoResponseCanHaveAreLeftOut() async throws {
     let session = try session(
       entry(
