@@ -12,7 +12,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.8.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.17.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.17.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
   ],
   targets: [

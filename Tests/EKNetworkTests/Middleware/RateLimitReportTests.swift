@@ -72,7 +72,9 @@ import Testing
   @Test func greatNumbersAndLongListsAreBounded() {
     let digits = String(repeating: "9", count: 5_000)
     let quota = report(["RateLimit": "\"a\";r=\(digits);t=\(digits)"]).quotas.first
-    #expect(quota == Quota(name: "a", remaining: 2_147_483_648, reset: .seconds(2_147_483_648)))
+    #expect(
+      quota
+        == Quota(name: "a", remaining: Int(clamping: 2_147_483_648 as Int64), reset: .seconds(2_147_483_648 as Int64)))
     let reset = report(["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": digits]).quotas.first?.reset
     #expect(reset == .seconds(31_536_000))
     let many = (0..<1_000).map { "\"\($0)\";r=0;t=9" }.joined(separator: ",")
