@@ -119,6 +119,28 @@
       #expect(counts == Counts(asked: 2, complete: 1))
     }
 
+    @Test("A body that can be read once is sent whole, or the request fails", arguments: ["refuse-once", "goaway-refuse"])
+    func refusedSequence(_ kind: String) async throws {
+      for isFresh in [true, false] {
+        if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
+        var probe = Probe<Size>(path: "/\(kind)/sequence/\(isFresh)", method: .post, timeout: .seconds(10))
+        let pieces = Locked(0)
+        let sequence = AsyncStream<Data>(unfolding: {
+          let piece = pieces.withLock { pieces in
+            pieces += 1
+            return pieces
+          }
+          return piece <= 20 ? Data(count: 10_000) : nil
+        })
+        probe.body = RequestBody(sequence: sequence, contentType: "a/b")
+        do {
+          #expect(try await manager.send(probe).size == 200_000)
+        } catch let error as URLError {
+          #expect(error.code == .networkConnectionLost)
+        }
+      }
+    }
+
     /// The end of a response comes in the same read as data of another stream.
     @Test("What was read together with the end of another response is not left lying there")
     func dataBehindAnEnd() async throws {

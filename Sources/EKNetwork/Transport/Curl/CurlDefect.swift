@@ -39,6 +39,9 @@
     /// socket than it has taken, and nobody tells the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
     case leavesDataBehind
+    /// `transfer.c`: a request that is sent again over HTTP/2 goes on with its body where the first attempt has stopped, as long
+    /// as that was waiting for room. Shown by `HTTP2FaultPeerTests.refused`.
+    case resendsBodyFromMiddle
     /// `asyn-thrdd.c`: freeing a pool of connections waits for its threads that resolve names, which are 20 at most.
     /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
     case limitsResolvers
@@ -56,6 +59,7 @@
       case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
       case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
       case .leavesDataBehind: CurlVersion(8, 15)..<Self.always.upperBound
+      case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       }
@@ -74,6 +78,7 @@
       case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
       case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
+      case .resendsBodyFromMiddle: "the body is rewound, or the transfer ended where it cannot be"
       case .limitsResolvers: "it may wait for none, and have up to 256"
       }
     }

@@ -238,6 +238,7 @@
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
       guard let transfer, let upload = transfer.request.upload else { return Int(EKN_READFUNC_ABORT) }
       transfer.loopLastActivity = eventLoop.now
+      guard transfer.loopIsAtBodyStart(upload) else { return Int(EKN_READFUNC_ABORT) }
       switch upload.read(into: buffer) {
       case .bytes(let count):
         transfer.loopSent(count)
@@ -261,6 +262,7 @@
         return Int32(EKN_PREREQFUNC_ABORT)
       }
       guard transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      transfer.loopBeginsBody = true
       eventLoop.sent(transfer, port: port)
       if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
       resend.pointee.is_refused = false

@@ -51,6 +51,8 @@
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
+    /// Whether the request has just been sent, and nothing of its body has been read for it.
+    var loopBeginsBody = false
     private var loopExpected: Int64?
 
     init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
@@ -158,6 +160,21 @@
 
     /// The body is going to be sent from its start again: the connection was a stale one.
     func loopRewound() { loopSent = 0 }
+
+    /// Whether the body can be read from where it has to be. libcurl may send a request again and go on with its body where
+    /// the first attempt has stopped: the server would take the rest for the whole.
+    func loopIsAtBodyStart(_ upload: any UploadSource) -> Bool {
+      guard loopBeginsBody else { return true }
+      loopBeginsBody = false
+      guard loopSent > 0 else { return true }
+      guard upload.rewind() else {
+        loopFailure = CurlError.make(
+          .networkConnectionLost, "The server refused the request, and its body cannot be sent again", url: request.url)
+        return false
+      }
+      loopRewound()
+      return true
+    }
 
     /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2), or where the
     /// server has said that it has not looked at the first (RFC 9113 §8.7). Never once there is a response.

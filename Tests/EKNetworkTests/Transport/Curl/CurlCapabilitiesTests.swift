@@ -34,7 +34,10 @@
         CurlVersion(7, 88, 1),
         [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines]
       ),
-      (CurlVersion(8, 5), [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation]),
+      (
+        CurlVersion(8, 5),
+        [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .resendsBodyFromMiddle]
+      ),
       (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind]),
     ]
 
