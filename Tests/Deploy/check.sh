@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What README says of deploying on Linux: a program with Swift's libraries inside is built as it says, and runs on this system
+# What the article DeployingOnLinux says: a program with Swift's libraries inside is built as it says, and runs on this system
 # and, where it can be had (Tests/Matrix/debian.sh), on Debian 13: as it is, without libcurl, with the flavour of libcurl for
 # GnuTLS alone; and without IPv6.
 set -euo pipefail

@@ -5,7 +5,7 @@
 ///
 /// A plain class will do; it need not be `Sendable`. One manager never calls it twice at a time, and each call sees
 /// what the one before has written. The calls come from a task of the manager's own, though, not from the actor of
-/// whoever sent the request: what the provider shares with other code, for example its token store, must be safe to
+/// the sender: what the provider shares with other code, for example its token store, must be safe to
 /// use from any thread, or belong to an actor.
 public protocol TokenRefreshProvider {
   /// Gets a new access token and stores it where the `accessToken` closures find it.
