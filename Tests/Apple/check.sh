@@ -84,6 +84,13 @@ side "ios: clients" compile ios Clients sil -wmo -parse-as-library -I "$maps" $(
 side "macos: EKNetworkDemo" compile macos EKNetworkDemo sil -I "$maps" "${upcoming[@]}" $(sources Sources/EKNetworkDemo)
 side "macos: AutobahnClient" \
   compile macos AutobahnClient sil -parse-as-library -I "$maps" "${upcoming[@]}" $(sources Tests/Autobahn)
+# The recipes' screen; its packages for servers are not there.
+screen() {
+  compile macos SwiftUI module "$here/stubs/modules/SwiftUI.swift" &&
+    compile macos Recipes sil -target arm64-apple-macosx14.0 -I "$maps" \
+      "$checkout"/Tests/Recipes/Sources/Recipes/User{Model,Screen}.swift
+}
+side "macos: SwiftUI" screen
 side "macos: documentation" python3 "$here/documents.py" "$maps"
 clang=("$SWIFT_TOOLCHAIN/usr/bin/clang" -fsyntax-only -Wall -Wextra -isysroot "$APPLE_STDLIB/empty")
 for triple in arm64-apple-macosx13.0 arm64-apple-ios16.0 arm64-apple-tvos16.0 arm64_32-apple-watchos9.0; do
