@@ -63,14 +63,18 @@ struct RequestRunner {
     successes: Range<Int> = 200..<300
   ) async throws -> (response: FetchedResponse, sent: HopRequest) {
     do {
-      let (response, sent) = try await call(
-        of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
-        adapter: .collected(over: exchange, successes: successes)
-      ) {
-        let hop = try exchange.hop($0)
-        let response = try await exchange.load(hop)
-        guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-        return successes.contains(status) ? .success((response, hop)) : .refusal(response, unread: response.unread)
+      let response: FetchedResponse
+      let sent: HopRequest
+      if middleware.isEmpty {
+        // Without the closures that middleware needs, which are kept on the heap.
+        (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
+          try await Self.collect($0, over: exchange, successes: successes)
+        }
+      } else {
+        (response, sent) = try await call(
+          of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
+          adapter: .collected(over: exchange, successes: successes)
+        ) { try await Self.collect($0, over: exchange, successes: successes) }
       }
       exchange.progress?.succeeded()
       exchange.log?.finished(
@@ -81,6 +85,15 @@ struct RequestRunner {
       exchange.log?.failed(error)
       throw error
     }
+  }
+
+  private static func collect(
+    _ urlRequest: URLRequest, over exchange: Exchange, successes: Range<Int>
+  ) async throws -> Answer<(response: FetchedResponse, sent: HopRequest)> {
+    let hop = try exchange.hop(urlRequest)
+    let response = try await exchange.load(hop)
+    guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
+    return successes.contains(status) ? .success((response, hop)) : .refusal(response, unread: response.unread)
   }
 
   /// The head of a success, and its body unread. There are no retries, and no progress is reported.

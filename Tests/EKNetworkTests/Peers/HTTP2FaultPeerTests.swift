@@ -119,7 +119,8 @@
       #expect(counts == Counts(asked: 2, complete: 1))
     }
 
-    @Test("A body that can be read once is sent whole, or the request fails", arguments: ["refuse-once", "goaway-refuse"])
+    @Test(
+      "A body that can be read once is sent whole, or the request fails", arguments: ["refuse-once", "goaway-refuse"])
     func refusedSequence(_ kind: String) async throws {
       for isFresh in [true, false] {
         if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
