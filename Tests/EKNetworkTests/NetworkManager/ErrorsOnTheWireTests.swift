@@ -108,7 +108,7 @@ import Testing
 
   private func expect(_ code: URLError.Code, _ name: String, from manager: NetworkManager, url: URL) async throws {
     let error = await #expect(throws: URLError.self, "\(name)") {
-      _ = try await manager.send(ItemProbe(timeout: .seconds(300)))
+      _ = try await manager.send(ItemProbe(timeout: .seconds(60)))
     }
     #expect(error?.code == code, "\(name): \(error?.localizedDescription ?? "")")
     #expect(error?.failingURL == url, "\(name)")
