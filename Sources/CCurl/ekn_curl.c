@@ -6,9 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <linux/sockios.h>
 
 // libcurl's CURLMsg.
 typedef struct {
@@ -273,10 +271,6 @@ ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
 int ekn_easy_socket(ekn_easy *easy) {
   int descriptor = -1;
   return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;
-}
-int ekn_socket_queued(int socket) {
-  int count = 0;
-  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
 }
 void *ekn_easy_context(ekn_easy *easy) {
   void *context = NULL;

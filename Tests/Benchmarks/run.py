@@ -2,7 +2,7 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, stream, parsing, cache, httpcache, burst, soak,
+prints the medians. Sections: http, https, loops, stream, parsing, cache, httpcache, burst, soak,
 transfers, waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
 is for regressions, not for records.
 """
@@ -11,7 +11,7 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.req
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
+SECTIONS = ["http", "https", "loops", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
             "websocket"]
 FLOORS = {"HTTP cache: send vs a hit in memory": 3, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
@@ -58,7 +58,7 @@ class Nginx:
         with open(path("huge"), "wb") as file:
             file.truncate(10 << 30)
         certify(path("key.pem"), path("ca.pem"))
-        self.ca, plain, tls = path("ca.pem"), port(), port()
+        self.ca, plain, tls, others = path("ca.pem"), port(), port(), [port() for _ in range(4)]
         with open(path("nginx.conf"), "w") as file:
             file.write(f"""
 worker_processes 1; daemon off; error_log {path("error.log")}; pid {path("pid")};
@@ -70,11 +70,13 @@ http {{
   uwsgi_temp_path {path("u")}; scgi_temp_path {path("s")};
   server {{
     listen 127.0.0.1:{plain}; listen 127.0.0.1:{tls} ssl; root {self.folder};
+    {" ".join(f"listen 127.0.0.1:{other};" for other in others)}
     ssl_certificate {path("ca.pem")}; ssl_certificate_key {path("key.pem")};
   }}
 }}""")
         self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx", "-c", path("nginx.conf")])
         self.http, self.https = f"http://127.0.0.1:{plain}", f"https://localhost:{tls}"
+        self.origins = [f"http://127.0.0.1:{other}" for other in others]
         for _ in range(100):
             try:
                 urllib.request.urlopen(self.http + "/item.json").read()
@@ -122,6 +124,22 @@ def requests(title, base, load, bare, quick, ca=None):
         cells = [table[width][name] for width in (1, 16, 64)]
         print(f"{name:20}" + "".join(
             f"{cell['perSecond']:14.0f}{cell['cpuMicroseconds']:10.1f}{cell['peakMegabytes']:10.1f}" for cell in cells))
+
+
+def loops(server, load, quick):
+    """Four origins, of one server, by one event loop and by two."""
+    urls = ",".join(origin + "/item.json" for origin in server.origins)
+    print("\nGET of 57 bytes of JSON from four origins, decoded")
+    print(f"{'at once':>8}" + "".join(f"{name:>30}" for name in ("one event loop", "two", "async-http-client")))
+    for width in (1, 16, 64, 256, 1024):
+        rest = ["get", urls, str(width), "0.7" if quick else "2"]
+        commands = {str(count): ["env", f"EKNETWORK_EVENT_LOOPS={count}", load, "eknetwork", *rest] for count in (1, 2)}
+        commands["async-http-client"] = [load, "async-http-client", *rest]
+        found = rounds(commands, 3 if quick else 7)
+        print(f"{width:8}" + "".join(
+            f"{result['perSecond']:16.0f} /s{result['cpuMicroseconds']:8.1f} us" for result in found.values()))
+        ratios[f"two event loops vs one at {width}"] = found["2"]["perSecond"] / found["1"]["perSecond"]
+        ratios[f"CPU of two event loops vs one at {width}"] = found["2"]["cpuMicroseconds"] / found["1"]["cpuMicroseconds"]
 
 
 def stream(server, load, quick):
@@ -304,6 +322,8 @@ def over_http(wanted, quick):
             requests("http", server.http, load, bare, quick)
         if "https" in wanted:
             requests("https", server.https, load, bare, quick, server.ca)
+        if "loops" in wanted:
+            loops(server, load, quick)
         if "stream" in wanted:
             stream(server, load, quick)
             left += pause(server, load)

@@ -29,6 +29,9 @@ ROOT = HERE.parent.parent
 LIBRARIES = ROOT.parent / "shared/libcurl/lib"
 DEBIAN = "debian-13"
 AT_ONCE = 2
+# Each run's suites are divided between so many processes, one after the other: hundreds of tests that wait for two cores find
+# the ends of their own patience.
+PARTS = 4
 # Nothing takes a minute on a quiet machine. What has not ended by then is named.
 LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
 # What meets libcurl. The others compute, and do so alike on every version.
@@ -128,8 +131,22 @@ def own_network():
 
 
 def run(label, binary, filters, left_out, folder):
-    """Runs the tests on one libcurl; gives what `read_events` gives, and the seconds and the exit status."""
-    events, log = folder / f"{label}.json", folder / f"{label}.log"
+    """Runs the tests on one libcurl, in parts; gives what `read_events` gives, and the seconds, the exit status and the log of
+    the first part that has not come to its end."""
+    failed, unfinished, ran, total = {}, set(), 0, 0
+    for part in range(min(PARTS, len(filters))):
+        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], left_out, folder)
+        failed |= outcome[0]
+        unfinished |= outcome[1]
+        ran += outcome[2]
+        total += outcome[4]
+        if not outcome[3] or outcome[5] is None:
+            return failed, unfinished, ran, outcome[3], total, outcome[5], outcome[6]
+    return failed, unfinished, ran, True, total, 0, outcome[6]
+
+
+def run_part(name, label, binary, filters, left_out, folder):
+    events, log = folder / f"{name}.json", folder / f"{name}.log"
     command = [str(binary), "--testing-library", "swift-testing", "--event-stream-version", "0",
                "--event-stream-output-path", str(events), "--filter", r"\.(" + "|".join(filters) + r")(/|$)"]
     if left_out:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An HTTP/2 server that misbehaves as the path says. Prints {"ports": {"faulty": port}, "folder": …} and ends with its standard
-input. Needs the package `h2`.
+"""An HTTP/2 server that misbehaves as the path says. Prints {"ports": {"faulty": port, "slow": port}, "folder": …} and ends with
+its standard input. Needs the package `h2`.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import ssl
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
+import h2.settings
 
 from certificates import make_all
 
@@ -179,6 +181,22 @@ class Faulty(asyncio.Protocol):
         self.flush()
 
 
+class Slow(Faulty):
+    """Lets a client send whatever it wants to, and reads it slowly."""
+
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        self.h2.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1 << 24})
+        self.h2.increment_flow_control_window(1 << 24)
+        self.flush()
+
+    def data_received(self, data):
+        super().data_received(data)
+        if self.sizes:
+            self.transport.pause_reading()
+            asyncio.get_running_loop().call_later(0.1, self.transport.resume_reading)
+
+
 async def main():
     with tempfile.TemporaryDirectory() as folder:
         make_all(folder)
@@ -187,7 +205,10 @@ async def main():
         context.set_alpn_protocols(["h2"])
         loop = asyncio.get_running_loop()
         server = await loop.create_server(Faulty, "127.0.0.1", 0, ssl=context)
-        print(json.dumps({"ports": {"faulty": server.sockets[0].getsockname()[1]}, "folder": folder}), flush=True)
+        slow = await loop.create_server(Slow, "127.0.0.1", 0, ssl=context)
+        slow.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
+        ports = {"faulty": server.sockets[0].getsockname()[1], "slow": slow.sockets[0].getsockname()[1]}
+        print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await loop.run_in_executor(None, sys.stdin.read)
     os._exit(0)
 

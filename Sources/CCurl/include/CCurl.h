@@ -5,5 +5,6 @@
 #include "ekn_curl.h"
 #include "ekn_poller.h"
 #include "ekn_psl.h"
+#include "ekn_socket.h"
 
 #endif

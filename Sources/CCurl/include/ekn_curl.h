@@ -40,6 +40,7 @@ enum {
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
   EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
   EKN_INFO_PRIMARY_IP = 0x100000 + 32,
+  EKN_INFO_LOCAL_PORT = 0x200000 + 42,
   EKN_INFO_HTTP_VERSION = 0x200000 + 46,
   EKN_INFO_TLS_SSL_PTR = 0x400000 + 45,
   EKN_INFO_TOTAL_TIME = 0x600000 + 50,
@@ -164,8 +165,6 @@ typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
 ekn_alpn ekn_easy_alpn(ekn_easy *easy);
 // The socket of a bare connection, -1 for none. libcurl tells no other transfer's before that has ended.
 int ekn_easy_socket(ekn_easy *easy);
-// The bytes that the kernel has still to send over a socket, or that the peer has not confirmed.
-int ekn_socket_queued(int socket);
 // What was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);

@@ -33,14 +33,14 @@
     }
 
     /// A manager with connections of its own.
-    private static func makeManager(_ peer: PeerProcess) throws -> NetworkManager {
+    private static func makeManager(_ peer: PeerProcess, port: String = "faulty") throws -> NetworkManager {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       // Sessions share connections where they trust the same file.
       let authority = peer.file("\(UUID().uuidString).pem")
       try FileManager.default.copyItem(at: peer.file("ca.pem"), to: authority)
       return NetworkManager(
-        baseURL: try peer.url("faulty", path: ""), session: URLSession(configuration: configuration),
+        baseURL: try peer.url(port, path: ""), session: URLSession(configuration: configuration),
         transport: .secured(by: TLSOptions(certificateAuthorityFile: authority)))
     }
 
@@ -140,6 +140,22 @@
           #expect(error.code == .networkConnectionLost)
         }
       }
+    }
+
+    /// libcurl has read all of the body, and the kernel sends it for longer than a server may be silent.
+    @Test("A slow upload that moves does not time out on a connection that others use") func slowUpload() async throws {
+      let manager = try Self.makeManager(peer, port: "slow")
+      let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed"))
+      let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<2 {
+          var probe = Probe<Size>(path: "/ok/\(number)", method: .post, timeout: .seconds(0.6))
+          probe.body = RequestBody(data: Data(count: 6_000_000), contentType: "a/b")
+          group.addTask { [probe] in try await manager.send(probe).size }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(sizes == [6_000_000, 6_000_000])
+      withExtendedLifetime(feed) {}
     }
 
     /// The end of a response comes in the same read as data of another stream.

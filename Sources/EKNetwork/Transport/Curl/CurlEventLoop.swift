@@ -3,7 +3,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// One thread that drives every transfer: its own epoll, and `curl_multi_socket_action` for the sockets that are
+  /// One thread that drives transfers: its own epoll, and `curl_multi_socket_action` for the sockets that are
   /// ready. `curl_multi_poll` would look at every waiting transfer in every turn.
   ///
   /// A turn: tell libcurl about ready sockets, take all submissions, collect what has finished, begin what may begin, fire
@@ -15,24 +15,6 @@
   ///
   /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to the thread that holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
-    /// The loop of the process. It lives as long as the process does, and costs nothing while nothing happens. `nil`
-    /// when libcurl cannot be used, or while the process has no descriptors left: the next request tries again.
-    static var shared: CurlEventLoop? {
-      loop.withLock { loop in
-        if loop == nil { loop = CurlEventLoop() }
-        return loop
-      }
-    }
-
-    private static let loop = Locked<CurlEventLoop?>(nil)
-
-    /// Why a request cannot begin while there is no loop.
-    static var startError: any Error {
-      URLError(
-        .resourceUnavailable,
-        userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
-    }
-
     /// How long connections are kept for the next request: as long as libcurl uses them again (CURLOPT_MAXAGE_CONN).
     static let defaultPoolLifetime = Duration.seconds(118)
 
@@ -59,6 +41,9 @@
     private var dirty: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
+    /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
+    /// the process has no descriptors left.
+    ///
     /// - Parameter poolLifetime: How long connections are kept when nobody uses them.
     init?(poolLifetime: Duration = defaultPoolLifetime) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }

@@ -12,7 +12,7 @@
     private let lookup: UnsafeMutablePointer<ekn_lookup>
     private let capabilities: CurlCapabilities
     /// Whether libcurl may put the transfer on a connection that others use.
-    private var mayShareConnection = false
+    private(set) var mayShareConnection = false
     /// What an abandoned transfer's options still point to.
     private var abandonedRequest: CurlRequest?
     /// What libcurl wants to know of which socket.
@@ -144,8 +144,12 @@
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 
-    /// How many bytes the kernel has still to send.
-    var queuedBytes: Int { watched.map { Int(ekn_socket_queued($0.socket)) } ?? 0 }
+    /// What the kernel has of the transfer's connection, and of those that share it.
+    var output: ekn_socket_output? {
+      // libcurl names a shared socket with one of its transfers only.
+      let shared = mayShareConnection ? ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) : 0
+      return (watched?.socket ?? transfer?.loopPool?.sharedSocket(port: shared)).map(ekn_socket_get_output)
+    }
 
     /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.
     func finish() {

@@ -49,6 +49,8 @@
     private static let maximumDistrusted = 1_000
     /// Transfers that may share their connection, by its local port: where libcurl may leave data behind.
     private var sharing: [Int32: [ObjectIdentifier: CurlTransfer]] = [:]
+    /// Sockets of connections that several requests may use at once.
+    private var sharedSockets: Set<Int32> = []
     private unowned let eventLoop: CurlEventLoop
 
     init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
@@ -185,7 +187,17 @@
       let handle = easy.flatMap { ekn_easy_context($0) }.map {
         Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue()
       }
+      if what == EKN_POLL_REMOVE {
+        sharedSockets.remove(socket)
+      } else if handle?.mayShareConnection == true {
+        sharedSockets.insert(socket)
+      }
       eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
+    }
+
+    /// The socket with this local port, among those that several requests may use.
+    func sharedSocket(port: Int) -> Int32? {
+      port > 0 ? sharedSockets.first { Int(ekn_socket_local_port($0)) == port } : nil
     }
 
     /// Watches the socket of a transfer that has been paused, or goes on, for what there is to do.

@@ -123,8 +123,8 @@
 
     /// Looks whether the kernel goes on sending what libcurl has given it: that is no silence either.
     func loopLook(at now: UInt64) {
-      guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
-      if loopProgress.hasMoved(queued: handle.queuedBytes, at: now) { loopLastActivity = now }
+      guard loopIsSending, loopPauseBits == 0, let output = loopHandle?.output else { return }
+      if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
 
     /// Whether nothing of the transfer is to be read from its socket, which is its own.
@@ -168,8 +168,7 @@
       loopBeginsBody = false
       guard loopSent > 0 else { return true }
       guard upload.rewind() else {
-        loopFailure = CurlError.make(
-          .networkConnectionLost, "The server refused the request, and its body cannot be sent again", url: request.url)
+        loopFailure = refusalError
         return false
       }
       loopRewound()
@@ -186,6 +185,11 @@
       }
       loopIsStopped = true
       return false
+    }
+
+    private var refusalError: any Error {
+      CurlError.make(
+        .networkConnectionLost, "The server refused the request, and its body cannot be sent again", url: request.url)
     }
 
     private var loopStopError: (any Error)? {
@@ -214,7 +218,10 @@
         let handle = loopHandle,
         handle.wasRefused || request.isIdempotent && (handle.hasReusedConnection || code == Self.framingLoss)
       else { return false }
-      guard request.upload?.rewind() ?? true else { return false }
+      guard request.upload?.rewind() ?? true else {
+        if handle.wasRefused { loopFailure = refusalError }
+        return false
+      }
       loopHasResent = true
       loopWasRefused = handle.wasRefused
       loopSent = 0

@@ -4,8 +4,7 @@
 
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
-    /// `nil` when it could not be started yet.
-    private let eventLoop: CurlEventLoop?
+    private let eventLoops: CurlEventLoops
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
     /// What the limit of connections is counted by. Kept, so that no other session gets its address.
@@ -18,13 +17,12 @@
     /// - Parameters:
     ///   - session: Transports of the same session have one limit of connections in common; `nil` for a session that has
     ///     this transport only.
-    ///   - eventLoop: `nil` for the one of the process.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoop: CurlEventLoop? = nil
+      eventLoops: CurlEventLoops = .shared
     ) {
       guard CurlLibrary.capabilities != nil else { return nil }
-      self.eventLoop = eventLoop ?? .shared
+      self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       var description = SessionDescription(configuration)
       description.clientCertificate = tls?.clientCertificate.map {
@@ -40,8 +38,11 @@
     var sessionDescription: SessionDescription { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
-      guard let eventLoop = eventLoop ?? CurlEventLoop.shared else { throw CurlEventLoop.startError }
-      let transfer = CurlTransfer(try curlRequest(request), eventLoop: eventLoop)
+      let curlRequest = try curlRequest(request)
+      guard let eventLoop = eventLoops.loop(for: curlRequest.pool, origin: curlRequest.origin) else {
+        throw CurlEventLoops.startError
+      }
+      let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
       await configuration.cookies.keep(

@@ -6,7 +6,7 @@ enum ByteTransports {
     _ address: TransportAddress, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
     #if os(Linux)
-      guard let loop = CurlSocketLoop.shared else { throw ByteTransportError.unavailable }
+      guard let loop = CurlSocketLoop.next else { throw ByteTransportError.unavailable }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }

@@ -2,20 +2,22 @@
   import CCurl
   import Foundation
 
-  /// One thread for all WebSocket connections: their handles are called by no other, which is what libcurl asks for.
+  /// One thread for WebSocket connections: their handles are called by no other, which is what libcurl asks for.
   ///
   /// Unchecked: `poller` is for every thread; all other state belongs to the loop's thread.
   final class CurlSocketLoop: @unchecked Sendable {
-    /// The loop of the process; `nil` when libcurl cannot be used, or while the process has no descriptors left: the next
-    /// connection tries again.
-    static var shared: CurlSocketLoop? {
-      loop.withLock { loop in
-        if loop == nil { loop = CurlSocketLoop() }
-        return loop
-      }
+    /// The loop for a new connection: each of the process in its turn. `nil` when libcurl cannot be used, or while the process
+    /// has no descriptors left.
+    static var next: CurlSocketLoop? {
+      loops[
+        turn.withLock { turn in
+          turn = (turn + 1) % loops.count
+          return turn
+        }]
     }
 
-    private static let loop = Locked<CurlSocketLoop?>(nil)
+    private static let loops = LoopGroup(count: LoopCount.ofProcess) { CurlSocketLoop() }
+    private static let turn = Locked(0)
 
     typealias Operation = @Sendable () -> Void
 

@@ -2,35 +2,37 @@ import Foundation
 
 /// One contender under one load, in a process of its own: `Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]`.
 ///
-/// Prints one line of JSON: units per second (requests, or bytes), CPU microseconds per unit, and the peak of the
+/// Several URLs, with commas between them, get the same number of tasks each. Prints one line of JSON: units per second (requests, or bytes), CPU microseconds per unit, and the peak of the
 /// process's resident memory in MiB.
 @main struct Load {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count >= 6, let url = URL(string: arguments[3]), let width = Int(arguments[4]),
+    let urls = arguments.dropFirst(3).first?.split(separator: ",").compactMap { URL(string: String($0)) } ?? []
+    guard arguments.count >= 6, let url = urls.first, let width = Int(arguments[4]),
       let seconds = Double(arguments[5])
     else {
       FileHandle.standardError.write(Data("Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]\n".utf8))
       exit(64)
     }
     let authorities = arguments.count > 6 ? URL(fileURLWithPath: arguments[6]) : nil
-    let contender: any Contender =
+    let contenders = urls.map { url -> any Contender in
       switch arguments[1] {
       case "async-http-client": AsyncHTTPClientContender(url: url, authorities: authorities)
       case "urlsession": URLSessionContender(url: url)
       default: EKNetworkContender(url: url, authorities: authorities)
       }
+    }
     switch arguments[2] {
     case "get":
-      let get: @Sendable () async throws -> Int = {
-        guard try await contender.get().id > 0 else { throw URLError(.cannotParseResponse) }
+      let get: @Sendable (Int) async throws -> Int = { task in
+        guard try await contenders[task % contenders.count].get().id > 0 else { throw URLError(.cannotParseResponse) }
         return 1
       }
       _ = try await measure(width: width, seconds: min(0.5, seconds / 4), get)
       try await measure(width: width, seconds: seconds, get).report()
     case "stream":
-      _ = try await contender.stream()
-      try await measure(width: width, seconds: seconds) { try await contender.stream() }.report()
+      _ = try await contenders[0].stream()
+      try await measure(width: width, seconds: seconds) { _ in try await contenders[0].stream() }.report()
     case "soak":
       let report = await Soak(url: url).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
@@ -59,15 +61,15 @@ import Foundation
 
   /// Runs `body` in `width` tasks, again and again, until the time is over.
   static func measure(
-    width: Int, seconds: Double, _ body: @escaping @Sendable () async throws -> Int
+    width: Int, seconds: Double, _ body: @escaping @Sendable (_ task: Int) async throws -> Int
   ) async throws -> Measurement {
     let end = ContinuousClock.now + .seconds(seconds)
     let start = Measurement.Start()
     let units = try await withThrowingTaskGroup(of: Int.self) { group in
-      for _ in 0..<width {
+      for task in 0..<width {
         group.addTask {
           var units = 0
-          repeat { units += try await body() } while .now < end
+          repeat { units += try await body(task) } while .now < end
           return units
         }
       }

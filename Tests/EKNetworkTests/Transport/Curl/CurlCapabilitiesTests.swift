@@ -144,19 +144,41 @@
   }
 
   @Suite struct SendProgressTests {
-    @Test func itMovesWhileTheKernelsQueueGetsShorter() {
+    private func moves(_ outputs: [(queued: UInt64, confirmed: UInt64)], activity: [UInt64] = [0]) -> [Bool] {
       var progress = SendProgress()
-      let moves = [0, 100, 100, 80, 80, 90, 0, 0].enumerated().map { progress.hasMoved(queued: $1, at: UInt64($0)) }
-      #expect(moves == [false, false, false, true, false, false, true, false])
-      var begun = SendProgress()
-      let hasMoved = begun.hasMoved(queued: 5, at: 1)
-      #expect(hasMoved)
+      return outputs.enumerated().map { index, output in
+        progress.hasMoved(
+          ekn_socket_output(queued: output.queued, confirmed: output.confirmed),
+          since: activity.last { $0 <= index * 10 } ?? 0, at: UInt64(index) * 10 + 1)
+      }
+    }
+
+    @Test func itMovesWhileTheKernelsQueueGetsShorter() {
+      #expect(
+        moves([0, 100, 100, 80, 80, 90, 0, 0].map { ($0, 0) })
+          == [false, false, false, true, false, false, true, false])
+      #expect(moves([(5, 0)]) == [true])
+    }
+
+    @Test func itMovesWhileThePeerConfirms() {
+      // The queue stays as it is: others fill it again.
+      #expect(moves([(100, 1), (100, 1), (100, 50), (100, 50)]) == [true, false, true, false])
+    }
+
+    /// Another upload's bytes on the same connection are not this one's.
+    @Test func itHasMovedToItsEndOnce() {
+      let end: UInt64 = 1_000 + 100 + 256 * 1024
+      #expect(moves([(100, 1_000), (500, end - 1), (500, end), (500, end + 1)]) == [true, true, true, false])
+      // More of the body was read at 25: the look at 31 moves the end.
+      #expect(
+        moves([(100, 1_000), (500, end), (500, end + 1), (500, end + 2), (500, end + 3)], activity: [0, 25])
+          == [true, true, false, true, true])
     }
 
     @Test func thereAreEightLooksInAnIdleTime() {
       var progress = SendProgress()
       #expect(progress.nextLook(after: 100, idle: 80) == 110)
-      _ = progress.hasMoved(queued: 0, at: 110)
+      _ = progress.hasMoved(ekn_socket_output(), since: 0, at: 110)
       #expect(progress.nextLook(after: 100, idle: 80) == 120)
       #expect(progress.nextLook(after: 130, idle: 80) == 140)
       #expect(progress.nextLook(after: 5, idle: .max) == 110 + UInt64.max / 8)

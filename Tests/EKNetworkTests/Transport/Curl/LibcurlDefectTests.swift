@@ -143,13 +143,13 @@
     @Test func aSlowUploadThatMovesDoesNotTimeOut() async throws {
       let server = try LoopbackServer { $0.receiveBufferSize = 256 * 1024 }
       defer { server.stop() }
-      server.route("PUT", "/", onHead: { _ in .steps([.trickle(chunk: 64 * 1024, every: .milliseconds(20))]) }) {
+      server.route("PUT", "/", onHead: { _ in .steps([.trickle(chunk: 32 * 1024, every: .milliseconds(20))]) }) {
         .text("\($0.body.count)")
       }
-      let transport = try transport { $0.timeoutIntervalForRequest = 0.6 }
+      let transport = try transport { $0.timeoutIntervalForRequest = 1.5 }
       let response = try await fetch(transport, server.url("/")) {
         $0.httpMethod = "PUT"
-        $0.timeoutInterval = 0.6
+        $0.timeoutInterval = 1.5
         $0.httpBody = Data(count: 8_000_000)
       }
       #expect(response.data == Data("8000000".utf8))

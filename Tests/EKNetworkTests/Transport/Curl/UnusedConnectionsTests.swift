@@ -6,7 +6,7 @@
 
   @Suite(.timeLimit(.minutes(10))) struct UnusedConnectionsTests {
     /// A loop that keeps nothing for long. Like every loop it lives as long as the process.
-    private static let impatient = CurlEventLoop(poolLifetime: .milliseconds(50))
+    private static let impatient = CurlEventLoops(count: 1, poolLifetime: .milliseconds(50))
 
     @Test func poolsAndConnectionsThatNobodyUsesAreFreed() async throws {
       let server = try LoopbackServer()
@@ -14,19 +14,19 @@
       let gate = Gate()
       server.route("/ok") { _ in .text("ok") }
       server.route("/held") { _ in .streaming(contentLength: 2, [.sendString("o"), .wait(gate), .sendString("k")]) }
-      let loop = try #require(Self.impatient)
+      let loops = Self.impatient
       let request = TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600))
       let held = TransportRequest(URLRequest(url: server.url("/held"), timeoutInterval: 600))
       func transport(_ key: String) throws -> CurlTransport {
         let tls = TLSOptions(pinnedPublicKeys: [key])
-        return try #require(CurlTransport(configuration: .ephemeral, tls: tls, eventLoop: loop))
+        return try #require(CurlTransport(configuration: .ephemeral, tls: tls, eventLoops: loops))
       }
       let feed = try await transport("feed").start(held)
       #expect(try await feed.body.next() == Data("o".utf8))
       for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
       // What is in use stays.
       #expect(await server.waitForOpenConnections(1))
-      #expect(loop.poolCount == 1)
+      #expect(loops.poolCount == 1)
       gate.open()
       #expect(try await feed.body.next() == Data("k".utf8))
       #expect(try await feed.body.next() == nil)
@@ -40,9 +40,8 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
-      let loop = try #require(CurlEventLoop.shared)
       let transport = try #require(
-        CurlTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"]), eventLoop: loop))
+        CurlTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"])))
       for _ in 0..<10 {
         _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600)))
       }

@@ -1,0 +1,38 @@
+#include "ekn_socket.h"
+
+#if defined(__linux__)
+
+#include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+ekn_socket_output ekn_socket_get_output(int socket) {
+  ekn_socket_output output = {0, 0};
+  int count = 0;
+  if (ioctl(socket, SIOCOUTQ, &count) == 0 && count > 0) output.queued = (uint64_t)count;
+  struct tcp_info info;
+  socklen_t size = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+      size >= offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked) {
+    output.confirmed = info.tcpi_bytes_acked;
+  }
+  return output;
+}
+
+int ekn_socket_local_port(int socket) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } address;
+  socklen_t size = sizeof address;
+  if (getsockname(socket, &address.any, &size) != 0) return 0;
+  if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
+  return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
+}
+
+#endif

@@ -1,0 +1,22 @@
+// What the kernel says of a TCP connection.
+#ifndef EKN_SOCKET_H
+#define EKN_SOCKET_H
+
+#if defined(__linux__)
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+  // The bytes that are still to be sent, or that the peer has not confirmed.
+  uint64_t queued;
+  // The bytes that the peer has confirmed since the connection was opened; 0 where the kernel does not say (Linux before 4.1).
+  uint64_t confirmed;
+} ekn_socket_output;
+
+ekn_socket_output ekn_socket_get_output(int socket);
+// The local port; 0 where it has none.
+int ekn_socket_local_port(int socket);
+
+#endif
+#endif

@@ -1,0 +1,99 @@
+#if os(Linux)
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite(.timeLimit(.minutes(10))) struct CurlEventLoopsTests {
+    /// Like every loop these live as long as the process.
+    private static let three = CurlEventLoops(count: 3)
+
+    private func transport(_ change: (URLSessionConfiguration) -> Void = { _ in }) throws -> CurlTransport {
+      let configuration = URLSessionConfiguration.ephemeral
+      change(configuration)
+      return try #require(CurlTransport(configuration: configuration, eventLoops: Self.three))
+    }
+
+    private func request(_ url: URL) -> TransportRequest { TransportRequest(URLRequest(url: url, timeoutInterval: 600)) }
+
+    @Test func thereIsOneForTwoCoresAndNeverNone() {
+      let counts = [0, 1, 2, 3, 4, 8, 16, 32, 128].map { LoopCount.count(setting: nil, processors: $0) }
+      #expect(counts == [1, 1, 1, 1, 2, 4, 8, 8, 8])
+      #expect(["1", "3", "64"].map { LoopCount.count(setting: $0, processors: 2) } == [1, 3, 64])
+      for nonsense in ["", "0", "-1", "65", "two", "1.5", "99999999999999999999"] {
+        #expect(LoopCount.count(setting: nonsense, processors: 8) == 4)
+      }
+    }
+
+    @Test func aDestinationStaysWithTheLoopThatHadTheFewest() {
+      var assignments = LoopAssignments<Int>(loops: 3)
+      #expect((0..<6).map { assignments.index(of: $0) } == [0, 1, 2, 0, 1, 2])
+      #expect((0..<6).map { assignments.index(of: $0) } == [0, 1, 2, 0, 1, 2])
+      let many = (0..<5_000).map { assignments.index(of: $0) }
+      #expect(many == (0..<5_000).map { assignments.index(of: $0) })
+      for index in 0..<3 { #expect(many.count { $0 == index } > 1_000) }
+      var none = LoopAssignments<Int>(loops: 0)
+      #expect(none.index(of: 7) == 0)
+    }
+
+    @Test func aLoopIsStartedWhenItIsNeeded() {
+      let tries = Locked(0)
+      let group = LoopGroup<Int>(count: 4) {
+        tries.withLock { tries in
+          tries += 1
+          return tries == 1 ? nil : tries
+        }
+      }
+      #expect(group.started.isEmpty)
+      #expect(group[2] == nil)
+      #expect(group[2] == 2)
+      #expect(group[2] == 2)
+      #expect(group.started == [2])
+      #expect(LoopGroup<Int>(count: 0, make: { 1 }).count == 1)
+    }
+
+    /// Each origin has its limit, whichever loop it is with, and its connections are used again by every session.
+    @Test func originsKeepTheirConnectionsAndTheirLimit() async throws {
+      let servers = try (0..<5).map { _ in try LoopbackServer() }
+      defer { for server in servers { server.stop() } }
+      for (number, server) in servers.enumerated() { server.route("/number") { _ in .text("\(number)") } }
+      let transports = try (0..<2).map { _ in try transport { $0.httpMaximumConnectionsPerHost = 3 } }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<500 {
+          let (server, number) = (servers[index % 5], index % 5)
+          let transport = transports[index % 2]
+          group.addTask {
+            let response = try await transport.fetch(request(server.url("/number")))
+            #expect(response.data == Data("\(number)".utf8))
+          }
+        }
+        try await group.waitForAll()
+      }
+      for server in servers { #expect(server.acceptedConnections <= 6) }
+      let before = servers.map(\.acceptedConnections)
+      for server in servers {
+        for transport in transports { _ = try await transport.fetch(request(server.url("/number"))) }
+      }
+      #expect(servers.map(\.acceptedConnections) == before)
+    }
+
+    /// A loop that is held up by what it calls holds up nobody else's.
+    @Test func aCancelReachesTheLoopOfItsRequest() async throws {
+      let servers = try (0..<6).map { _ in try LoopbackServer() }
+      defer { for server in servers { server.stop() } }
+      let gate = Gate()
+      for server in servers { server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate)]) } }
+      let transport = try transport()
+      let tasks = servers.flatMap { server in
+        (0..<20).map { _ in Task { try await transport.fetch(request(server.url("/held"))) } }
+      }
+      for server in servers { #expect(await server.waitForOpenConnections(6)) }
+      for task in tasks { task.cancel() }
+      for task in tasks {
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      for server in servers { #expect(await server.waitForOpenConnections(0)) }
+      gate.open()
+    }
+  }
+#endif
