@@ -167,9 +167,7 @@ class Faulty(asyncio.Protocol):
         elif kind == "short":
             self.h2.send_data(stream, b"", end_stream=True)
         elif kind == "cut":
-            # It sends its close_notify, and would then wait for the client's.
-            self.transport.close()
-            asyncio.get_running_loop().call_later(0.1, self.transport.abort)
+            self.close()
         elif kind == "abort":
             self.transport.abort()
         elif kind == "garbage":
@@ -177,8 +175,13 @@ class Faulty(asyncio.Protocol):
         elif kind == "goaway-cut":
             self.h2.close_connection(Codes.INTERNAL_ERROR, last_stream_id=stream)
             self.flush()
-            self.transport.close()
+            self.close()
         self.flush()
+
+    def close(self):
+        """It sends its close_notify, and would then wait half a minute for the client's, without closing the connection."""
+        self.transport.close()
+        asyncio.get_running_loop().call_later(0.1, self.transport.abort)
 
 
 class Slow(Faulty):
@@ -194,7 +197,7 @@ class Slow(Faulty):
         super().data_received(data)
         if self.sizes:
             self.transport.pause_reading()
-            asyncio.get_running_loop().call_later(0.1, self.transport.resume_reading)
+            asyncio.get_running_loop().call_later(0.3, self.transport.resume_reading)
 
 
 async def main():

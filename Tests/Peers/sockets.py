@@ -129,7 +129,7 @@ async def main():
         make_all(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
-        options = {"max_size": None, "subprotocols": ["v1"], "process_request": refuse, "close_timeout": 1}
+        options = {"max_size": None, "subprotocols": ["v1"], "process_request": refuse, "open_timeout": None, "close_timeout": 20}
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", answer)
         runner = web.AppRunner(application, shutdown_timeout=0)

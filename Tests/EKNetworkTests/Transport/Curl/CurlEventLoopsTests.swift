@@ -14,7 +14,9 @@
       return try #require(CurlTransport(configuration: configuration, eventLoops: Self.three))
     }
 
-    private func request(_ url: URL) -> TransportRequest { TransportRequest(URLRequest(url: url, timeoutInterval: 600)) }
+    private func request(_ url: URL) -> TransportRequest {
+      TransportRequest(URLRequest(url: url, timeoutInterval: 600))
+    }
 
     @Test func thereIsOneForTwoCoresAndNeverNone() {
       let counts = [0, 1, 2, 3, 4, 8, 16, 32, 128].map { LoopCount.count(setting: nil, processors: $0) }
@@ -77,7 +79,6 @@
       #expect(servers.map(\.acceptedConnections) == before)
     }
 
-    /// A loop that is held up by what it calls holds up nobody else's.
     @Test func aCancelReachesTheLoopOfItsRequest() async throws {
       let servers = try (0..<6).map { _ in try LoopbackServer() }
       defer { for server in servers { server.stop() } }
