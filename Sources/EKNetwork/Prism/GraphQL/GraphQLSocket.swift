@@ -64,14 +64,10 @@ final class GraphQLSocket: GraphQLSource {
   }
 
   private func acknowledge(_ options: PrismGraphQLOptions) async throws {
-    let isLate = Locked(false)
-    let patience = Task { [socket] in
-      try await options.webSocket.clock.sleep(for: options.acknowledgementTimeout)
-      isLate.withLock { $0 = true }
-      socket.abandon()
-    }
-    defer { patience.cancel() }
-    do {
+    try await TimeLimit.run(
+      options.acknowledgementTimeout, clock: options.webSocket.clock,
+      error: PrismGraphQLSubscriptionError.notAcknowledged, stop: socket.abandon
+    ) {
       if case .send(let text) = try state.withLock({ try $0.opened(options.connectionPayload?()) }) {
         try await socket.send(text)
       }
@@ -85,11 +81,9 @@ final class GraphQLSocket: GraphQLSource {
         }
         if state.withLock({ $0.isAcknowledged }) { return }
       }
-    } catch  where isLate.withLock({ $0 }) {
+      // Closed in good order, by us or by a server that does not want the connection.
       throw PrismGraphQLSubscriptionError.notAcknowledged
     }
-    // Closed in good order, by us or by a server that does not want the connection.
-    throw PrismGraphQLSubscriptionError.notAcknowledged
   }
 }
 

@@ -7,12 +7,6 @@
   final class CurlEventLoops: Sendable {
     static let shared = CurlEventLoops(count: LoopCount.ofProcess)
 
-    /// What shares connections.
-    private struct Destination: Hashable, Sendable {
-      var pool: CurlPool.Key
-      var origin: Origin
-    }
-
     /// Why a request cannot begin while there is no loop.
     static var startError: any Error {
       URLError(
@@ -21,7 +15,7 @@
     }
 
     private let loops: LoopGroup<CurlEventLoop>
-    private let assignments: Locked<LoopAssignments<Destination>>
+    private let assignments: Locked<LoopAssignments<Origin>>
 
     /// - Parameter poolLifetime: How long connections are kept when nobody uses them.
     init(count: Int, poolLifetime: Duration = CurlEventLoop.defaultPoolLifetime) {
@@ -30,9 +24,9 @@
     }
 
     /// The loop for a request. `nil` when libcurl cannot be used, or while the process has no descriptors left.
-    func loop(for pool: CurlPool.Key, origin: Origin) -> CurlEventLoop? {
+    func loop(for origin: Origin) -> CurlEventLoop? {
       guard loops.count > 1 else { return loops[0] }
-      return loops[assignments.withLock { $0.index(of: Destination(pool: pool, origin: origin)) }]
+      return loops[assignments.withLock { $0.index(of: origin) }]
     }
 
     /// How many pools of connections there are.

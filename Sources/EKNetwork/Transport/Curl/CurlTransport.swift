@@ -39,7 +39,7 @@
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let curlRequest = try curlRequest(request)
-      guard let eventLoop = eventLoops.loop(for: curlRequest.pool, origin: curlRequest.origin) else {
+      guard let eventLoop = eventLoops.loop(for: curlRequest.origin) else {
         throw CurlEventLoops.startError
       }
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)

@@ -30,8 +30,6 @@
     /// The name of the environment's variable that says it.
     static let variable = "EKNETWORK_EVENT_LOOPS"
     private static let maximum = 64
-    /// A loop's thread feeds the tasks that use its responses, which need a core as well.
-    private static let processorsPerLoop = 2
     private static let maximumByDefault = 8
 
     static let ofProcess = count(
@@ -40,7 +38,7 @@
     /// - Parameter setting: What the environment says. Whatever is no number from 1 to 64 says nothing.
     static func count(setting: String?, processors: Int) -> Int {
       if let setting, let count = Int(setting), (1...maximum).contains(count) { return count }
-      return min(max(1, processors / processorsPerLoop), maximumByDefault)
+      return min(max(1, processors), maximumByDefault)
     }
   }
 #endif

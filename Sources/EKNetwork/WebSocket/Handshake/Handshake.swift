@@ -22,25 +22,20 @@ enum Handshake {
   private static func limited<Result: Sendable>(
     _ transport: any ByteTransport, _ options: WebSocketOptions, _ work: @Sendable () async throws -> Result
   ) async throws -> Result {
-    let isLate = Locked(false)
-    let (clock, timeout) = (options.clock, options.connectTimeout)
-    let timer = Task {
-      guard (try? await clock.sleep(for: timeout)) != nil else { return }
-      isLate.withLock { $0 = true }
-      transport.cancel()
-    }
-    defer { timer.cancel() }
     do {
       return try await withTaskCancellationHandler {
         try Task.checkCancellation()
-        return try await work()
+        let result = try await TimeLimit.run(
+          options.connectTimeout, clock: options.clock, error: WebSocketError.timedOut, stop: transport.cancel, work)
+        // Cancelled at the last moment, the transport is of no use.
+        try Task.checkCancellation()
+        return result
       } onCancel: {
         transport.cancel()
       }
     } catch {
       transport.cancel()
       if Task.isCancelled { throw CancellationError() }
-      if isLate.withLock({ $0 }) { throw WebSocketError.timedOut }
       if case .failed(let reason)? = error as? ByteTransportError {
         throw WebSocketError.connectionLost(reason: reason)
       }

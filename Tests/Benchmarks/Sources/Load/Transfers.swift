@@ -64,7 +64,7 @@ struct Transfers: Sendable {
     }
     let small = RequestBody(data: Data(count: 100_000), contentType: "application/octet-stream")
     if kind != "download" { _ = try await manager.send(Put(path: url.path, body: small)) }
-    return try await Load.measure(width: 1, seconds: 0) {
+    return try await Load.measure(width: 1, seconds: 0) { _ in
       var units = 0
       for _ in 0..<count { units += try await once() }
       return units

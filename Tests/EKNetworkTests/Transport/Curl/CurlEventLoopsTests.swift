@@ -18,12 +18,12 @@
       TransportRequest(URLRequest(url: url, timeoutInterval: 600))
     }
 
-    @Test func thereIsOneForTwoCoresAndNeverNone() {
+    @Test func thereIsOneForEachCoreUpToEight() {
       let counts = [0, 1, 2, 3, 4, 8, 16, 32, 128].map { LoopCount.count(setting: nil, processors: $0) }
-      #expect(counts == [1, 1, 1, 1, 2, 4, 8, 8, 8])
+      #expect(counts == [1, 1, 2, 3, 4, 8, 8, 8, 8])
       #expect(["1", "3", "64"].map { LoopCount.count(setting: $0, processors: 2) } == [1, 3, 64])
       for nonsense in ["", "0", "-1", "65", "two", "1.5", "99999999999999999999"] {
-        #expect(LoopCount.count(setting: nonsense, processors: 8) == 4)
+        #expect(LoopCount.count(setting: nonsense, processors: 4) == 4)
       }
     }
 

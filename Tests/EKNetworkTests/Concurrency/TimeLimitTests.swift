@@ -1,0 +1,77 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
+  private struct Late: Error {}
+  private struct Stopped: Error {}
+
+  /// A clock whose sleep ends when a gate opens, even where its task was cancelled before: such a task may learn of it too
+  /// late.
+  private struct GatedClock: Clock {
+    typealias Instant = RecordingClock.Instant
+    let gate: Gate
+    let isOver: Gate
+    var now: Instant { Instant(offset: .zero) }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+      await Task.detached { _ = await gate.wait() }.value
+      isOver.open()
+    }
+  }
+
+  @Test func whatEndsInTimeIsNeverStopped() async throws {
+    let clock = GatedClock(gate: Gate(), isOver: Gate())
+    let stops = Locked(0)
+    let value = try await TimeLimit.run(.seconds(1), clock: clock, error: Late(), stop: { stops.withLock { $0 += 1 } })
+    {
+      7
+    }
+    #expect(value == 7)
+    clock.gate.open()
+    #expect(await clock.isOver.wait())
+    for _ in 0..<10 { await Task.yield() }
+    #expect(stops.withLock(\.self) == 0)
+  }
+
+  @Test func whatDoesNotIsStopped() async {
+    let clock = GatedClock(gate: Gate(), isOver: Gate())
+    clock.gate.open()
+    for throwing in [false, true] {
+      let stopped = Gate()
+      await #expect(throws: Late.self) {
+        try await TimeLimit.run(.seconds(1), clock: clock, error: Late(), stop: { stopped.open() }) {
+          _ = await stopped.wait()
+          if throwing { throw Stopped() }
+        }
+      }
+    }
+  }
+
+  @Test func otherErrorsStay() async {
+    await #expect(throws: Stopped.self) {
+      try await TimeLimit.run(
+        .seconds(600), clock: ContinuousClock(), error: Late(), stop: {}
+      ) { throw Stopped() }
+    }
+  }
+
+  /// The timer of a connection that is open does not end it.
+  @Test func aWebSocketOutlivesTheTimerOfItsHandshake() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/") { .webSocketEcho($0) }
+    let clock = GatedClock(gate: Gate(), isOver: Gate())
+    var options = WebSocketOptions()
+    options.clock = clock
+    let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
+    let socket = try await WebSocket.connect(to: url, options: options)
+    clock.gate.open()
+    #expect(await clock.isOver.wait())
+    for _ in 0..<10 { await Task.yield() }
+    try await socket.send("still here")
+    #expect(try await socket.receive() == .text("still here"))
+  }
+}
