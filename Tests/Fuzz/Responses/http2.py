@@ -7,6 +7,7 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
+import hpack
 
 from http1 import FIELDS, CODINGS, LENGTHS, body_of, spoil
 
@@ -145,7 +146,8 @@ class Connection:
         body = body_of(index)
         fields = [(b":status", b"200"), (b"content-length", b"%d" % len(body))]
         if self.is_clean and index:
-            fields.append((b"x-proof", b"%d" % index))
+            # Outside of the dynamic table (RFC 7541 §6.2.3): a spoiled head must not be able to refer to it.
+            fields.append(hpack.NeverIndexedHeaderTuple(b"x-proof", b"%d" % index))
         self.h2.send_headers(stream, fields, end_stream=head)
         if not head:
             self.data(stream, body)

@@ -101,7 +101,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--count", type=int, default=100000)
-    parser.add_argument("--part", type=int, default=2500)
+    parser.add_argument("--part", type=int, default=5000)
     parser.add_argument("--at-once", type=int, default=2)
     options = parser.parse_args()
     good = [run_version(options, version) for version in options.versions]
