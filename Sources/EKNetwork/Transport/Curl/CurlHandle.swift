@@ -144,11 +144,12 @@
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 
-    /// What the kernel has of the transfer's connection, and of those that share it.
-    var output: ekn_socket_output? {
+    /// What the kernel has of the transfer's connection, and of those that share it; nothing while there is none.
+    var output: ekn_socket_output {
       // libcurl names a shared socket with one of its transfers only.
       let shared = mayShareConnection ? ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) : 0
       return (watched?.socket ?? transfer?.loopPool?.sharedSocket(port: shared)).map(ekn_socket_get_output)
+        ?? ekn_socket_output()
     }
 
     /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.

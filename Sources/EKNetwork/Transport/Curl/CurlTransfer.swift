@@ -123,8 +123,8 @@
 
     /// Looks whether the kernel goes on sending what libcurl has given it: that is no silence either.
     func loopLook(at now: UInt64) {
-      guard loopIsSending, loopPauseBits == 0, let output = loopHandle?.output else { return }
-      if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
+      guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
+      if loopProgress.hasMoved(handle.output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
 
     /// Whether nothing of the transfer is to be read from its socket, which is its own.

@@ -47,6 +47,20 @@
       #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
     }
 
+    /// While there is no connection nothing of an upload can move.
+    @Test func anUploadWaitsForItsNameAsLongAsAnyRequest() async throws {
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      var request = URLRequest(url: try hanging("upload"), timeoutInterval: 1)
+      request.httpMethod = "PUT"
+      request.httpBody = Data(count: 1_000)
+      let start = ContinuousClock.now
+      let error = await #expect(throws: URLError.self) { try await transport.fetch(TransportRequest(request)) }
+      #expect(error?.code == .timedOut)
+      #expect(ContinuousClock.now - start >= .milliseconds(990))
+      HangingResolver.release()
+      await HangingResolver.waitForLookup()
+    }
+
     @Test func aNameThatIsNotThereIsATypedErrorAfterwards() async throws {
       let transport = try #require(CurlTransport(configuration: .ephemeral))
       let url = try hanging("missing")
@@ -84,7 +98,7 @@
           continuation.resume(with: Result { try HangingResolver.run(filter: "HangingLookupTests") })
         }
       }
-      #expect(output.contains("Test run with 4 tests in 1 suite passed"), "\(output)")
+      #expect(output.contains("Test run with 5 tests in 1 suite passed"), "\(output)")
     }
   }
 #endif
