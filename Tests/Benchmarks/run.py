@@ -2,7 +2,7 @@
 """Measures the library against its peers: run.py [--quick] [--check] [SECTION…]
 
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, loops, stream, parsing, cache, httpcache, burst, soak,
+prints the medians. Sections: http, https, loops, flat, stream, parsing, cache, httpcache, burst, soak,
 transfers, waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
 is for regressions, not for records.
 """
@@ -11,7 +11,7 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.req
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "loops", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
+SECTIONS = ["http", "https", "loops", "flat", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
             "websocket"]
 FLOORS = {"HTTP cache: send vs a hit in memory": 3, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
@@ -140,6 +140,25 @@ def loops(server, load, quick):
             f"{result['perSecond']:16.0f} /s{result['cpuMicroseconds']:8.1f} us" for result in found.values()))
         ratios[f"two event loops vs one at {width}"] = found["2"]["perSecond"] / found["1"]["perSecond"]
         ratios[f"CPU of two event loops vs one at {width}"] = found["2"]["cpuMicroseconds"] / found["1"]["cpuMicroseconds"]
+
+
+def flat(server, load, quick):
+    """What those who wait for one of six connections cost: nothing, on each libcurl that is beside the checkout."""
+    folder = os.path.join(HERE, "../../../shared/libcurl/lib")
+    versions = sorted(os.listdir(folder), key=lambda name: [int(part) for part in name.split(".")]) if os.path.isdir(folder) else []
+    widths = (6, 64, 1024, 20_000)
+    print("\nMicroseconds of CPU for each request, so many at once over six connections")
+    print(f"{'libcurl':>10}" + "".join(f"{width:10}" for width in widths))
+    missed = []
+    for version in versions or ["system"]:
+        path = [] if version == "system" else [f"LD_LIBRARY_PATH={os.path.join(folder, version)}"]
+        rest = lambda width: [load, "eknetwork", "get", server.http + "/item.json", str(width), "1" if quick else "3"]
+        found = rounds({width: ["env", "LOAD_CONNECTIONS=6", *path, *rest(width)] for width in widths}, 3 if quick else 5)
+        print(f"{version:>10}" + "".join(f"{found[width]['cpuMicroseconds']:10.1f}" for width in widths))
+        for width in widths[2:]:
+            if found[width]["cpuMicroseconds"] > 1.25 * found[64]["cpuMicroseconds"]:
+                missed.append(f"{width} requests that wait, on libcurl {version}")
+    return missed
 
 
 def stream(server, load, quick):
@@ -324,6 +343,7 @@ def over_http(wanted, quick):
             requests("https", server.https, load, bare, quick, server.ca)
         if "loops" in wanted:
             loops(server, load, quick)
+        left += flat(server, load, quick) if "flat" in wanted else []
         if "stream" in wanted:
             stream(server, load, quick)
             left += pause(server, load)

@@ -6,7 +6,8 @@ struct EKNetworkContender: Contender {
 
   init(url: URL, authorities: URL?) {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = 256
+    let connections = ProcessInfo.processInfo.environment["LOAD_CONNECTIONS"].flatMap { Int($0) }
+    configuration.httpMaximumConnectionsPerHost = connections ?? 256
     let base = URL(string: "/", relativeTo: url)?.absoluteURL ?? url
     manager = NetworkManager(
       baseURL: base, session: URLSession(configuration: configuration),
