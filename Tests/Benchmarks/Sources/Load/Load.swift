@@ -2,8 +2,8 @@ import Foundation
 
 /// One contender under one load, in a process of its own: `Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]`.
 ///
-/// Several URLs, with commas between them, get the same number of tasks each. Prints one line of JSON: units per second (requests, or bytes), CPU microseconds per unit, and the peak of the
-/// process's resident memory in MiB.
+/// Several URLs, with commas between them, get the same number of tasks each. Prints one line of JSON: units per second
+/// (requests, or bytes), CPU microseconds per unit, and the peak of the process's resident memory in MiB.
 @main struct Load {
   static func main() async throws {
     let arguments = CommandLine.arguments
