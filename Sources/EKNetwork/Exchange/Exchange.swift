@@ -21,6 +21,7 @@ struct Exchange: Sendable {
   var shared: SharedFlights<ExchangeKey>?
 
   /// The request as its first hop sends it.
+  @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     try HopRequest(urlRequest, session: transport.sessionDescription)
   }
@@ -38,6 +39,7 @@ struct Exchange: Sendable {
   }
 
   /// What an error's status means does not depend on a body that is too long, or that breaks off.
+  @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> FetchedResponse {
     let response = try await open(hop, collectsBody: true)
     do { return try await response.collect() } catch {
@@ -54,6 +56,7 @@ struct Exchange: Sendable {
   }
 
   /// The same for a first hop that was made with ``hop(_:)``.
+  @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
     let session = transport.sessionDescription
     var redirects = RedirectState(policy: transport.resolvesRedirects ? .reject : redirectPolicy)

@@ -32,6 +32,7 @@ struct RedirectState {
   var hops: Int { visited.count }
 
   /// A response to `request` has arrived. `decision` is what the user's own session delegate said.
+  @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
     guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
       let source = request.own.url

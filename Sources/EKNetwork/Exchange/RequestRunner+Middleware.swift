@@ -14,8 +14,9 @@ extension RequestRunner {
   }
 
   /// The attempts of a call, with the middleware of calls around them.
-  nonisolated(nonsending) func call<Source: AttemptSource, Success: Sendable>(
-    of source: Source, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
+  @inline(never)
+  nonisolated(nonsending) func call<Success: Sendable>(
+    of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     adapter: @autoclosure () -> ResponseAdapter<Success>,
     load: @escaping @Sendable (URLRequest) async throws -> Answer<Success>
   ) async throws -> Success {

@@ -17,9 +17,8 @@ struct MiddlewareTransport: Transport {
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var machinery: TransportDescription? { wire.machinery }
   var sessionDescription: SessionDescription {
-    var description = wire.sessionDescription
-    description.owner = owner + (description.owner ?? "")
-    return description
+    let description = wire.sessionDescription
+    return SessionDescription(description, owner: owner + (description.owner ?? ""))
   }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {

@@ -70,8 +70,8 @@ public final class NetworkProgress: @unchecked Sendable {
 
     /// Publishes an update unless a later one was published.
     ///
-    /// It is there when this returns: a command-line program may keep its main thread waiting for the request. Whoever
-    /// awaits the fraction finds the bytes that belong to it, or later ones.
+    /// It is there when this returns: a command-line program may keep its main thread waiting for the request.
+    /// An observer of the fraction finds the bytes that belong to it, or later ones.
     func advance(to update: ProgressUpdate) {
       let update = latest.withLock { $0.advance(to: update) }
       $totalBytes.update { $0 = update.totalBytes }

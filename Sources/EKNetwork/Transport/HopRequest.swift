@@ -37,6 +37,7 @@ struct HopRequest: Sendable {
   ///   - hasLeftOrigin: Whether a redirect has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
+  @inline(never)
   init(_ request: URLRequest, session: SessionDescription, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
     own = Self.withUserOfURL(request)
     self.session = session
@@ -111,20 +112,13 @@ struct HopRequest: Sendable {
 
   /// Who asks, as far as it shows.
   var identity: RequestIdentity {
-    RequestIdentity(fields: fields, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+    RequestIdentity(fields: sentFields, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
   }
 
   /// Whether the response may be for one user alone.
   var namesUser: Bool {
     session?.owner != nil || session?.clientCertificate != nil
-      || fields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
-  }
-
-  /// All fields that are sent, those included that the system adds.
-  private var fields: [String: String] {
-    var sent = urlRequest
-    if let session, session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
-    return sent.allHTTPHeaderFields ?? [:]
+      || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
   }
 }
 

@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a session says of how requests are made, read once.
-struct SessionDescription: Sendable {
+/// What a session says of how requests are made, read once. A class, because every hop of every request refers to it.
+final class SessionDescription: Sendable {
   let requestTimeout: TimeInterval
   let resourceTimeout: Duration?
   let additionalHeaders: [(name: String, value: String)]
@@ -14,13 +14,15 @@ struct SessionDescription: Sendable {
   /// `nil` leaves the choice to the system: on Linux to the environment.
   let proxies: SessionProxies?
   /// Whether the cookies are sent and kept by the system, and ``cookies`` only says which they are.
-  var systemSendsCookies = false
+  let systemSendsCookies: Bool
   /// What the session is known by where its code decides who asks: see ``SessionOwners``.
-  var owner: String?
+  let owner: String?
   /// Names the certificate by which the session is known to servers.
-  var clientCertificate: String?
+  let clientCertificate: String?
 
-  init(_ configuration: URLSessionConfiguration) {
+  init(
+    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false, clientCertificate: String? = nil
+  ) {
     requestTimeout = configuration.timeoutIntervalForRequest
     resourceTimeout = configuration.resourceTimeout
     connectionsPerHost = min(max(1, configuration.httpMaximumConnectionsPerHost), 10_000)
@@ -29,6 +31,9 @@ struct SessionDescription: Sendable {
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
     proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
+    self.systemSendsCookies = systemSendsCookies
+    owner = nil
+    self.clientCertificate = clientCertificate
   }
 
   /// A session of which nothing is known but its cookies.
@@ -38,7 +43,22 @@ struct SessionDescription: Sendable {
     connectionsPerHost = 1
     additionalHeaders = []
     proxies = nil
+    systemSendsCookies = false
+    clientCertificate = nil
     self.cookies = cookies
+    self.owner = owner
+  }
+
+  /// The same session in the hands of another owner.
+  init(_ other: SessionDescription, owner: String) {
+    requestTimeout = other.requestTimeout
+    resourceTimeout = other.resourceTimeout
+    additionalHeaders = other.additionalHeaders
+    connectionsPerHost = other.connectionsPerHost
+    cookies = other.cookies
+    proxies = other.proxies
+    systemSendsCookies = other.systemSendsCookies
+    clientCertificate = other.clientCertificate
     self.owner = owner
   }
 

@@ -81,14 +81,3 @@ protocol TransportBody: AnyObject, Sendable {
 extension TransportBody {
   var timings: NetworkTimings? { nil }
 }
-
-/// A response with its whole body.
-struct FetchedResponse: Sendable {
-  var head: ResponseHead
-  var data: Data
-  /// Why there is no data, where the status is an error and its body could not be read.
-  var unread: (any Error)?
-  var timings: NetworkTimings?
-  /// What the user's own session delegate said, if `head` is a redirect.
-  var redirect = RedirectDecision.undecided
-}

@@ -1,8 +1,8 @@
 import Foundation
 import LoopbackServer
 
-/// A room on the loopback server: what one says all hear, and who comes back hears what was said meanwhile. Whoever
-/// speaks of a tunnel loses the connection.
+/// A room on the loopback server: what one member says all receive, and a member who reconnects receives what was
+/// said meanwhile. A member who mentions a tunnel loses the connection.
 ///
 /// Unchecked: the members and the log are behind the lock, and so is all writing to the peers; each peer is read by its
 /// own connection's thread.

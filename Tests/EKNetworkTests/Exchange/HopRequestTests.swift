@@ -14,8 +14,8 @@ import Testing
   }
 
   private func session(
-    _ fields: [String: String] = [:], cookies: [String: String] = [:],
-    _ change: (inout SessionDescription) -> Void = { _ in }
+    _ fields: [String: String] = [:], cookies: [String: String] = [:], owner: String? = nil, certificate: String? = nil,
+    systemSendsCookies: Bool = false
   ) throws -> SessionDescription {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = fields
@@ -23,9 +23,9 @@ import Testing
       let cookie = HTTPCookie(properties: [.name: name, .value: value, .domain: "a", .path: "/"])
       configuration.httpCookieStorage?.setCookie(try #require(cookie))
     }
-    var description = SessionDescription(configuration)
-    change(&description)
-    return description
+    let description = SessionDescription(
+      configuration, systemSendsCookies: systemSendsCookies, clientCertificate: certificate)
+    return owner.map { SessionDescription(description, owner: $0) } ?? description
   }
 
   @Test func whatTheSessionAddsIsAdded() throws {
@@ -93,8 +93,8 @@ import Testing
       identity("http://a/", ["Cookie": "u=anna"]), identity("http://a/", ["X-Tenant": "1"]),
       identity("http://anna:x@a/"), identity("http://a/", [:], session(["Authorization": "claire"])),
       identity("http://a/", [:], session(cookies: ["u": "dora"])),
-      identity("http://a/", [:], session { $0.owner = "1" }), identity("http://a/", [:], session { $0.owner = "2" }),
-      identity("http://a/", [:], session { $0.clientCertificate = "1" }),
+      identity("http://a/", [:], session(owner: "1")), identity("http://a/", [:], session(owner: "2")),
+      identity("http://a/", [:], session(certificate: "1")),
     ]
     #expect(Set(somebody + [nobody]).count == somebody.count + 1)
     // Wherever a field comes from.
@@ -107,7 +107,7 @@ import Testing
     )
     #expect(!"\(somebody)".contains("anna"))
     // Where the system sends the cookies, they tell as well.
-    let system = try session(cookies: ["u": "dora"]) { $0.systemSendsCookies = true }
+    let system = try session(cookies: ["u": "dora"], systemSendsCookies: true)
     #expect(try HopRequest(try request("http://a/"), session: system).addedFields == [])
     #expect(try identity("http://a/", [:], system) == identity("http://a/", [:], session(cookies: ["u": "dora"])))
   }

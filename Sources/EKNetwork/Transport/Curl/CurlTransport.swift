@@ -24,12 +24,11 @@
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      var description = SessionDescription(configuration)
-      description.clientCertificate = tls?.clientCertificate.map {
+      let certificate = tls?.clientCertificate.map {
         "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
       }
-      self.configuration = description
-      pool = CurlPool.Key(tls: tls, proxies: description.proxies)
+      self.configuration = SessionDescription(configuration, clientCertificate: certificate)
+      pool = CurlPool.Key(tls: tls, proxies: self.configuration.proxies)
     }
 
     var resolvesRedirects: Bool { false }
@@ -56,6 +55,7 @@
 
     // MARK: - From URLRequest
 
+    @inline(never)
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
       let urlRequest = request.urlRequest
       let (url, origin) = try Self.checked(urlRequest.url)

@@ -41,9 +41,7 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Asked once: each look at a session's configuration copies it.
     isBackground = session.isBackground
-    var description = SessionDescription(configuration)
-    description.systemSendsCookies = true
-    self.description = description
+    description = SessionDescription(configuration, systemSendsCookies: true)
     guard !isBackground, description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {

@@ -52,9 +52,9 @@ struct URLSessionTransport: Transport {
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
     lease = SessionLease(session, host: host)
     limit = streamLimit
-    var description = lease.host.description
-    if session.delegate != nil { description.owner = SessionOwners.name(of: session) }
-    sessionDescription = description
+    let description = lease.host.description
+    sessionDescription =
+      session.delegate == nil ? description : SessionDescription(description, owner: SessionOwners.name(of: session))
   }
 
   var resolvesRedirects: Bool { false }

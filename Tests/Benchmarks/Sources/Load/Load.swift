@@ -28,8 +28,7 @@ import Foundation
         guard try await contenders[task % contenders.count].get().id > 0 else { throw URLError(.cannotParseResponse) }
         return 1
       }
-      _ = try await measure(width: width, seconds: min(0.5, seconds / 4), get)
-      try await measure(width: width, seconds: seconds, get).report()
+      try await SteadyLoad().measure(width: width, seconds: seconds, get).report()
     case "stream":
       _ = try await contenders[0].stream()
       try await measure(width: width, seconds: seconds) { _ in try await contenders[0].stream() }.report()

@@ -1,0 +1,51 @@
+import Foundation
+import Synchronization
+
+/// Work that goes on in many tasks at once, measured while all of them are at it: neither their start counts nor their
+/// end, which for 20,000 tasks are as much work as a second of requests.
+final class SteadyLoad: Sendable {
+  private let units = Atomic(0)
+  private let isOver = Atomic(false)
+
+  /// Runs `body` in `width` tasks, again and again, for some time after each of them has been through it twice.
+  ///
+  /// - Parameter seconds: How long is measured. Before that it goes on for a quarter of it, half a second at most.
+  func measure(
+    width: Int, seconds: Double, _ body: @escaping @Sendable (_ task: Int) async throws -> Int
+  ) async throws -> Measurement {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<width {
+        group.addTask { [self] in
+          // A task that fails ends the measurement, too.
+          defer { isOver.store(true, ordering: .relaxed) }
+          while !isOver.load(ordering: .relaxed) {
+            let count = try await body(task)
+            units.add(count, ordering: .relaxed)
+          }
+        }
+      }
+      let measurement = await withCheckedContinuation { (continuation: CheckedContinuation<Measurement, Never>) in
+        Thread.detachNewThread { [self] in
+          continuation.resume(returning: sample(width: width, seconds: seconds))
+        }
+      }
+      try await group.waitForAll()
+      return measurement
+    }
+  }
+
+  /// On a thread of its own: the tasks have those of the runtime.
+  private func sample(width: Int, seconds: Double) -> Measurement {
+    Thread.sleep(forTimeInterval: min(0.5, seconds / 4))
+    while units.load(ordering: .relaxed) < 2 * width, !isOver.load(ordering: .relaxed) {
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    let start = Measurement.Start()
+    let before = units.load(ordering: .relaxed)
+    let end = Date.now + seconds
+    while Date.now < end, !isOver.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }
+    let measured = start.measured(units.load(ordering: .relaxed) - before)
+    isOver.store(true, ordering: .relaxed)
+    return measured
+  }
+}
