@@ -10,8 +10,8 @@ import Foundation
 /// `Sendable`. The exchanges themselves leave it.
 ///
 /// A request that waits keeps the frames of all functions between its caller and the transport. What these functions call
-/// is not inlined into them (`@inline(never)`, here and below), or each frame would have room for that as well: 20,000
-/// requests that wait take a third less memory so.
+/// is not inlined into them (`@inline(never)`, here and below): each frame would have room for that as well, and a waiting
+/// request take half as much memory again.
 struct RequestRunner {
   let transport: any Transport
   let tokens: TokenRefreshCoordinator
