@@ -42,8 +42,8 @@ final class SteadyLoad: Sendable {
     }
     let start = Measurement.Start()
     let before = units.load(ordering: .relaxed)
-    let end = Date.now + seconds
-    while Date.now < end, !isOver.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }
+    let end = ContinuousClock.now + .seconds(seconds)
+    while .now < end, !isOver.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }
     let measured = start.measured(units.load(ordering: .relaxed) - before)
     isOver.store(true, ordering: .relaxed)
     return measured
