@@ -42,4 +42,14 @@ import Testing
     ]
     #expect(Set(others + [base]).count == others.count + 1)
   }
+
+  @Test(arguments: ["maria@", "maria:secret@", ":secret@"])
+  func whatAURLSaysOfItsUserIsHashed(user: String) throws {
+    func key(_ url: String) throws -> String {
+      CacheKey(HopRequest(URLRequest(url: try #require(URL(string: url))))).text
+    }
+    let text = try key("http://\(user)h/a")
+    #expect(!text.contains("maria") && !text.contains("secret") && !text.contains("@"))
+    #expect(try text != key("http://h/a"))
+  }
 }

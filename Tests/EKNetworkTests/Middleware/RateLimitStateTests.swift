@@ -183,6 +183,18 @@ import Testing
     #expect(Mirror(reflecting: state).descendant("allowances").map { "\($0)".count < 4_000 } == true)
   }
 
+  @Test func ofTooManyQuotasTheOnesJustNamedAreKept() {
+    var state = state()
+    for number in 0..<20 {
+      #expect(state.arrive(UInt64(2 * number), at: .zero) == .go, "\(number)")
+      let name = "\(number)"
+      state.end(RateLimitReport(quotas: [Quota(name: name, remaining: 0, reset: .seconds(9))]), at: .zero)
+      #expect(state.arrive(UInt64(2 * number + 1), at: .zero) == .wait, "\(number)")
+      state.leave(UInt64(2 * number + 1))
+      state.end(RateLimitReport(quotas: [Quota(name: name, remaining: 50, reset: .seconds(900))]), at: .zero)
+    }
+  }
+
   /// What nobody can tell the end of does not stop everything.
   @Test func aQuotaWithoutATimeLetsOneTry() {
     var state = state()

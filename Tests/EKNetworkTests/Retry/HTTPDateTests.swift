@@ -82,4 +82,14 @@ import Testing
     _ = HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: now)
     _ = RetryAfter("Sunday, 06-Nov-94 08:49:37 GMT", now: now)?.delay(from: now)
   }
+
+  /// RFC 9110 §5.6.7.
+  @Test(arguments: [-30, 0, 1, 60, 1970, 2026])
+  func twoDigitsAreNeverMoreThan51YearsAhead(year: Int) throws {
+    let now = Date(timeIntervalSince1970: Double(year - 1970) * 365.2425 * 86_400)
+    for digits in ["00", "18", "45", "77", "99"] {
+      let date = try #require(HTTPDate.parse("Sunday, 06-Nov-\(digits) 08:49:37 GMT", now: now))
+      #expect((-50...52).contains(date.timeIntervalSince(now) / (365.2425 * 86_400)), "\(digits)")
+    }
+  }
 }

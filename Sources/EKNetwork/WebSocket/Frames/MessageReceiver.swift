@@ -163,7 +163,6 @@ struct MessageReceiver {
     guard validator.isComplete else { throw Self.notUTF8 }
     message = Data()
     kind = nil
-    isCompressed = false
     return .message(isText ? .text(String(decoding: data, as: UTF8.self)) : .binary(data))
   }
 

@@ -53,6 +53,7 @@ import Testing
     #expect(ByteRange("bytes=5-99")?.offsets(in: 11) == 5..<11)
     #expect(ByteRange("bytes=11-")?.offsets(in: 11) == nil)
     #expect(ByteRange("bytes=-0")?.offsets(in: 11) == nil)
+    #expect(ByteRange("bytes=-5")?.offsets(in: 0) == nil)
     #expect(ByteRange("bytes=0-9223372036854775807")?.offsets(in: 11) == nil)
     for none in ["bytes=2-1", "bytes=0-1,3-4", "lines=0-1", "bytes=", "bytes=-", "bytes=a-b", "bytes=+1-2"] {
       #expect(ByteRange(none) == nil, "\(none)")

@@ -59,6 +59,14 @@ struct SocketPageTests {
     #expect(try splitter.next() == Data("a".utf8))
     #expect(try splitter.next() == Data("b".utf8))
     #expect(throws: SocketLineSplitter.TooLong.self) { try splitter.next() }
+    var cut = SocketLineSplitter(maximumLength: 3)
+    cut.append(Data("ab".utf8))
+    #expect(try cut.next() == nil)
+    cut.append(Data("c\nde".utf8))
+    #expect(try cut.next() == Data("abc".utf8))
+    #expect(try cut.next() == nil)
+    cut.append(Data("fg\n".utf8))
+    #expect(throws: SocketLineSplitter.TooLong.self) { try cut.next() }
   }
 
   @Test("Commands go out as lines, frames come back, over a WebSocket")

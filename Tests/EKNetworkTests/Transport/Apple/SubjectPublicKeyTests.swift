@@ -66,6 +66,8 @@ struct SubjectPublicKeyTests {
     }
     #expect(SubjectPublicKey.bytes(inCertificate: [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF]) == nil)
     #expect(SubjectPublicKey.bytes(inCertificate: [0x30, 0x80]) == nil)
+    let empty: [UInt8] = [0x30, 14, 0x30, 12, 2, 0, 0x30, 0, 0x30, 0, 0x30, 0, 0x30, 0, 0x30, 0]
+    #expect(SubjectPublicKey.bytes(inCertificate: empty) == [0x30, 0])
   }
 
   @Test("A file holds the certificates between its lines, in their order")

@@ -76,6 +76,9 @@ import Testing
     ("__Http-a=1; Secure; HttpOnly", "https://example.com/", "https://example.com/", true),
     ("__Host-Http-a=1; Secure; Path=/", "https://example.com/", "https://example.com/", false),
     ("__Host-Http-a=1; Secure; Path=/; HttpOnly", "https://example.com/", "https://example.com/", true),
+    // Paths are compared as they are written.
+    ("a=1; Path=/x%20y", "http://example.com/", "http://example.com/x%20y/z", true),
+    ("a=1; Path=/x%2Fy", "http://example.com/", "http://example.com/x/y", false),
     // Addresses have no subdomains.
     ("a=1; Domain=127.0.0.1", "http://127.0.0.1/", "http://127.0.0.1/", true),
     ("a=1; Domain=0.0.1", "http://127.0.0.1/", "http://127.0.0.1/", false),
@@ -145,6 +148,11 @@ import Testing
     let value = String(repeating: "v", count: 4_095)
     try store(["a=\(value)", "b=\(value)x"], from: "https://example.com/")
     #expect(try sent(to: "https://example.com/") == "a=\(value)")
+    // RFC 6265bis §5.6: an attribute that is too long is ignored.
+    let path = "/" + String(repeating: "p", count: 1_017)
+    try store(["c=1; Path=\(path)", "d=1; Path=\(path)p"], from: "https://example.com\(path)p")
+    #expect(try sent(to: "https://example.com\(path)") == "c=1; a=\(value); d=1")
+    try store(["a=; Max-Age=0", "d=; Max-Age=0", "c=; Max-Age=0; Path=\(path)"], from: "https://example.com/")
     try store(
       ["a=1; Max-Age=99999999999", "b=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT"], from: "https://example.com/")
     let longest = Date().addingTimeInterval(400 * 86_400 + 60)

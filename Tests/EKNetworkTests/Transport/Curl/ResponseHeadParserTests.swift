@@ -27,6 +27,15 @@ import Testing
     #expect(head?.joinedFields == ["A": "b"])
   }
 
+  @Test func aHeadMayBeAsLongAsTheLimitAndNoLonger() {
+    let (start, end) = ("HTTP/1.1 200 OK\r\n", "\r\n")
+    func lines(size: Int) -> [String] {
+      [start, "A: " + String(repeating: "b", count: size - start.utf8.count - 3 - 2 - end.utf8.count) + "\r\n", end]
+    }
+    #expect(head(lines(size: ResponseHeadParser.maximumSize)) != nil)
+    #expect(failure(lines(size: ResponseHeadParser.maximumSize + 1)) == .dataLengthExceedsMaximum)
+  }
+
   @Test func trailersStayOutOfTheHead() {
     let actions = parse(["HTTP/1.1 200 OK\r\n", "\r\n", "X-Trailer: 1\r\n", "\r\n"])
     guard case .head(let head) = actions[1], case .none = actions[2], case .none = actions[3] else {

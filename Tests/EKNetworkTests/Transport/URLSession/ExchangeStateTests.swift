@@ -25,6 +25,7 @@ struct ExchangeStateTests {
     var waited = state()
     #expect(waited.awaitHead() == nil)
     #expect(try status(waited.receive(try response(200), holding: false).head) == 200)
+    #expect(waited.complete(nil, fallback: nil).head == nil)
 
     var early = state()
     #expect(early.receive(try response(200), holding: false).head == nil)
@@ -83,7 +84,7 @@ struct ExchangeStateTests {
     _ = running.receive(try response(200), holding: false)
     _ = running.receive(Data("a".utf8))
     let effects = running.cancel()
-    #expect(effects.cancelsTask)
+    #expect(effects.cancelsTask && effects.isOver)
     #expect(throws: CancellationError.self) { try running.pull().result?.get() }
 
     var finished = state()
@@ -115,6 +116,14 @@ struct ExchangeStateTests {
     let last = state.pull()
     #expect(last.effects.resumesTask)
     #expect(try last.result?.get()?.count == 60)
+
+    var exact = self.state(limit: 2 * ExchangeState.largestChunk, overflow: .suspend)
+    _ = exact.receive(try response(200), holding: false)
+    #expect(!exact.receive(large).suspendsTask)
+    #expect(!exact.receive(large).suspendsTask)
+    #expect(exact.receive(large).suspendsTask)
+    #expect(!exact.pull().effects.resumesTask)
+    #expect(exact.pull().effects.resumesTask)
   }
 
   @Test("Above the limit the exchange fails where it cannot be suspended")

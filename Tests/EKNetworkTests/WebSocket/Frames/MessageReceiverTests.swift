@@ -59,6 +59,13 @@ struct MessageReceiverTests {
     #expect(failure([0x81, 1, 0xC3]) == .invalidPayload)
     #expect(failure([0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) == .messageTooBig)
     #expect(failure([0x02, 3, 1, 2, 3, 0x80, 2, 4, 5], limit: 4) == .messageTooBig)
+    #expect(failure([0x02, 3, 1, 2, 3, 0x80, 2, 4, 5], limit: 5) == nil)
+  }
+
+  @Test("What follows a close frame is not read")
+  func afterTheClose() {
+    let input = serverFrame(0x88, []) + serverFrame(0x81, [0x61]) + [0xFF, 0xFF]
+    for pieces in cuts(of: Data(input)) { #expect(events(pieces) == [.close(.noStatusReceived, reason: "")]) }
   }
 
   @Test("A byte that cannot be UTF-8 is found before the frame has ended")

@@ -56,6 +56,22 @@ import Testing
     #expect(queue.originCount == 5)
   }
 
+  @Test func aRequestThatIsNotSentWaitsForThoseOnItsConnection() {
+    var queue = Queue()
+    let first = queue.submit(1, key: key(isSecure: true), connections: 1)
+    let second = queue.submit(2, key: key(isSecure: true), connections: 1)
+    #expect(admit(&queue) == [1])
+    #expect(!queue.waitsForStream(first))
+    queue.sent(first, port: 5)
+    queue.responded(first, isHTTP2: true)
+    #expect(!queue.waitsForStream(second))
+    #expect(admit(&queue) == [2])
+    #expect(!queue.waitsForStream(first))
+    #expect(queue.waitsForStream(second))
+    queue.sent(second, port: 5)
+    #expect(!queue.waitsForStream(second))
+  }
+
   @Test func whoWaitsCanLeave() {
     var queue = Queue()
     let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 1) }

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ConnectionStateTests {
+  private func isKept(_ delivery: ConnectionState.Delivery) -> Bool {
+    if case .kept = delivery { true } else { false }
+  }
+
+  private func isFull(_ delivery: ConnectionState.Delivery) -> Bool {
+    if case .keptAndFull = delivery { true } else { false }
+  }
+
+  /// Delivers four messages, the last of which fills the queue, and counts those that are taken until the reader goes on.
+  private func takenUntilTheReaderGoesOn(capacity: Int, byteCapacity: Int) async -> Int {
+    var state = ConnectionState(capacity: capacity, byteCapacity: byteCapacity)
+    // Each counts as 100 bytes.
+    let message = WebSocketMessage.binary(Data(count: 36))
+    for _ in 1...3 {
+      let delivery = state.deliver(message)
+      #expect(isKept(delivery))
+    }
+    let last = state.deliver(message)
+    #expect(isFull(last))
+    var taken = 0
+    await withCheckedContinuation { reader in
+      guard state.awaitRoom(reader, unscanned: nil) != nil else { return reader.resume() }
+      while let (_, freed) = state.takeMessage() {
+        taken += 1
+        if let freed { return freed.resume() }
+      }
+      reader.resume()
+    }
+    return taken
+  }
+
+  @Test func theReaderGoesOnWhenHalfOfBothLimitsIsFree() async {
+    #expect(await takenUntilTheReaderGoesOn(capacity: 4, byteCapacity: 100_000) == 2)
+    #expect(await takenUntilTheReaderGoesOn(capacity: 100, byteCapacity: 400) == 2)
+    #expect(await takenUntilTheReaderGoesOn(capacity: 4, byteCapacity: 400) == 2)
+    #expect(await takenUntilTheReaderGoesOn(capacity: 4, byteCapacity: 401) == 2)
+    #expect(await takenUntilTheReaderGoesOn(capacity: 5, byteCapacity: 399) == 3)
+  }
+
+  @Test func theTurnGoesFromOneSenderToTheNext() async throws {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    try await withCheckedThrowingContinuation { turn in
+      let isFree = state.takeTurn(id: 1, turn)
+      #expect(isFree == true)
+      turn.resume()
+    }
+    let isTaken = !state.takeFreeTurn()
+    #expect(isTaken)
+    try await withCheckedThrowingContinuation { turn in
+      let isFree = state.takeTurn(id: 2, turn)
+      #expect(isFree == false)
+      let next = state.endTurn().next
+      #expect(next != nil)
+      next?.resume()
+    }
+    let isPassedOn = !state.takeFreeTurn()
+    #expect(isPassedOn)
+    let last = state.endTurn().next
+    let isFree = state.takeFreeTurn()
+    #expect(last == nil && isFree)
+  }
+
+  @Test func theEndOfWhatIsOverIsNotAwaited() async {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    await withCheckedContinuation { ending in
+      let waits = state.awaitEnd(ending)
+      #expect(waits)
+      let (ended, reader) = state.finish()
+      #expect(ended.endings.count == 1 && reader == nil)
+      for ending in ended.endings { ending.resume() }
+    }
+    await withCheckedContinuation { ending in
+      let waits = state.awaitEnd(ending)
+      #expect(!waits)
+      if !waits { ending.resume() }
+    }
+  }
+}
