@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Changes the protocol logic in small ways, one at a time, and counts how many changes the tests notice.
+
+All changes are compiled at once, in a copy of the checkout: `a < b` becomes `a <∀∁ b`, with an operator of its own that compares by
+`<=` when the environment names its number. So there is one build, and each change costs a run of the tests: first those that
+mention the changed type, then all that need no network, then those of the same part of the library, then all.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COPY = ROOT / ".build-mutation"
+SOURCES = "Sources/EKNetwork"
+TESTS = "Tests/EKNetworkTests"
+# Values that decide something; shells, options and errors are not among them.
+FILES = re.compile(
+    r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|Receiver|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
+    r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
+    r"|Representation|Buffer|Deadline|Context|Quota|Turn)\.swift$")
+COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"
+# What replaces what, and the precedence of both.
+SWAPS = {
+    "<": ("<=", COMPARISON), "<=": ("<", COMPARISON), ">": (">=", COMPARISON), ">=": (">", COMPARISON),
+    "==": ("!=", COMPARISON), "!=": ("==", COMPARISON), "+": ("-", SUM), "-": ("+", SUM),
+    "&&": ("||", "LogicalConjunctionPrecedence"), "||": ("&&", "LogicalDisjunctionPrecedence"),
+}
+PLACE = re.compile(r" (<=|>=|<|>|==|!=|&&|\|\||\+|-) |\b(true|false)\b")
+# Lines where these signs are no expressions, or have to be constants.
+NO_EXPRESSION = re.compile(r"\s*(case|@|import|#|static func [<=>]|typealias|infix)|.*\b(let|var|func|init)\b[^={]*: .*= (true|false)")
+NETWORK = re.compile(r"Loopback|Server\b|Process\(|loopback|Peer")
+
+
+class Change:
+    """One place at which one sign is replaced."""
+
+    def __init__(self, number, path, start, end, text, line, column):
+        self.number, self.path, self.start, self.end, self.text = number, path, start, end, text
+        self.line, self.column = line, column
+
+    @property
+    def operator(self):
+        """The sign, with the number in mathematical signs."""
+        return self.text + chr(0x2200 + self.number // 64) + chr(0x2240 + self.number % 64)
+
+    @property
+    def replacement(self):
+        return f" {self.operator} " if self.text in SWAPS else f"mutated({self.number}, {self.text})"
+
+    def declaration(self):
+        other, precedence = SWAPS[self.text]
+        either = f"isMutated({self.number}) ? a {other} b : a {self.text} b"
+        if precedence == COMPARISON:
+            kind = "Equatable" if self.text in ("==", "!=") else "Comparable"
+            functions = [f"<T: {kind}>(a: T, b: T) -> Bool {{ {either} }}"]
+            if kind == "Equatable":
+                functions.append(f"<T>(a: T?, b: _OptionalNilComparisonType) -> Bool {{ {either} }}")
+        elif precedence == SUM:
+            functions = [f"<T: AdditiveArithmetic>(a: T, b: T) -> T {{ {either} }}"]
+        else:
+            functions = [f"(a: Bool, b: @autoclosure () throws -> Bool) rethrows -> Bool "
+                         f"{{ isMutated({self.number}) ? try a {other} b() : try a {self.text} b() }}"]
+        return f"infix operator {self.operator}: {precedence}\n" + "".join(
+            f"func {self.operator} {function}\n" for function in functions)
+
+    def line_number(self):
+        return (ROOT / self.path).read_text()[:self.start].count("\n") + 1
+
+    def __str__(self):
+        other = SWAPS[self.text][0] if self.text in SWAPS else {"true": "false", "false": "true"}[self.text]
+        line = self.line[:self.column] + f" »{self.text}« -> {other} " + self.line[self.column + self.end - self.start:]
+        return f"{self.path}:{self.line_number()}: {line.strip()}"
+
+
+def places():
+    for path in sorted((ROOT / SOURCES).rglob("*.swift")):
+        if not FILES.search(path.name):
+            continue
+        offset = 0
+        compiled = []
+        for line in path.read_text().splitlines(keepends=True):
+            code = line.split("//")[0]
+            condition = re.match(r"\s*#(if|else|endif)(.*)", code)
+            if condition and condition[1] == "if":
+                compiled.append(bool(re.match(r" (os\(Linux|canImport\(Found|canImport\(G|!can|_endian)", condition[2])))
+            elif condition:
+                was = compiled.pop()
+                compiled += [not was] if condition[1] == "else" else []
+            if all(compiled) and '"' not in code and not NO_EXPRESSION.match(code):
+                for found in PLACE.finditer(code):
+                    yield (str(path.relative_to(ROOT)), offset + found.start(), offset + found.end(), found[1] or found[2], line,
+                           found.start())
+            offset += len(line)
+
+
+def write(changes, paths):
+    """Writes the copy of these files with all the changes in them."""
+    by_path = collections.defaultdict(list)
+    for change in changes:
+        by_path[change.path].append(change)
+    for path in paths:
+        text = (ROOT / path).read_text()
+        for change in sorted(by_path[path], key=lambda change: -change.start):
+            text = text[:change.start] + change.replacement + text[change.end:]
+        if (COPY / path).read_text() != text:
+            (COPY / path).write_text(text)
+    (COPY / SOURCES / "Mutations.swift").write_text(
+        "import Foundation\n\nprivate let chosen = Int(ProcessInfo.processInfo.environment[\"MUTATION\"] ?? \"\") ?? -1\n"
+        "@inline(__always) func isMutated(_ number: Int) -> Bool { chosen == number }\n"
+        "func mutated(_ number: Int, _ value: Bool) -> Bool { chosen == number ? !value : value }\n"
+        + "".join(change.declaration() for change in changes if change.text in SWAPS))
+
+
+def copy():
+    """The package and what its tests read, without the folders of other tools."""
+    for name in subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
+        source, target = ROOT / name, COPY / name
+        if source.is_symlink() or not source.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, target)
+
+
+def build():
+    """The lines that do not compile, none when all do."""
+    done = subprocess.run(["swift", "build", "--build-tests"], cwd=COPY, capture_output=True, text=True)
+    if done.returncode == 0:
+        return set()
+    found = re.findall(r"([^\s:]+\.swift):(\d+):\d+: error:", done.stdout + done.stderr)
+    if not found:
+        sys.exit(done.stdout[-4000:] + done.stderr[-2000:])
+    return {(os.path.relpath(path, COPY), int(line)) for path, line in found}
+
+
+def suites(mentioning=None, part=None):
+    """A filter for the suites that mention a type, for those of a part of the library, or for those that need no network."""
+    found = set()
+    for path in sorted((ROOT / TESTS).rglob("*Tests.swift")):
+        text = path.read_text()
+        if mentioning:
+            is_meant = re.search(rf"\b{mentioning}", text)
+        elif part:
+            is_meant = path.relative_to(ROOT / TESTS).parts[0] == part
+        else:
+            is_meant = not NETWORK.search(text)
+        if is_meant:
+            found.update(re.findall(r"\b(?:struct|class|actor|enum) (\w+Tests)\b", text))
+    return rf"\.({'|'.join(sorted(found))})/" if found else None
+
+
+def limits():
+    # A change may make a loop that allocates for ever.
+    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def fails(binary, number, tests, seconds):
+    command = [binary, "--testing-library", "swift-testing"] + (["--filter", tests] if tests else [])
+    environment = {**os.environ, "MUTATION": str(number), "SWIFT_BACKTRACE": "enable=no"}
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, cwd=COPY, start_new_session=True, preexec_fn=limits)
+    try:
+        return process.wait(timeout=seconds) != 0
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100, help="how many changes are tried, 100 unless told")
+    parser.add_argument("--seed", type=int, default=1, help="which ones")
+    parser.add_argument("--least", type=int, default=0, help="fails if less per cent of them are noticed")
+    options = parser.parse_args()
+    copy()
+    found = list(places())
+    print(f"{len(found)} places in {len({place[0] for place in found})} files", flush=True)
+    chosen = random.Random(options.seed).sample(found, min(len(found), options.count * 5 // 4))
+    changes = [Change(number, *place) for number, place in enumerate(chosen)]
+    paths = {change.path for change in changes}
+    while True:
+        write(changes, paths)
+        wrong = build()
+        if not wrong:
+            break
+        compiling = [change for change in changes if (change.path, change.line_number()) not in wrong]
+        print(f"{len(changes) - len(compiling)} changes do not compile", flush=True)
+        if len(compiling) == len(changes):
+            sys.exit(f"it does not compile: {sorted(wrong)}")
+        changes = compiling
+    changes = changes[:options.count]
+    show = subprocess.run(["swift", "build", "--show-bin-path"], cwd=COPY, check=True, capture_output=True, text=True)
+    binary = show.stdout.strip() + "/EKNetworkPackageTests.xctest"
+    begin = time.monotonic()
+    everything = suites()
+    if fails(binary, -1, everything, 600):
+        sys.exit("the tests fail without a change")
+    patience = 60 + 4 * (time.monotonic() - begin)
+
+    def passes_without_network(change):
+        near = suites(pathlib.Path(change.path).stem)
+        return not (near and fails(binary, change.number, near, patience)) and not fails(binary, change.number, everything, patience)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        left = [change for change, passes in zip(changes, pool.map(passes_without_network, changes)) if passes]
+    print(f"{len(changes) - len(left)} of {len(changes)} are noticed without the network, "
+          f"in {time.monotonic() - begin:.0f} s", flush=True)
+    for change in left:
+        print(f"  {change}", flush=True)
+    passed = []
+    for change in left:
+        near = suites(part=pathlib.Path(change.path).parts[2])
+        if not (near and fails(binary, change.number, near, 300)) and not fails(binary, change.number, None, 600):
+            passed.append(change)
+            print(f"not noticed: {change}", flush=True)
+    left = passed
+    noticed = 100 * (len(changes) - len(left)) / len(changes)
+    print(f"{noticed:.0f} % of {len(changes)} changes were noticed, in {time.monotonic() - begin:.0f} s")
+    sys.exit(noticed < options.least)
+
+
+if __name__ == "__main__":
+    main()
