@@ -58,7 +58,7 @@ struct StoppedServer: DemoNetwork {
       guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
         return nil
       }
-      // The first is for the superuser, the other for those whom the machine lets have namespaces.
+      // The first is for the superuser, the other for users that may make namespaces.
       for way in [["--net"], ["--map-root-user", "--net"]] where run("unshare", way + ["true"]) {
         return status("unshare", way + [program] + arguments, isHeard: true)
       }
@@ -89,7 +89,7 @@ struct StoppedServer: DemoNetwork {
       guard posix_spawnp(&identifier, program, &actions, nil, &argv, environ) == 0 else { return nil }
       var status: Int32 = 0
       while waitpid(identifier, &status, 0) < 0 { guard errno == EINTR else { return nil } }
-      // WEXITSTATUS, for who has ended by himself.
+      // WEXITSTATUS, of a process that was not killed.
       return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
   }

@@ -31,7 +31,7 @@ final class Connection {
       let answer = LoopbackServer.Response.text(failure.reason + "\n", status: failure.status).then(.close)
       if (try? write(answer, to: nil)) != nil { closeGracefully() }
     } catch {
-      // The connection has ended; there is nobody to tell.
+      // The connection has ended; there is no one to tell.
     }
   }
 

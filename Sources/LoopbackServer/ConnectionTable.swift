@@ -8,7 +8,7 @@ final class ConnectionTable: Sendable {
     var accepted = 0
     var peak = 0
     var isStopping = false
-    /// Whether nobody will join the threads that are left.
+    /// Whether the threads that are left will not be joined.
     var isStopped = false
     /// The thread that ended last. The next one to end joins it, so that at most one waits to be joined.
     var ended: WorkerThread?

@@ -18,7 +18,7 @@ public final class Gate: Sendable {
   /// Whether it is open.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Opens the gate for everybody, for ever.
+  /// Opens the gate for all, for ever.
   public func open() {
     state.withLock { state in
       guard !state.isOpen else { return }

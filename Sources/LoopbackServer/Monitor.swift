@@ -93,7 +93,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  // Resuming only enqueues the task, so doing it under the lock runs nobody's code.
+  // Resuming only enqueues the task, so doing it under the lock runs no other code.
   private func resumeSatisfied() {
     for (id, waiter) in waiters {
       guard case .suspended(let condition, let continuation) = waiter, condition(state) else { continue }

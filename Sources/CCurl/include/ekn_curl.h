@@ -114,7 +114,7 @@ typedef struct {
 // A transfer and its lookup of a name.
 typedef struct {
   bool is_running;
-  // Nobody wants the transfer any more: no connection is to be made.
+  // The transfer is not wanted any more: no connection is to be made.
   bool is_abandoned;
 } ekn_lookup;
 

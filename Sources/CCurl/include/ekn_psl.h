@@ -9,10 +9,10 @@
 // Whether there is a list: the system's, or the one that is built into the library.
 bool ekn_psl_available(void);
 
-// Whether everybody may register names below this one. Names are in lower case, in UTF-8 or as IDNA has them.
+// Whether anyone may register names below this one. Names are in lower case, in UTF-8 or as IDNA has them.
 bool ekn_psl_is_public_suffix(const char *domain);
 
-// The part of a name that somebody has registered, as a pointer into it: the public suffix and one label before it. NULL
+// The part of a name that was registered, as a pointer into it: the public suffix and one label before it. NULL
 // where the name is a public suffix itself.
 const char *ekn_psl_registrable_domain(const char *domain);
 

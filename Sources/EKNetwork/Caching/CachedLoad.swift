@@ -50,7 +50,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return value
   }
 
-  /// Renews what is stored, unless that is being done already. The task is nobody's child: the caller has the
+  /// Renews what is stored, unless that is being done already. The task is no child task: the caller has the
   /// answer, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
   private func revalidateInBackground(unlessFresh: Bool) {
     guard let key, revalidations.begin(key.text) else { return }

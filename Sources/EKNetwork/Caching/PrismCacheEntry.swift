@@ -2,7 +2,7 @@ import Foundation
 
 /// A stored response: its body and head, when it was stored and for how long it is fresh.
 public struct PrismCacheEntry: Sendable, Equatable {
-  /// How long a response is fresh where nobody says: five minutes.
+  /// How long a response is fresh where nothing says so: five minutes.
   public static let defaultTTL = Duration.seconds(300)
 
   /// The body.
@@ -39,6 +39,6 @@ public struct PrismCacheEntry: Sendable, Equatable {
   public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.inSeconds) }
 
   /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` goes by a clock of its own,
-  /// which nobody can set.
+  /// which cannot be set.
   public var isExpired: Bool { expiresAt <= Date() }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// Responses in memory, each fresh for a time of its own. Where it is full, what has expired goes first, then what was not
 /// used for the longest time.
 ///
-/// `get` and `set` cost the same whatever the size. Expiry is measured by a clock that nobody can set,
+/// `get` and `set` cost the same whatever the size. Expiry is measured by a clock that cannot be set,
 /// not by the system's date.
 public actor PrismResponseCache {
   /// How many entries there may be.

@@ -22,8 +22,8 @@
   private enum CacheDirectories {
     private static let prefix = "EKNetwork-URLCache-"
 
-    /// Responses may be private, and the directory for temporary files is everybody's: `mkdtemp` makes a new one, that
-    /// nobody could have put there before, and that nobody else may read.
+    /// Responses may be private, and the directory for temporary files is shared by all users: `mkdtemp` makes a new one, that
+    /// cannot have been there before, and that no other user may read.
     private static let parent: URL? = {
       removeThoseLeftBehind()
       let name = prefix + "\(getpid())-XXXXXX"

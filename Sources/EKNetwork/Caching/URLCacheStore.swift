@@ -16,9 +16,9 @@ struct URLCacheStore: ResponseStore {
   private static let keyField = "prism.network.cache.key"
 
   /// On Linux a `URLCache` crashes some time after an entry was stored over another. Two adapters may share one: what
-  /// looks and then stores does so alone. Foundation calls nobody back meanwhile.
+  /// looks and then stores does so alone. Foundation calls no code of ours meanwhile.
   ///
-  /// The state counts the changes, and nobody asks: a state without a size would have the address of something else, and
+  /// The state counts the changes, and is not read: a state without a size would have the address of something else, and
   /// the thread sanitizer would take one for the other.
   private static let lock = Locked(0)
 
@@ -35,7 +35,7 @@ struct URLCacheStore: ResponseStore {
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key), let entry = entry(found) {
-          // One from the future was stored before the clock was set back: nobody can say how old it is. A second is for
+          // One from the future was stored before the clock was set back: its age is unknown. A second is for
           // what conversions between epochs round away.
           let now = now()
           return (entry, entry.expiresAt > now && entry.cachedAt.timeIntervalSince(now) < 1)
@@ -80,7 +80,7 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// An entry that somebody else has put there, with an expiry but without a key, is a response to its own URL, unless
+  /// An entry that other code has put there, with an expiry but without a key, is a response to its own URL, unless
   /// it may depend on who asks.
   private static func isAnswer(_ found: CachedURLResponse, to key: CacheKey) -> Bool {
     if let text = found.userInfo?[keyField] as? String { return text == key.text }

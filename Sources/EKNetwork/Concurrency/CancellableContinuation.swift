@@ -1,4 +1,4 @@
-/// Suspends until somebody resumes the continuation; cancelling the task takes it back.
+/// Suspends until the continuation is resumed; cancelling the task takes it back.
 ///
 /// - Parameters:
 ///   - enter: Resumes the continuation, or puts it where it will be found, and says whether it did the latter.

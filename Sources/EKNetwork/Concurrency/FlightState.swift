@@ -4,14 +4,14 @@ struct FlightState<Waiter> {
   enum Departure {
     /// Others still wait.
     case left(Waiter)
-    /// It was the last one: the work has nobody to do it for.
+    /// It was the last one: the work has no caller left.
     case leftLast(Waiter)
     /// It has its result already, or has not joined.
     case unknown
   }
 
   private var waiters: [UInt64: Waiter] = [:]
-  /// Whether somebody may still join.
+  /// Whether a caller may still join.
   private(set) var isOpen = true
 
   var count: Int { waiters.count }

@@ -14,7 +14,7 @@
 /// - Nothing is called while the lock is held that could come back or block: no closure of a user, no continuation,
 ///   no other lock. Decide inside, return what to do, and do it outside. The lock is not recursive.
 /// - A non-`Sendable` state, or anything reachable from it, must not leave ``withLock(_:)`` while it stays inside;
-///   taking it out for good, or putting in something that nobody else keeps, is fine.
+///   taking it out for good, or putting in something to which there is no other reference, is fine.
 /// - The state's last reference must not be dropped inside if its `deinit` can run foreign code: return it instead.
 ///
 /// Sendable, unchecked: the state is reached through `withLock` alone.
@@ -45,7 +45,7 @@ struct Locked<State>: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Runs `body` alone with the state if nobody else is in there; `nil` at once if somebody is.
+  /// Runs `body` alone with the state if no other thread has it; `nil` at once if one does.
   func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
     guard storage.tryLock() else { return nil }
     defer { storage.unlock() }

@@ -44,8 +44,8 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 
   /// The result of the work in flight under this key, which is started if there is none.
   ///
-  /// - Throws: What the work throws, to everybody who waits; `CancellationError` at once when this caller's task is
-  ///   cancelled. The work goes on for the others, and is cancelled when nobody is left.
+  /// - Throws: What the work throws, to every caller that waits; `CancellationError` at once when this caller's task is
+  ///   cancelled. The work goes on for the others, and is cancelled with the last of them.
   func run<Value: Sendable>(
     _ key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -73,7 +73,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Nobody joins the work in flight any more: what is asked for from now on is started from the beginning.
+  /// Work in flight is not joined any more: what is requested from now on is started from the beginning.
   func seal() {
     let old = state.withLock { state in
       defer { state.flights = [:] }
@@ -109,7 +109,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
       for waiter in flight.state.withLock({ $0.finish() }) { waiter.resume(with: result) }
     }
     flight.task.withLock { $0 = task }
-    // Everybody may have left before there was a task to cancel.
+    // The last caller may have left before there was a task to cancel.
     if !flight.state.withLock({ $0.isOpen }) { task.cancel() }
   }
 

@@ -21,7 +21,7 @@ struct DownloadState: Equatable, Sendable {
   }
 
   private let resource: String
-  /// Whether the caller asks for a range himself, so that a part is what he wants.
+  /// Whether the caller's request has a range of its own, so that a part is what it asks for.
   private let wantsPart: Bool
   /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
   private(set) var representation: Representation?
@@ -65,7 +65,7 @@ struct DownloadState: Equatable, Sendable {
     switch head.status {
     case 206 where isPart: return part(head)
     case 416 where isPart: return unsatisfiable(head)
-    // RFC 9110 §15.3.7: a part is the response to a request for one. Nobody can say what it is to another.
+    // RFC 9110 §15.3.7: a part is the response to a request for one. To any other it has no meaning.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
       representation = Representation(head, of: resource)

@@ -126,7 +126,7 @@ actor FileDownload {
       do {
         try partial.append(chunk)
       } catch {
-        // Of this chunk, nobody knows how much is in the file.
+        // How much of this chunk is in the file is unknown.
         state?.failedToWrite(chunk.count)
         throw error
       }
@@ -144,7 +144,7 @@ actor FileDownload {
     let isMoved = try partial.finish(
       replacing: options.existingFile == .replace, synchronizing: options.synchronizes)
     guard isMoved else {
-      // Somebody has put a file there meanwhile.
+      // Another program has put a file there meanwhile.
       if let kept = try Self.existing(at: destination, options: options) {
         partial.discard()
         return .success(kept)

@@ -17,7 +17,7 @@ final class PartialFile: Sendable {
     noteURL = url.appendingPathExtension("json")
     var removals = 0
     while true {
-      // Nothing is waited for: what is there may be a pipe that somebody has put there.
+      // Nothing is waited for: what is there may be a pipe of another program's.
       guard let file = OpenFile(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o666) else {
         throw DownloadError(errno, destination)
       }
@@ -25,7 +25,7 @@ final class PartialFile: Sendable {
       // The last owner of the lock may have moved or removed what was just opened.
       guard Self.isSame(file, url) else { continue }
       guard Self.isOwn(file) else {
-        // In a folder that others may write to, anybody may have put it there. It is never used, only removed, where the
+        // In a folder that others may write to, another user may have put it there. It is never used, only removed, where the
         // folder allows that.
         removals += 1
         guard removals <= Self.mostRemovals, unlink(url.path) == 0 else {
@@ -42,7 +42,7 @@ final class PartialFile: Sendable {
   /// What an earlier download left; `nil` if it left nothing that can be used.
   var held: (representation: Representation, length: Int64)? {
     var status = stat()
-    // What others may write to is not what was loaded, as far as anybody can tell.
+    // What others may write to is not what was loaded, as far as can be told.
     guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o002 == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
@@ -119,10 +119,10 @@ final class PartialFile: Sendable {
   }
 
   private static let largestNote = 64 * 1024
-  /// How often a file of somebody else's is removed that comes back at once.
+  /// How often another user's file is removed that comes back at once.
   private static let mostRemovals = 8
 
-  /// Whether a file is an ordinary one of this user's, and has no other name by which somebody else may have it.
+  /// Whether a file is an ordinary one of this user's, and has no other name by which another user may have it.
   private static func isOwn(_ file: OpenFile) -> Bool {
     var status = stat()
     return fstat(file.descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()

@@ -2,7 +2,7 @@ import Foundation
 
 /// What tells one version of a resource from another (RFC 9110 §8.8), as far as a later request can ask for it.
 struct Representation: Codable, Equatable, Sendable {
-  /// A digest of the URL: its query may hold what nobody shall find in a file.
+  /// A digest of the URL: its query may hold what must not be found in a file.
   var resource: String
   /// A strong entity tag.
   var entityTag: String?

@@ -4,7 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt of a request, with the redirects that it runs into.
+/// One attempt of a request, with the redirects that it runs into. What is kept out of its frames is so for
+/// ``RequestRunner``'s reason.
 struct Exchange: Sendable {
   var transport: any Transport
   var redirectPolicy = RedirectPolicy.follow
@@ -29,7 +30,7 @@ struct Exchange: Sendable {
   /// The final response, with its body. What its status means is not looked at here.
   func load(_ hop: HopRequest) async throws -> FetchedResponse {
     guard let shared else { return try await loadAlone(hop) }
-    // What somebody watches is his own.
+    // A request whose progress is watched is not shared.
     guard progress == nil, let key = ExchangeKey(hop, redirectPolicy: redirectPolicy, limits: limits) else {
       // Who has changed something must not be given a response from before.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }

@@ -32,6 +32,7 @@ struct RedirectState {
   var hops: Int { visited.count }
 
   /// A response to `request` has arrived. `decision` is what the user's own session delegate said.
+  // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
     guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
@@ -109,7 +110,7 @@ struct RedirectState {
     return .follow(next)
   }
 
-  /// RFC 9110 §15.4.4: 303 asks for a GET. §15.4.2 and §15.4.3: everybody makes one of a POST after 301 and 302.
+  /// RFC 9110 §15.4.4: 303 asks for a GET. §15.4.2 and §15.4.3: all clients make one of a POST after 301 and 302.
   private static func becomesGet(_ method: String, status: Int) -> Bool {
     switch status {
     case 303: method != "HEAD" && method != "GET"
@@ -124,7 +125,7 @@ struct RedirectState {
 }
 
 extension URLRequest {
-  /// Whether the body can be sent again: there is none, it is in memory or in a file, or nobody has begun to read it.
+  /// Whether the body can be sent again: there is none, it is in memory or in a file, or reading it has not begun.
   var bodyIsReplayable: Bool {
     guard let stream = httpBodyStream else { return true }
     if let body = stream as? BodyStream { return body.source.isReplayable }

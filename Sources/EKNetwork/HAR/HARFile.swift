@@ -77,7 +77,7 @@ struct HARFile: Decodable {
 
   var log: Log
 
-  /// Reads a file that anybody may have written.
+  /// Reads a file that is not trusted.
   static func read(_ data: Data, limit: Int) throws(HARError) -> HARFile {
     guard data.count <= limit else { throw .tooLarge(limit: limit) }
     do {

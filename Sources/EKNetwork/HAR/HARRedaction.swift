@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// How the parts of a request are written down, so that two that differ still differ, and equal ones are equal, although
-/// nobody can read the secrets in them.
+/// How the parts of a request are written down, so that two that differ still differ, and equal ones are equal, without
+/// the secrets in them.
 ///
 /// A recorder and a replay with the same salt write the same request alike: that is how a recorded response is found.
 struct HARRedaction: Sendable, Equatable {

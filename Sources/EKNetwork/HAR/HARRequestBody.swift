@@ -7,7 +7,7 @@ import Foundation
 /// The body of a request as a recording has it.
 struct HARRequestBody: Sendable, Equatable {
   var type: String
-  /// `nil` where nobody knows it before the body is sent.
+  /// `nil` where it is unknown before the body is sent.
   var size: Int64?
   /// `nil` for a stream, which can be read by its receiver alone.
   var digest: String?

@@ -6,7 +6,7 @@ struct HARTimings: Sendable, Equatable {
   /// With ``ssl``, as HAR has it.
   var connect: Double?
   var ssl: Double?
-  /// Part of ``wait``: nobody measures it by itself.
+  /// Part of ``wait``: it is not measured by itself.
   var send = 0.0
   var wait: Double
   var receive: Double

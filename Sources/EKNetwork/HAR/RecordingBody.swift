@@ -14,7 +14,7 @@ final class RecordingBody: TransportBody {
 
   /// - Parameters:
   ///   - limit: The most bytes that are kept.
-  ///   - finish: Takes what was read, once: at the end of the body, when it fails, when nobody wants the rest.
+  ///   - finish: Takes what was read, once: at the end of the body, when it fails, when the rest is not wanted.
   init(
     _ body: any TransportBody, limit: Int,
     finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void

@@ -81,7 +81,7 @@ struct ReplayRecording {
   }
 
   /// A secret that was recorded stands for itself. Any other stands, from its first response on, for the secret of that
-  /// one, and for those that nobody else stands for: a token that was renewed is two secrets.
+  /// one, and for secrets that no other stands for: a token that was renewed is two secrets.
   private func narrowBySecrets(_ candidates: inout [Int], _ request: HARRequest) {
     for name in knownSecrets.keys.sorted() {
       let secret = request.fingerprints[name] ?? ""

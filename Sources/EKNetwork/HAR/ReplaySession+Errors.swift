@@ -16,7 +16,7 @@ extension ReplaySession {
       case otherBody
       /// They are, but not with these conditions, such as `Range`.
       case otherFields
-      /// They are, but for somebody else.
+      /// They are, but for another user.
       case otherCredentials
       /// They are, but each response was given already.
       case usedUp

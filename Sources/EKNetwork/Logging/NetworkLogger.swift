@@ -4,7 +4,7 @@
 
 /// Sends log entries to the system's log on Apple platforms, and to the user's handler, where there is one.
 ///
-/// An entry is not even made while nobody listens.
+/// An entry is not even made while there is no listener.
 struct NetworkLogger: Sendable {
   private struct State {
     var handler: NetworkLogHandler?
@@ -40,7 +40,7 @@ struct NetworkLogger: Sendable {
     }
   }
 
-  /// Whether anybody may want an entry.
+  /// Whether there may be a listener.
   var hasListeners: Bool {
     #if canImport(os)
       handler != nil || systemLog.log.isEnabled(type: .error)

@@ -22,7 +22,7 @@ struct RequestLog: Sendable {
     }
   }
 
-  /// Whether somebody wants to know how long the parts of an exchange take.
+  /// Whether the parts of an exchange are to be timed.
   var wantsTimings: Bool { handler != nil }
 
   /// Whether there is a log or a handler.

@@ -1,4 +1,4 @@
-/// The header fields whose values nobody is shown who did not ask for secrets.
+/// The header fields whose values are shown only where secrets were asked for.
 enum SecretFields {
   /// What the names of fields with credentials contain, beside those of ``OriginFields``. A harmless value that is
   /// hidden with them is no loss.

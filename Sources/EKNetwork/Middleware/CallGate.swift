@@ -34,7 +34,7 @@ final class CallGate: Sendable {
     }?.resume()
   }
 
-  /// Returns when nobody uses the request any more, which is only lent. What middleware has left behind in a task of its
+  /// Returns when the request, which is only lent, is no longer in use. What middleware has left behind in a task of its
   /// own is cancelled.
   func close() async {
     await withCheckedContinuation { continuation in

@@ -9,8 +9,8 @@ import Foundation
 struct MiddlewareTransport: Transport {
   let wire: any Transport
   let middleware: [any NetworkMiddleware]
-  /// Names whose middleware it is. What is kept above this, by the request as it is before middleware, is for nobody
-  /// else: another's middleware may send the same request for another user.
+  /// Names whose middleware it is. What is kept above this, by the request as it is before middleware, is for its
+  /// requests alone: another's middleware may send the same request for another user.
   let owner: String
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }

@@ -1,2 +1,2 @@
-/// Middleware that reads the timings of the connection, which are measured only where somebody wants them.
+/// Middleware that reads the timings of the connection, which are measured only on request.
 protocol TimedMiddleware: NetworkMiddleware {}

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension NetworkManager {
-  /// Keeps a request in ``offlineQueue`` until it can be sent. Its response is not decoded, and nobody waits for it.
+  /// Keeps a request in ``offlineQueue`` until it can be sent. Its response is not decoded, and no caller waits for it.
   ///
   /// The request is built now, with the base URL of the moment and without a token, which is asked for when it is sent:
   /// by the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. Its retry policy is not used: the queue has

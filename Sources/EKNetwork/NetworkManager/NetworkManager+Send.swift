@@ -85,7 +85,7 @@ extension NetworkManager: NetworkManaging {
     Decoded(value: try decode(request, response, provider))
   }
 
-  /// Sendable, unchecked: made off the caller's actor, handed to the caller, kept by nobody else.
+  /// Sendable, unchecked: made off the caller's actor, handed to the caller, and not kept.
   private struct Decoded<Value>: @unchecked Sendable {
     let value: Value
   }

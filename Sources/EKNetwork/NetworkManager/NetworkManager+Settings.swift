@@ -47,7 +47,7 @@ extension NetworkManager {
   /// included, waits for the response of that one instead of being sent. Defaults to `false`.
   ///
   /// Each caller keeps his own retries, token refresh, decoding and cancellation: it is the attempts that are shared,
-  /// and one that nobody waits for any more is cancelled. A request with a ``NetworkRequest/progress``, a stream and a
+  /// and one whose last caller has been cancelled is cancelled. A request with a ``NetworkRequest/progress``, a stream and a
   /// download are never shared, and no response is that was asked for before a request that changes something ended.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { settings.withLock { $0.sharesIdenticalRequests } }

@@ -20,7 +20,7 @@ final class OfflineStore: Sendable {
   // Held open for its lock.
   private let lock: OpenFile
 
-  /// Opens a folder, which is made if it is not there, for nobody but its owner to read.
+  /// Opens a folder, which is made if it is not there, and only its owner may read.
   init(_ directory: URL, synchronizes: Bool) throws(PrismOfflineQueueError) {
     self.directory = directory
     self.synchronizes = synchronizes

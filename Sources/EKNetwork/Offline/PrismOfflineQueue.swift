@@ -29,7 +29,7 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are no requests any more. They stay for somebody to look at, and are never sent.
+  /// Files in the folder that are no requests any more. They are kept for inspection, and never sent.
   public nonisolated let damagedFiles: [URL]
 
   /// A queue in memory.
@@ -180,7 +180,7 @@ public actor PrismOfflineQueue {
   /// Sends everything that waits, what comes meanwhile included. Two calls at a time are one flush.
   ///
   /// - Throws: What kept the first request from being delivered, which stays with all that are behind it;
-  ///   `CancellationError` when the task is cancelled, and nobody else waits for the flush.
+  ///   `CancellationError` when the task is cancelled, and no other task waits for the flush.
   public func flush() async throws {
     // A handler that flushes is part of the flush that it would wait for.
     let name = ObjectIdentifier(self)

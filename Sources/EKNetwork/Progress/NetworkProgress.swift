@@ -21,7 +21,7 @@ public final class NetworkProgress: @unchecked Sendable {
   @Published public var fractionCompleted: Double = 0
   /// The bytes that are done, in the direction that the fraction follows. Counted also where no length is announced.
   @Published public internal(set) var completedBytes: Int64 = 0
-  /// The bytes that there are to do; `nil` while nobody knows.
+  /// The bytes that there are to do; `nil` while that is unknown.
   @Published public internal(set) var totalBytes: Int64?
   /// How fast it goes, as an average that forgets within seconds; `nil` until that can be told.
   @Published public internal(set) var bytesPerSecond: Double?

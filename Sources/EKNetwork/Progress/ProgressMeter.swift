@@ -40,7 +40,7 @@ struct ProgressMeter: Sendable {
       if let total, total > 0 { self.total = total }
     }
 
-    /// What a length that is exceeded was meant to be, nobody knows.
+    /// What a length that is exceeded was meant to be is unknown.
     var believedTotal: Int64? { total.flatMap { bytes <= $0 ? $0 : nil } }
     var fraction: Double? { total.map { Double(min(bytes, $0)) / Double($0) } }
     var isComplete: Bool { total.map { bytes >= $0 } ?? false }
@@ -90,7 +90,7 @@ struct ProgressMeter: Sendable {
     if let publishedAt, now < publishedAt + Self.interval {
       guard !isFlushPending else { return .none }
       isFlushPending = true
-      // A clock that was set back must not make anybody wait for longer than the interval.
+      // A clock that was set back must not delay a report by more than the interval.
       return .flush(after: min(publishedAt + Self.interval - now, Self.interval))
     }
     published.fraction = max(published.fraction, fraction)

@@ -64,7 +64,7 @@ struct HeaderFields {
     if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }
 
-  /// A multipart type without a boundary cannot be parsed by anybody (RFC 2046 §5.1.1).
+  /// A multipart type without a boundary cannot be parsed (RFC 2046 §5.1.1).
   private mutating func completeMultipartType(_ name: String, boundary: String?) {
     guard let boundary, let type = fields[name]?.lowercased() else { return }
     if type.hasPrefix("multipart/"), !type.contains("boundary=") { fields[name]?.append("; boundary=\(boundary)") }

@@ -7,7 +7,7 @@ import Foundation
 /// A ``PrismNetworkError`` with what was behind it.
 ///
 /// The error itself is an enum without payloads, so that code may switch over it. What caused it travels beside it in
-/// two task-local ways, so that it reaches the caller that asks, through any number of layers, and nobody else:
+/// two task-local ways, so that it reaches the caller that asks, through any number of layers, and no other:
 /// - ``detailed(_:)`` throws this type in the place of the errors of what it runs.
 /// - ``current`` is what a ``PrismRetryPolicy`` is being asked about.
 public struct PrismNetworkFailure: Error, Sendable {

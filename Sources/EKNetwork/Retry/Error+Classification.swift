@@ -12,7 +12,7 @@ extension Error {
     return error.domain == NSURLErrorDomain ? URLError.Code(rawValue: error.code) : nil
   }
 
-  /// Whether this says that somebody cancelled the work, in either of the two ways there are to say it.
+  /// Whether this error means that the work was cancelled, in either of the two ways there are to say it.
   var isCancellation: Bool {
     self is CancellationError || urlErrorCode == .cancelled
   }

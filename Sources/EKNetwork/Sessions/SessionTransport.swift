@@ -17,7 +17,7 @@ struct SessionTransport: Transport {
 
   init(_ session: any URLSessionProtocol) { self.session = session }
 
-  /// Nobody knows what it adds, and for whom.
+  /// What it adds to a request, and for which user, is unknown.
   let sessionDescription = SessionDescription.opaque()
 
   var resolvesRedirects: Bool { true }

@@ -11,7 +11,7 @@ struct StreamingSessionTransport: Transport {
 
   init(_ session: any URLSessionStreamingProtocol) { self.session = session }
 
-  /// Nobody knows what it adds, and for whom.
+  /// What it adds to a request, and for which user, is unknown.
   let sessionDescription = SessionDescription.opaque()
 
   var resolvesRedirects: Bool { true }

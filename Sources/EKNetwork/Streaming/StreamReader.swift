@@ -42,7 +42,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     state.deallocate()
   }
 
-  /// Where the parser stands; `nil` while somebody is reading.
+  /// Where the parser stands; `nil` during a read.
   var parser: Parser? {
     guard take() else { return nil }
     defer { release() }

@@ -37,6 +37,7 @@ struct HopRequest: Sendable {
   ///   - hasLeftOrigin: Whether a redirect has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
+  // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   init(_ request: URLRequest, session: SessionDescription, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
     own = Self.withUserOfURL(request)

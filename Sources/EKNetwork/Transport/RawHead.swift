@@ -7,7 +7,7 @@ import Foundation
 /// A response head as its bytes came: the status line, the field lines and the blank line.
 ///
 /// Making an `HTTPURLResponse` costs more than everything else that a small response needs, so the bytes stay as they
-/// are until somebody asks.
+/// are until they are asked for.
 struct RawHead: Sendable {
   /// Where one field line lies. Offsets fit: a head has an upper bound far below 4 GiB.
   private struct Line {

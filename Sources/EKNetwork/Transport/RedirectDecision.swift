@@ -6,7 +6,8 @@ import Foundation
 
 /// What the user's own session delegate said about a redirect, which was not followed below the `Transport` seam.
 enum RedirectDecision: Sendable {
-  /// Nobody was asked, or the proposed request was handed back as it was: the redirect is followed by the usual rules.
+  /// There was no delegate to ask, or the proposed request was handed back as it was: the redirect is followed by the
+  /// usual rules.
   case undecided
   /// The delegate declined: the redirect is the result, with its body.
   case declined

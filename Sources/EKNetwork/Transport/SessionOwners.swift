@@ -1,6 +1,6 @@
 import Foundation
 
-/// Names for sessions that may tell users apart by code, which nobody can see from outside: a delegate that answers
+/// Names for sessions that may tell users apart by code, which cannot be seen from outside: a delegate that answers
 /// challenges, a session of the user's own making.
 ///
 /// A name is made for one session and never again, not even by another process: what is stored under it belongs to that

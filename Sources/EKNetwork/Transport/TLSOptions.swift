@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whom to trust over TLS, and how to be known to the server, where the system's defaults are not meant.
+/// Which servers to trust over TLS, and how to be known to the server, where the system's defaults are not meant.
 ///
 /// Files are read when a connection is made. One that cannot be read fails the request with
 /// `URLError.secureConnectionFailed`, or `URLError.clientCertificateRejected` for a client certificate; on Apple's

@@ -49,7 +49,7 @@ struct TransportRequest: Sendable {
   var cacheMode = CacheMode.default
   /// Whether content codings are undone, where that is the library's own doing.
   var decodesContent = true
-  /// Whether somebody wants to know how long the parts of the exchange take.
+  /// Whether the parts of the exchange are to be timed.
   var wantsTimings = false
   /// Called with the body bytes handed to the network so far, and their total where it is known. Called on the
   /// transport's own thread: must return at once.

@@ -39,7 +39,7 @@ extension TransportResponse {
     return FetchedResponse(head: head, data: data, redirect: redirect)
   }
 
-  /// Reads the rest of a body that nobody wants, so that its connection can be used again; for a moment at most.
+  /// Reads the rest of a body that is not wanted, so that its connection can be used again; for a moment at most.
   @concurrent func drain() async throws {
     if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
     // A server that withholds the rest must not hold up the redirect: cancelling ends the wait below.

@@ -33,7 +33,7 @@ public final class WebSocket: Sendable, AsyncSequence {
 
   deinit { connection.abandon() }
 
-  /// Closes without anybody waiting for it.
+  /// Closes in the background.
   func abandon() { connection.abandon() }
 
   /// Opens a WebSocket.

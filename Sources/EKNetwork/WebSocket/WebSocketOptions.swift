@@ -26,7 +26,7 @@ public struct WebSocketOptions: Sendable {
   public var maximumQueuedBytes = 4 << 20
   /// Where the handshake's cookies come from and go to; `nil`, the default, for no cookies.
   public var cookieStorage: HTTPCookieStorage?
-  /// Whom to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: the system's
+  /// Which servers to trust over TLS, as ``TransportChoice/secured(by:)`` says it for requests. Defaults to `nil`: the system's
   /// authorities, any key, no client certificate. What cannot be honoured fails the connection: on Linux what this
   /// machine's libcurl cannot do, on Apple's platforms a client certificate, which the parameters of a socket endpoint
   /// show instead.

@@ -106,7 +106,7 @@ final class ListeningSocket: Sendable {
     }
   }
 
-  /// Closes the port: from now on it refuses connections. Nobody may be in `accept` any more.
+  /// Closes the port: from now on it refuses connections. No thread may be in `accept` any more.
   func close() {
     isClosed.withLock { isClosed in
       if !isClosed { _ = closeDescriptor(descriptor) }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension LoopbackServer {
-  /// A port of 127.0.0.1 that refuses connections: nothing listens there, and nobody else gets it while this value
+  /// A port of 127.0.0.1 that refuses connections: nothing listens there, and no other program gets it while this value
   /// lives.
   public final class RefusingPort: Sendable {
     /// The port.

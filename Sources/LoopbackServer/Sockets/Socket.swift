@@ -10,7 +10,7 @@ final class Socket: Sendable {
   private let descriptor: Int32
   private let isClosed = Monitor(false)
 
-  /// The descriptor, or -1 once it is closed: by then its number may be somebody else's.
+  /// The descriptor, or -1 once it is closed: by then its number may be another's.
   private var live: Int32 { isClosed.withLock { $0 } ? -1 : descriptor }
 
   init(adopting descriptor: Int32) {
@@ -66,12 +66,12 @@ final class Socket: Sendable {
     pollEvents([(live, Int16(POLLIN))], timeout: timeout) != nil
   }
 
-  /// Waits, until the client leaves or somebody shuts the socket down, for at most that time.
+  /// Waits, until the client leaves or the socket is shut down, for at most that time.
   func wait(timeout: Duration?) -> WaitResult {
     pollEvents([(live, hangUpEvents)], timeout: timeout) == nil ? .timedOut : .hungUp
   }
 
-  /// Waits for a gate, until the client leaves or somebody shuts the socket down, for at most that time.
+  /// Waits for a gate, until the client leaves or the socket is shut down, for at most that time.
   func wait(for gate: Gate, timeout: Duration?) -> WaitResult {
     if gate.isOpen { return .signalled }
     // The gate lives at least as long as this frame, and with it the descriptor.

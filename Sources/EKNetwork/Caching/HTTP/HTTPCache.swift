@@ -198,7 +198,7 @@ public final class HTTPCache: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Changes the memory, after the disk was changed: what somebody reads there meanwhile must not get into the memory
+  /// Changes the memory, after the disk was changed: what is read there meanwhile must not get into the memory
   /// behind this. What `body` returns is released outside of the lock; `nil` means that it came too late.
   @discardableResult private func change(_ body: (inout State) -> [CacheEntry]?) -> Bool {
     let released = state.withLock { state in

@@ -2,7 +2,7 @@
 struct RateLimitAllowance: Equatable, Sendable {
   /// Requests that may still be sent, counted when the last response said so: those that are under way come off it.
   var remaining: Int
-  /// When the quota is full again; `nil` if nobody knows: the next response has to say.
+  /// When the quota is full again; `nil` if that is unknown: the next response has to say.
   var reset: Duration?
   /// The whole quota.
   var limit: Int?
@@ -24,7 +24,7 @@ struct RateLimitAllowance: Equatable, Sendable {
   ///   - longest: The most of its time that is believed.
   init(_ quota: RateLimitReport.Quota, at now: Duration, longest: Duration) {
     let reset = quota.reset.map { now + min(max($0, .zero), longest) }
-    // Without a time nobody could tell when to go on.
+    // Without a time it would be unknown when to go on.
     self.init(remaining: reset == nil ? max(1, quota.remaining) : quota.remaining, reset: reset, limit: quota.limit)
   }
 

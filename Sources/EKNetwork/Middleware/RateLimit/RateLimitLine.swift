@@ -1,6 +1,6 @@
-/// Those who wait for their turn, with one timer for each key that somebody waits for.
+/// Requests that wait for their turn, with one timer for each key that has any.
 final class RateLimitLine: Sendable {
-  /// Whom a limit is for.
+  /// What a limit applies to.
   struct Key: Hashable, Sendable {
     let origin: Origin
     let client: String?
@@ -90,7 +90,7 @@ final class RateLimitLine: Sendable {
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
     let now = clock.now()
     let (arrival, consequences) = book.withLock { book -> (Arrival, Consequences) in
-      // Nobody may have been left there meanwhile.
+      // The entry may have been removed meanwhile.
       var entry = book.entries[key] ?? Entry(state: RateLimitState(rules))
       let arrival = entry.state.arrive(id, at: now)
       if arrival == .wait { entry.waiters[id] = waiter }

@@ -17,7 +17,7 @@ struct RateLimitReport: Equatable, Sendable {
   var pause: Duration?
   var quotas: [Quota] = []
 
-  /// A server may have several; nobody has more.
+  /// A server may have several; more than this is not meant seriously.
   static let maximumQuotas = 8
 
   init(isRefusal: Bool = false, pause: Duration? = nil, quotas: [Quota] = []) {

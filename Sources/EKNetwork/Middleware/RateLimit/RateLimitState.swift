@@ -120,7 +120,7 @@ struct RateLimitState: Sendable {
     return released
   }
 
-  /// When ``release(at:)`` is to be called if nothing happens before; `nil` while nobody waits.
+  /// When ``release(at:)`` is to be called if nothing happens before; `nil` while none waits.
   func wake(at now: Duration) -> Duration? {
     guard let first = line.first else { return nil }
     var wake = opening(at: now)

@@ -1,7 +1,7 @@
 /// The responses to one request, as its ``PrismCachePolicy`` has them: two with `.cacheThenNetwork` and a stored response
 /// that is fresh, else one.
 ///
-/// Nothing is sent before somebody iterates, and everybody who does sends for himself.
+/// Nothing is sent before the first iteration, and each iteration sends a request of its own.
 public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
   private let start: @Sendable () async throws -> CachedLoad<Element>
 

@@ -14,7 +14,7 @@ final class ConnectivityBroadcast: Sendable {
   var isConnected: Bool { state.withLock { $0.isConnected } }
   var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-  /// Tells everybody, if it is news.
+  /// Reports it to all listeners, if it is a change.
   func report(_ isConnected: Bool) {
     let listeners = state.withLock { state in
       guard state.isConnected != isConnected else { return [AsyncStream<Bool>.Continuation]() }

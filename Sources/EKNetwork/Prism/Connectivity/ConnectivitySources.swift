@@ -5,7 +5,7 @@
 
 /// The one place that decides who watches the network.
 enum ConnectivitySources {
-  /// `nil` where nobody can. The first report may come before this returns, the others on any thread.
+  /// `nil` where that is not possible. The first report may come before this returns, the others on any thread.
   static func make(_ report: @escaping @Sendable (Bool) -> Void) -> (any ConnectivitySource)? {
     #if os(Linux)
       NetlinkSource(report)

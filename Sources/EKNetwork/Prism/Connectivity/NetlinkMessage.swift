@@ -103,7 +103,7 @@ enum NetlinkMessage: Equatable, Sendable {
       default: break
       }
     }
-    // IFA_F_DADFAILED: somebody else has it. (A tentative one is announced again when it is not any more.)
+    // IFA_F_DADFAILED: another machine has it. (A tentative one is announced again when it is not any more.)
     guard flags & 0x08 == 0, flags & 0x40 == 0 || flags & 0x04 != 0 else { return nil }
     return Address(family: family, index: index, prefixLength: prefixLength, bytes: bytes)
   }

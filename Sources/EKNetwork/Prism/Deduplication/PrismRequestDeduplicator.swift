@@ -27,9 +27,9 @@ public actor PrismRequestDeduplicator {
   /// ``key(for:)`` do.
   ///
   /// - Parameters:
-  ///   - request: What to do. It runs in a task of its own, which is cancelled when everybody who waits has been.
+  ///   - request: What to do. It runs in a task of its own, which is cancelled when every waiting caller has been.
   ///   - key: What is asked for.
-  /// - Throws: What the request throws, to everybody who waits for it; `CancellationError` at once when the task of this
+  /// - Throws: What the request throws, to every caller that waits for it; `CancellationError` at once when the task of this
   ///   caller is cancelled, while the request goes on for the others.
   public nonisolated func deduplicate<T: Sendable>(
     _ request: @Sendable @escaping () async throws -> T, key: String
@@ -60,7 +60,7 @@ public actor PrismRequestDeduplicator {
 }
 
 extension PrismRequestDeduplicator {
-  /// A key for a request whose response is the same for everybody who asks: `GET:https://api.example.com/users/42`, and
+  /// A key for a request whose response is the same for every user: `GET:https://api.example.com/users/42`, and
   /// `:` with the SHA-256 of the body where there is one. It is the same in every run of the program.
   ///
   /// - Parameters:

@@ -51,8 +51,8 @@ extension PrismNetworkEndpoint {
     return request
   }
 
-  /// The type of the body, unless the endpoint names one. A multipart type without a boundary cannot be parsed by
-  /// anybody (RFC 2046 §5.1.1): the body's takes its place.
+  /// The type of the body, unless the endpoint names one. A multipart type without a boundary cannot be parsed
+  /// (RFC 2046 §5.1.1): the body's takes its place.
   private func describe(_ payload: EndpointBody, in fields: inout [String: String]) {
     guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
       return fields["Content-Type"] = payload.contentType

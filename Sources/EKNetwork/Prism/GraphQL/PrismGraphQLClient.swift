@@ -101,7 +101,7 @@ public actor PrismGraphQLClient {
   }
 
   /// The GraphQL response in one whose status is an error, if it is one: a `graphql-response+json` is, whatever the
-  /// status (GraphQL over HTTP §6.4.2). Older servers send JSON with a 4xx; it may be of somebody on the way, and counts
+  /// status (GraphQL over HTTP §6.4.2). Older servers send JSON with a 4xx; it may come from an intermediary, and counts
   /// only with errors and without data.
   nonisolated func decode<T: Decodable & Sendable>(_ error: HTTPError) throws -> PrismGraphQLResponse<T> {
     let type = error.value(forHTTPHeaderField: "Content-Type")?.mediaType

@@ -15,7 +15,7 @@ public actor PrismUploadTask {
   /// The body of the response, and its head.
   public typealias Response = (data: Data, response: HTTPURLResponse)
 
-  /// Sendable, unchecked: a response is not changed by anybody once it is made.
+  /// Sendable, unchecked: a response is not changed once it is made.
   private struct Received: @unchecked Sendable {
     let response: Response
   }
@@ -81,7 +81,7 @@ public actor PrismUploadTask {
   /// whole. The stream ends with the upload; ``response()`` says how that went.
   ///
   /// A slow reader gets the latest progress. An upload whose streams were all dropped before its end, and whose
-  /// response nobody waits for, is cancelled.
+  /// response no caller waits for, is cancelled.
   public func upload() -> AsyncStream<PrismUploadProgress> {
     let (stream, continuation) = AsyncStream<PrismUploadProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let (id, isListening, progress) = state.withLock { state in
@@ -155,7 +155,7 @@ public actor PrismUploadTask {
       for waiter in waiters { waiter.resume(with: result) }
     }
     work.withLock { $0 = task }
-    // Everybody may have left before there was a task to cancel.
+    // The last caller may have left before there was a task to cancel.
     cancelIfAbandoned()
   }
 

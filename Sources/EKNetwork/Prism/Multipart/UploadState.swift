@@ -19,7 +19,7 @@ struct UploadState<Response: Sendable> {
 
   init(total: Int64) { progress = PrismUploadProgress(bytesUploaded: 0, totalBytes: total) }
 
-  /// Whether nobody is interested any more in an upload that is under way.
+  /// Whether an upload that is under way has no listener and no waiter left.
   var isAbandoned: Bool { isStarted && result == nil && listeners.isEmpty && waiters.isEmpty }
 
   mutating func takeID() -> UInt64 {

@@ -17,7 +17,7 @@ enum BodySource: Sendable {
     }
   }
 
-  /// Whether it can be sent from its start, as often as nobody has begun with a one-shot.
+  /// Whether it can be sent from its start; a one-shot can until reading begins.
   var isReplayable: Bool {
     switch self {
     case .segments: true

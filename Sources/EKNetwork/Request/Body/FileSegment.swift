@@ -5,7 +5,7 @@ struct FileSegment: Equatable, Sendable {
   let url: URL
   let size: Int64
   private let opened: OpenFile?
-  /// Which file it was, and when it was last written; `nil` for one that nobody else can write.
+  /// Which file it was, and when it was last written; `nil` for one that no other program can write.
   private let version: FileVersion?
 
   /// Looks at a file without opening it.

@@ -108,7 +108,7 @@ public struct RequestBody {
     contentType = "application/x-www-form-urlencoded"
   }
 
-  /// Whether it can be sent from its start: nobody has begun with it, or it starts from the beginning each time.
+  /// Whether it can be sent from its start: reading has not begun, or it starts from the beginning each time.
   var isReplayable: Bool {
     switch (source, content) {
     case (.file?, _), (.replayable?, _): true

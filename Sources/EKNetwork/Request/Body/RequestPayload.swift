@@ -66,7 +66,7 @@ struct RequestPayload {
     if case .none = source { false } else { true }
   }
 
-  /// The number of bytes; `nil` where nobody knows it.
+  /// The number of bytes; `nil` where it is unknown.
   var length: Int64? {
     switch source {
     case .data(let data): Int64(data.count)

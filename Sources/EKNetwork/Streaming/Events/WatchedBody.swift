@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The body of a stream of events, which ends with `URLError.timedOut` after a silence that is too long. While nobody
-/// asks for more, no silence is the server's.
+/// The body of a stream of events, which ends with `URLError.timedOut` after a silence that is too long. While no
+/// reader asks for more, no silence is the server's.
 final class WatchedBody: TransportBody {
   private struct State {
     var heartbeat: HeartbeatState
-    /// Since when somebody waits, in elapsed time; `nil` while nobody does.
+    /// Since when a reader waits, in elapsed time; `nil` while none does.
     var waitingSince: Duration?
     /// When something last came.
     var lastArrival = Duration.zero

@@ -2,7 +2,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// A body with one content coding undone as it is pulled: nothing is inflated that nobody asks for.
+  /// A body with one content coding undone as it is pulled: nothing is inflated before it is asked for.
   ///
   /// Unchecked: what is mutable is used by `next()` alone, which has one caller at a time.
   final class DecodedBody: TransportBody, @unchecked Sendable {

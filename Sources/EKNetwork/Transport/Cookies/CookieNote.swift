@@ -21,7 +21,7 @@ struct CookieNote: Equatable {
       self.created = created
       sameSite = words.count > 2 ? SetCookieLine.SameSite(rawValue: String(words[2])) : nil
     } else {
-      // One that somebody else has put into the storage.
+      // One that was put into the storage by other code.
       created = cookie.properties?[HTTPCookiePropertyKey(rawValue: "Created")] as? Double ?? 0
       sameSite = nil
     }

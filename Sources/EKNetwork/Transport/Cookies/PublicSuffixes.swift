@@ -4,12 +4,12 @@ import Foundation
   import CCurl
 #endif
 
-/// The names below which everybody may register names of their own, such as `co.uk` and `github.io`: no host may set a
+/// The names below which anyone may register a name, such as `co.uk` and `github.io`: no host may set a
 /// cookie for all of them (RFC 6265 §5.3, step 5).
 struct PublicSuffixes: Sendable {
-  /// Whether a name is one; `nil` where nobody knows.
+  /// Whether a name is one; `nil` where that is unknown.
   let contains: @Sendable (_ domain: String) -> Bool?
-  /// The part of a host's name that somebody has registered; `nil` where there is none, or nobody knows.
+  /// The part of a host's name that was registered; `nil` where there is none, or it is unknown.
   let registrableDomain: @Sendable (_ host: String) -> String?
 
   /// Without a list.

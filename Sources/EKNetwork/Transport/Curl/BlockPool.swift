@@ -8,7 +8,7 @@ enum BlockPool {
   /// How many free blocks are kept, 5 MiB in all.
   static let limit = 16
 
-  // Unchecked in what it holds: a pointer is in here while nobody else has it.
+  // Unchecked in what it holds: a pointer is in here only while it is not in use.
   private static let free = Locked<[UnsafeMutableRawPointer]>([])
 
   static func take() -> UnsafeMutableRawPointer {

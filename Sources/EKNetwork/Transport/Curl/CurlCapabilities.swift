@@ -14,7 +14,7 @@
     }
 
     /// The lowest version that is used. It is the oldest among those of the systems that Swift 6 is made for (Red Hat's
-    /// Universal Base Image 9 has 7.76.1): what nobody can test is not promised.
+    /// Universal Base Image 9 has 7.76.1): what cannot be tested is not promised.
     static let lowestVersion = CurlVersion(7, 76)
 
     let version: CurlVersion

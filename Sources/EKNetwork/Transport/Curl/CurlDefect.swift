@@ -6,7 +6,7 @@
     /// header line begins with a blank is then written through it.
     /// Shown by `LibcurlDefectTests.aFirstLineThatBeginsWithABlankHarmsNothing`.
     case danglingHeader
-    /// `transfer.c`: a request is sent again over another connection when a reused one has died, and nobody is asked.
+    /// `transfer.c`: a request is sent again over another connection when a reused one has died, without asking.
     /// Shown by `StaleConnectionTests.aRequestIsOnlySentAgainWhereThatDoesNoHarm`.
     case resendsUnasked
     /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host's name.
@@ -36,7 +36,7 @@
     /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
     case believesStatusLines
     /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from the
-    /// socket than it has taken, and nobody tells the transfers that share the connection.
+    /// socket than it has taken, and does not tell the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
     case leavesDataBehind
     /// `transfer.c`: a request that is sent again over HTTP/2 goes on with its body where the first attempt has stopped, as long

@@ -92,7 +92,7 @@
       55: (.networkConnectionLost, "the connection broke while sending"),
       58: (.clientCertificateRejected, "the client certificate cannot be used"),
       59: (.secureConnectionFailed, "no common cipher"),
-      61: (.badServerResponse, "content is not decoded below; what is left is a transfer coding that nobody asked for"),
+      61: (.badServerResponse, "content is not decoded below; what is left is an unwanted transfer coding"),
       63: (.dataLengthExceedsMaximum, "longer than a size limit"),
       64: (.secureConnectionFailed, "TLS is required and not there"),
       65: (.networkConnectionLost, "the connection died and the body cannot be sent again"),

@@ -44,7 +44,7 @@
     /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
     /// the process has no descriptors left.
     ///
-    /// - Parameter poolLifetime: How long connections are kept when nobody uses them.
+    /// - Parameter poolLifetime: How long unused connections are kept.
     init?(poolLifetime: Duration = defaultPoolLifetime) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
@@ -289,7 +289,7 @@
     // MARK: - Sockets
 
     /// libcurl wants to know when a socket is ready. Done at once, never later in the turn: a descriptor may be closed
-    /// and its number be somebody else's by then.
+    /// and its number be another's by then.
     func watch(_ socket: Int32, _ what: Int32, pool: Int) {
       poller.watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
     }

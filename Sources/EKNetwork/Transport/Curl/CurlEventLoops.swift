@@ -17,7 +17,7 @@
     private let loops: LoopGroup<CurlEventLoop>
     private let assignments: Locked<LoopAssignments<Origin>>
 
-    /// - Parameter poolLifetime: How long connections are kept when nobody uses them.
+    /// - Parameter poolLifetime: How long unused connections are kept.
     init(count: Int, poolLifetime: Duration = CurlEventLoop.defaultPoolLifetime) {
       loops = LoopGroup(count: count) { CurlEventLoop(poolLifetime: poolLifetime) }
       assignments = Locked(LoopAssignments(loops: loops.count))

@@ -206,7 +206,7 @@
     fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard let transfer else { return 0 }
       transfer.loopLastActivity = eventLoop.now
-      // libcurl takes for a body what follows an interim response and is not HTTP. Nobody reads one before its head.
+      // libcurl takes for a body what follows an interim response and is not HTTP. No body is read before its head.
       guard transfer.loopParser.isComplete else {
         transfer.loopFailure = CurlError.make(
           .badServerResponse, "The server sent a body before a final response head", url: transfer.request.url)

@@ -77,7 +77,7 @@
       if distrusted.count < Self.maximumDistrusted { distrusted.insert(origin) }
     }
 
-    /// Whether HTTP/2 may be negotiated with an origin. With nobody, where too many have claimed it without that.
+    /// Whether HTTP/2 may be negotiated with an origin. With none, where too many have claimed it without that.
     func trusts(_ origin: Origin) -> Bool {
       distrusted.isEmpty || (distrusted.count < Self.maximumDistrusted && !distrusted.contains(origin))
     }

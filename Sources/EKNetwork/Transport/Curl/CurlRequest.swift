@@ -31,7 +31,7 @@
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
 
-    /// Whether it is begun in a moment: no key has to be agreed on, nothing has to be read, and nobody has to be told.
+    /// Whether it is begun in a moment: no key has to be agreed on, nothing has to be read, and no progress reported.
     var isQuickToStart: Bool {
       !isSecure && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }

@@ -55,6 +55,7 @@
 
     // MARK: - From URLRequest
 
+    // Not in the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
       let urlRequest = request.urlRequest

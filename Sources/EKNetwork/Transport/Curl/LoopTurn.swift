@@ -1,6 +1,6 @@
 /// What the thread of an event loop and those that start a request directly know of each other.
 struct LoopTurn {
-  /// Until when the thread sleeps, if nobody wakes it.
+  /// Until when the thread sleeps, if it is not woken.
   private(set) var alarm = UInt64.max
   /// Whether a request was started directly while the thread slept.
   var hadDirectStart = false

@@ -23,7 +23,7 @@
     }
 
     /// Takes what the kernel has of the connection. `true` when bytes of the body have left since the last look; of the first
-    /// look nobody knows, so that it counts where there are any.
+    /// look that is unknown, so that it counts where there are any.
     ///
     /// - Parameter activity: When something of the body was read.
     mutating func hasMoved(_ output: ekn_socket_output, since activity: UInt64, at time: UInt64) -> Bool {

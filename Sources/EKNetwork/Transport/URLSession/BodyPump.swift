@@ -7,7 +7,7 @@ protocol BodySink: AnyObject {
   func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void)
   /// Whether a write would not wait.
   var hasSpace: Bool { get }
-  /// Writes what fits, and says how much that was; nothing or less when nobody reads any more.
+  /// Writes what fits, and says how much that was; nothing or less when the other end is closed.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int
   /// The body ends here.
   func close()

@@ -37,7 +37,7 @@ struct ExchangeState {
   private let limit: Int
   private let overflow: Overflow
   private var head: Head?
-  /// The head is a challenge that somebody may still answer.
+  /// The head is a challenge that may still be answered.
   private(set) var isHeadHeld = false
   private var redirect = RedirectDecision.undecided
   private var chunks: [Data] = []

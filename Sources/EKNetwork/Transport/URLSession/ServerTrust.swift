@@ -2,7 +2,7 @@
   import Foundation
   import Security
 
-  /// Whom to trust, as ``TLSOptions`` say: for sessions and for sockets.
+  /// Which servers to trust, as ``TLSOptions`` say: for sessions and for sockets.
   struct ServerTrust: Sendable {
     enum Verdict { case trusted, untrusted, wrongKey }
 

@@ -9,7 +9,7 @@ import Foundation
 /// On Apple it is the delegate of each task, so whatever it does not implement falls to the session's own delegate. On
 /// Linux a task's delegate never hears of data, so it is the delegate of a session of our own.
 ///
-/// Sendable, unchecked: `exchanges` is a `Locked`, and the weak `source` is set once, before anybody else sees this.
+/// Sendable, unchecked: `exchanges` is a `Locked`, and the weak `source` is set once, before this is shared.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private weak var source: URLSession?
   private let caching: SessionCaching
@@ -21,7 +21,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     self.caching = caching
   }
 
-  /// Makes the exchange known. Before the task is resumed, or its first callback finds nobody.
+  /// Makes the exchange known. Before the task is resumed, or its first callback would find none.
   func add(_ task: SessionTask, identifier: Int) {
     exchanges.withLock { $0[identifier] = task }
   }
@@ -159,7 +159,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
         }
         guard let taskDelegate = delegate as? any URLSessionTaskDelegate else { return askSession() }
         taskDelegate.urlSession(session, task: task, didReceive: challenge) { disposition, credential in
-          // Nobody can tell here whether the delegate implements the method: default handling is what the protocol's
+          // Whether the delegate implements the method cannot be told here: default handling is what the protocol's
           // own extension says, and the session-wide method is asked in turn.
           guard disposition != .performDefaultHandling else { return askSession() }
           answer(ChallengeAnswer(disposition, credential))

@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A transport's hold on a session and on what runs its exchanges. With the last hold on a session that nobody else
-/// keeps, its connections close.
+/// A transport's hold on a session and on what runs its exchanges. With the last hold on a session that has no other
+/// owner, its connections close.
 ///
 /// Unchecked: `held` is changed by `deinit` alone.
 final class SessionLease: @unchecked Sendable {

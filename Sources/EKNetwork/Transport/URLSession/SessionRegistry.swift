@@ -42,7 +42,7 @@ struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>
     return host
   }
 
-  /// Somebody has let go of a session. If it is gone, what was kept for it goes, too.
+  /// A session has been released. If it is gone, what was kept for it goes, too.
   func sessionMayBeGone(_ session: ObjectIdentifier) {
     let dropped = entries.withLock { entries in
       let gone = entries.filter { $0.key.session == session && $0.value.source == nil }

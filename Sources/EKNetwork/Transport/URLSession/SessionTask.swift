@@ -17,7 +17,7 @@ struct SessionTask: Sendable {
   let cookies: SessionCookies?
   /// The names of header fields that were added.
   let addedFields: [String]
-  /// Whether a cancellation that nobody here asked for means that the server's key was refused.
+  /// Whether a cancellation that the library did not ask for means that the server's key was refused.
   var refusesKeys = false
 
   func didReceive(_ response: URLResponse) {

@@ -23,7 +23,7 @@ extension URLSessionTask: GatedTask {
   }
 }
 
-/// Stands between a task and everybody who wants something from it.
+/// Stands between a task and all that use it.
 ///
 /// FoundationNetworking crashes the process when a redirect or a challenge is answered after the task was cancelled. So
 /// cancelling and answering take turns, and after the first cancellation nothing is answered any more.

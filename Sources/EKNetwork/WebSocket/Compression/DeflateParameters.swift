@@ -45,7 +45,7 @@ struct DeflateParameters: Sendable, Equatable {
       }
     }
     // §7.1.1.1, §7.1.2.1: what the client asked of the server has to be granted.
-    guard offer.serverContextTakeover || !result.serverKeepsContext else { throw refusal("a context nobody wants") }
+    guard offer.serverContextTakeover || !result.serverKeepsContext else { throw refusal("an unwanted context") }
     guard offer.serverMaxWindowBits == 15 || serverBits != nil else { throw refusal("a window too large") }
     return result
   }

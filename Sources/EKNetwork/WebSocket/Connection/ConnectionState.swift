@@ -110,7 +110,7 @@ struct ConnectionState {
     return .wait
   }
 
-  /// What nobody has to wait for.
+  /// The next message, if there is one already.
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
     guard !queue.isEmpty else { return nil }
     let message = queue.removeFirst()

@@ -14,7 +14,7 @@ struct ReadAheadState {
   /// The reader has to wait for room.
   ///
   /// - Parameter unscanned: What it has read and not looked at; `nil` if that has been scanned.
-  /// - Returns: What to answer, and whether somebody has to read on.
+  /// - Returns: What to answer, and whether reading has to go on.
   mutating func hold(_ unscanned: ArraySlice<UInt8>?) -> (controls: [ControlScanner.Control], beginsToRead: Bool) {
     var controls: [ControlScanner.Control] = []
     if let unscanned {

@@ -288,7 +288,7 @@ final class WebSocketConnection: Sendable {
     timer.cancel()
   }
 
-  /// Closes without anybody waiting for it.
+  /// Closes in the background.
   func abandon() {
     if sendClose(.goingAway, "", afterMessage: true) { _ = limitClosing() }
   }

@@ -42,7 +42,7 @@ struct LinkState {
 
   // MARK: - Connections
 
-  /// A connection is open; false when nobody wants one any more.
+  /// A connection is open; false when none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {
     if isRunning { link = socket }
     return isRunning
@@ -114,7 +114,7 @@ struct LinkState {
 
   enum Delivery {
     case handOver(Receiver)
-    /// Resume the deliverer: the message is kept, or let go because nobody listens any more.
+    /// Resume the deliverer: the message is kept, or dropped because there is no listener any more.
     case done
     case wait
   }

@@ -185,7 +185,7 @@ final class ReconnectingConnection: Sendable {
     await ending.driver?.value
   }
 
-  /// Closes for good without anybody waiting for it.
+  /// Closes for good, in the background.
   func abandon() {
     let ending = state.withLock { $0.close() }
     ending.resume()

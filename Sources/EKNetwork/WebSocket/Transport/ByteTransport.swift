@@ -2,7 +2,7 @@
 protocol ByteTransport: AnyObject, Sendable {
   /// Opens the connection.
   func open() async throws
-  /// The next bytes, empty when the peer has ended the connection. One call at a time: what nobody asks for stays with
+  /// The next bytes, empty when the peer has ended the connection. One call at a time: what is not asked for stays with
   /// the system, which slows the peer down.
   func receive() async throws -> [UInt8]
   /// Sends bytes after those of earlier calls, and says when the system has taken them. After a call with `isLast`

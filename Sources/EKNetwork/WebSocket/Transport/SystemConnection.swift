@@ -11,7 +11,7 @@
 
     /// - Parameters:
     ///   - parameters: The caller's own, or `nil` for TCP, or TLS, without delay.
-    ///   - tls: Whom to trust instead of whom the parameters say.
+    ///   - tls: Which servers to trust, instead of what the parameters say.
     init(_ address: TransportAddress, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
       let given = parameters ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }

@@ -43,7 +43,7 @@ struct AWSSigner: NetworkMiddleware {
     if let token = credentials.sessionToken { signed.setValue(token, forHTTPHeaderField: "X-Amz-Security-Token") }
     if service == "s3" { signed.setValue(hash, forHTTPHeaderField: "X-Amz-Content-Sha256") }
 
-    // Fields that nobody on the way changes.
+    // Fields that no intermediary changes.
     var fields = ["host": url.port.map { "\(host):\($0)" } ?? host]
     for (name, value) in signed.allHTTPHeaderFields ?? [:] {
       let name = name.lowercased()

@@ -7,7 +7,7 @@ import Foundation
 extension CachingTransport {
   /// Sends a request together with those that ask for the same thing meanwhile, if it is one that can be shared.
   ///
-  /// Only one whose body is collected anyway: a stream goes at the pace of its reader, for whom nobody else should wait.
+  /// Only one whose body is collected anyway: a stream goes at the pace of its reader, for which no other should wait.
   func fetchTogether(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
@@ -57,7 +57,7 @@ extension CachingTransport {
       }
       response.body = PrefixedBody(chunks, body, hasRest: false)
     }
-    // What was stored, or renewed, a moment ago is there for all whom the rules allow it.
+    // What was stored, or renewed, a moment ago is there for all that the rules allow it.
     guard let stored = cache.find(query).entry,
       case .use = CachePlan(mode: query.mode, request: query.directives, stored: stored.response, now: cache.now())
     else { return alone(response, query) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The requests that are under way for everybody who asks for the same thing meanwhile.
+/// The requests under way, which others for the same response join.
 ///
 /// RFC 9111 §4 allows to collapse requests where the response may be used for each of them. Whether it may, its head
-/// tells; those who have waited in vain then send requests of their own. Where that has happened, nobody waits any more
+/// tells; those who have waited in vain then send requests of their own. Where that has happened, none waits any more
 /// until a response could be stored.
 final class CacheFlights: Sendable {
   /// What a flight has brought.
@@ -17,7 +17,7 @@ final class CacheFlights: Sendable {
       self.shared = shared
     }
 
-    /// The response itself, for the first who asks. If nobody does it ends with this object.
+    /// The response itself, for the first that asks. If none does it ends with this object.
     func take() -> TransportResponse? {
       response.withLock { response in
         defer { response = nil }
@@ -36,8 +36,8 @@ final class CacheFlights: Sendable {
 
   /// Waits for the flight of a key, which is started if there is none.
   ///
-  /// - Throws: What the flight throws, to everybody; `CancellationError` at once when the caller's task is cancelled. The
-  ///   flight goes on for the others, and ends when nobody is left.
+  /// - Throws: What the flight throws, to every caller; `CancellationError` at once when the caller's task is cancelled. The
+  ///   flight goes on for the others, and ends with the last of them.
   func join(_ key: FlightKey, _ start: @escaping @Sendable () async throws -> Landing) async throws -> Landing {
     try await flights.run(key, start)
   }

@@ -31,7 +31,7 @@ struct CacheIdentity: Sendable, Hashable {
   /// Whether a response that was given to this identity may be given to another one.
   ///
   /// RFC 9111 §3.5, by which caches that several people share go: yes if the response says `public`. What was given to
-  /// somebody who had no cookie yet is good for the same somebody with one.
+  /// a user who had no cookie yet is good for the same user with one.
   func mayShare(with other: CacheIdentity, directives: CacheDirectives) -> Bool {
     self == other || directives.isPublic || (isAnonymous && other.credentials == nil)
   }

@@ -14,7 +14,7 @@ enum CacheableResponse {
   ) -> Bool {
     guard !request.noStore, status >= 200 else { return false }
     switch status {
-    // A part, and a verdict on somebody's copy, are no representations. A request for credentials says what was wrong
+    // A part, and a verdict on a client's copy, are no representations. A request for credentials says what was wrong
     // with one request, and not what the next one shall be given.
     case 206, 304, 401, 407: return false
     default: break

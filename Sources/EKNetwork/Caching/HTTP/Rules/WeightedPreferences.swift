@@ -1,4 +1,4 @@
-/// A weighted list of what somebody accepts (RFC 9110 §12.4.2): languages, content codings or character sets.
+/// A weighted list of what a client accepts (RFC 9110 §12.4.2): languages, content codings or character sets.
 struct WeightedPreferences: Sendable {
   private struct Preference {
     var tag: String

@@ -5,7 +5,7 @@ struct CacheLocation: Sendable, Hashable {
   let url: String
   let partition: String
 
-  /// Of responses that everybody may get.
+  /// Of responses that may be shared by all users.
   static let publicPartition = "*"
   static let anonymousPartition = ""
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The body of a stored response: in memory, or in a file of which nothing is read before somebody asks.
+/// The body of a stored response: in memory, or in a file, which is read when it is asked for.
 enum CachedBody: Sendable {
   case data(Data)
   case file(DiskBody)

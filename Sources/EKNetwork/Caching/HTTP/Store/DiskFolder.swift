@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of a store, which nobody else on the machine can read or write. Paths are relative to it.
+/// The folder of a store, which no other user of the machine can read or write. Paths are relative to it.
 final class DiskFolder: Sendable {
   private static let temporaryPrefix = "new-"
 
@@ -28,7 +28,7 @@ final class DiskFolder: Sendable {
 
   func full(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Whether the folder is there, and nobody else's. Looks once; what fails is tried again the next time.
+  /// Whether the folder is there, and no other user's. Looks once; what fails is tried again the next time.
   func prepare() -> Bool {
     if isReady.withLock({ $0 }) { return true }
     guard let code = obstacle() else {
@@ -60,7 +60,7 @@ final class DiskFolder: Sendable {
 
   // MARK: - Files
 
-  /// A new file under a name that nobody looks for; `nil` when there cannot be any.
+  /// A new file under a name that is not looked up; `nil` when there cannot be any.
   func makeTemporary() -> (file: OpenFile, path: String)? {
     guard prepare() else { return nil }
     let name = full("\(Self.temporaryPrefix)\(getpid())-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))")

@@ -12,7 +12,7 @@ final class DiskStore: Sendable {
   static let greatestInlineBody = 32 * 1024
   /// A body up to this size is checked as a whole before a byte is handed out.
   static let greatestCheckedBody: Int64 = 4 * 1024 * 1024
-  /// The same for all stores of a process: it is no work that anybody waits for.
+  /// The same for all stores of a process: no caller waits for this work.
   private static let queue = DispatchQueue(label: "EKNetwork.HTTPCache", qos: .utility)
 
   private struct Loaded {

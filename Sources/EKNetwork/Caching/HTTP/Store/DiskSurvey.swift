@@ -2,7 +2,7 @@ import Foundation
 
 /// What lies in the folder of a store: each response with its bodies, how much they take, and when they were used.
 struct DiskSurvey {
-  /// In seconds. A temporary file, or a body without a response, without change for so long belongs to nobody.
+  /// In seconds. A temporary file, or a body without a response, without change for so long is left over.
   private static let patience: TimeInterval = 3600
 
   struct Response {
@@ -71,7 +71,7 @@ struct DiskSurvey {
     guard rest > limit else { return rest }
     func time(_ response: Response) -> Double { max(response.used, response.hasRecord ? 0 : response.written) }
     for response in responses.sorted(by: { time($0) < time($1) }) where rest > limit {
-      // First the record: a body without one is found by nobody.
+      // First the record: a body without one cannot be found.
       if response.hasRecord { remove(response.name) }
       for body in response.bodies { remove(body) }
       rest -= response.bytes

@@ -23,7 +23,7 @@ struct DiskUsage: Sendable {
     body <= greatestBody && (found ?? capacity) + written + Self.size(body + 1) <= capacity + capacity / 2
   }
 
-  /// Counts a file. Whether somebody has to look now: at first, when there is too much, and from time to time, for other
+  /// Counts a file. Whether the folder is to be surveyed now: at first, when there is too much, and from time to time, for other
   /// processes may write as well.
   mutating func add(_ size: Int64) -> Bool {
     written += size

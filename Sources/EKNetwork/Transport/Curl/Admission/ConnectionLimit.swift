@@ -3,7 +3,7 @@
 ///
 /// Over HTTP/1.1 each request under way has a connection of its own. Over HTTP/2 they share (RFC 9113 §5), and whether
 /// that is so is only known from what happens: requests that were sent from the same port, or a response that says so.
-/// How many streams the server allows (RFC 9113 §6.5.2) libcurl tells nobody; it opens the next connection when they are
+/// How many streams the server allows (RFC 9113 §6.5.2) libcurl does not tell; it opens the next connection when they are
 /// used up, which shows in the ports, too.
 struct ConnectionLimit {
   /// What libcurl puts on one connection at most, whatever the server allows.

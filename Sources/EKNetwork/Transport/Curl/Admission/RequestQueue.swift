@@ -2,7 +2,7 @@
 /// connection.
 ///
 /// Each session has a queue for each origin, and a limit of connections to it: a server that is full, or that does not
-/// respond, holds up nobody but the requests of the same session to itself. Within a queue the order is that of
+/// respond, holds up only the requests of the same session to itself. Within a queue the order is that of
 /// submission. Every operation takes constant time, however many wait, but for ``ConnectionLimit``'s look at the
 /// connections of one origin when HTTP/2 opens one more.
 struct RequestQueue<Request> {

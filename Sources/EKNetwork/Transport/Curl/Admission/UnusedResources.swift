@@ -1,7 +1,7 @@
-/// Frees what nobody has used for a while: it holds what is not in use, by the time at which its end has come.
+/// Frees what has not been used for a while: it holds what is not in use, by the time at which its end has come.
 ///
 /// A resource that is used again and again stays at its first place, and is only looked at when that time has come: use
-/// costs nothing, and nobody polls.
+/// costs nothing, and there is no polling.
 struct UnusedResources<Resource: Disposable> {
   /// How long a resource is kept without being used, in nanoseconds.
   let lifetime: UInt64
