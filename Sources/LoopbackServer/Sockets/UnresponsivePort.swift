@@ -25,6 +25,7 @@ extension LoopbackServer {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         connectLoopback(descriptor, port: port)
         if pollEvents([(descriptor, Int16(POLLOUT))], timeout: .milliseconds(100)) == nil {
+          _ = closeDescriptor(descriptors.removeLast())
           self.descriptors = descriptors
           return
         }

@@ -55,32 +55,20 @@ import Testing
       }
       // The last of them, which was not taken, leaves.
       let leaving = ContinuousClock.now + .seconds(300)
-      while Self.connectingSockets(to: full.port) > 0, ContinuousClock.now < leaving { await Task.yield() }
-      let before = Self.connectingSockets(to: full.port)
+      while connectingSockets(to: full.port) > 0, ContinuousClock.now < leaving { await Task.yield() }
+      let before = connectingSockets(to: full.port)
       let manager = wire.manager(full)
       try await expectPromptEnd {
         _ = try await manager.send(ItemProbe())
       } isReady: { _ in
         let patience = ContinuousClock.now + .seconds(300)
-        while Self.connectingSockets(to: full.port) <= before, ContinuousClock.now < patience { await Task.yield() }
-        #expect(Self.connectingSockets(to: full.port) > before)
+        while connectingSockets(to: full.port) <= before, ContinuousClock.now < patience { await Task.yield() }
+        #expect(connectingSockets(to: full.port) > before)
       }
       let patience = ContinuousClock.now + .seconds(300)
-      while Self.connectingSockets(to: full.port) > before, ContinuousClock.now < patience { await Task.yield() }
-      #expect(Self.connectingSockets(to: full.port) <= before)
+      while connectingSockets(to: full.port) > before, ContinuousClock.now < patience { await Task.yield() }
+      #expect(connectingSockets(to: full.port) <= before)
       withExtendedLifetime(waiting) {}
-    }
-
-    /// How many sockets of this machine have asked for a connection to the port and not got it.
-    private static func connectingSockets(to port: Int) -> Int {
-      // A file of no announced size: reading it as a whole would end after its first block.
-      let bytes = try? FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd()
-      let table = String(decoding: bytes ?? Data(), as: UTF8.self)
-      let remote = ":" + String(format: "%04X", port)
-      return table.split(separator: "\n").filter { line in
-        let columns = line.split(separator: " ")
-        return columns.count > 3 && columns[2].hasSuffix(remote) && columns[3] == "02"
-      }.count
     }
   #endif
 
