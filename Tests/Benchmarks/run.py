@@ -248,7 +248,7 @@ def websocket(quick):
     """Against Python's `websockets`, where a Python has it, and against the same bytes without WebSocket. The server is
     a busy process too, and leaves no core for anybody else: of each contender the best round counts."""
     best = lambda key, values: max(values) if key == "perSecond" else min(values)
-    folder = os.path.join(HERE, "Sockets")
+    folder = os.path.join(HERE, "Library")
     build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", folder]
     subprocess.run(build, check=True, stdout=sys.stderr)
     load = os.path.join(run(*build, "--show-bin-path").strip(), "SocketLoad")

@@ -5,12 +5,16 @@ struct ByteSet: Sendable {
 
   /// The ASCII letters and digits, and the given ASCII characters.
   static func alphanumerics(and others: StaticString) -> ByteSet {
-    var set = ByteSet()
+    var set = ByteSet(others)
     for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { set.insert(byte) }
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") { set.insert(byte) }
     for byte in UInt8(ascii: "0")...UInt8(ascii: "9") { set.insert(byte) }
-    others.withUTF8Buffer { for byte in $0 { set.insert(byte) } }
     return set
+  }
+
+  /// The given ASCII characters.
+  init(_ characters: StaticString) {
+    characters.withUTF8Buffer { for byte in $0 { insert(byte) } }
   }
 
   private mutating func insert(_ byte: UInt8) {

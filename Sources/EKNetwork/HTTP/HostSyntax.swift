@@ -20,7 +20,7 @@ enum HostSyntax {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
-  private static let forbidden = Set(#"#%/:<>?@[\]^|"#.utf8)
+  private static let forbidden = ByteSet(#"#%/:<>?@[\]^|"#)
 
   private static func isName(_ name: String) -> Bool {
     name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !forbidden.contains($0) }

@@ -1,5 +1,4 @@
 #if os(Linux)
-  import CCurl
   import Foundation
   import FoundationNetworking
 
@@ -35,29 +34,5 @@
     var isQuickToStart: Bool {
       !isSecure && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }
-  }
-
-  /// libcurl's list of header lines, freed with its last reference.
-  final class CurlHeaderLines: @unchecked Sendable {
-    // Unchecked: written by `init` alone.
-    let list: OpaquePointer?
-
-    /// `nil` when there is no memory for one of them.
-    init?(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
-      var list: OpaquePointer?
-      func append(_ line: String) -> Bool {
-        guard let longer = ekn_slist_append(list, line) else { return false }
-        list = longer
-        return true
-      }
-      // `Name;` is libcurl's way to send a field without a value.
-      let isComplete =
-        fields.allSatisfy { append($0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)") }
-        && suppressed.allSatisfy { append("\($0):") }
-      self.list = list
-      guard isComplete else { return nil }
-    }
-
-    deinit { ekn_slist_free(list) }
   }
 #endif

@@ -7,6 +7,7 @@
     private let eventLoops: CurlEventLoops
     private let configuration: SessionDescription
     private let pool: CurlPool.Key
+    private let headerFields = CurlHeaderFields()
     /// What the limit of connections is counted by. Kept, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -66,7 +67,8 @@
       guard HeaderSyntax.isToken(method) else {
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
-      let headers = try headerLines(for: urlRequest, method: method, upload: upload)
+      let headers = try headerFields.lines(
+        for: urlRequest.allHTTPHeaderFields ?? [:], content: Self.content(of: upload, method: method))
       return CurlRequest(
         url: url,
         isSecure: origin.scheme == "https",
@@ -113,46 +115,11 @@
     /// RFC 9110 §9.2.2.
     private static let idempotentMethods = Set(HTTPMethod.allCases.filter(\.isIdempotent).map(\.rawValue))
 
-    /// The name that a request without a `User-Agent` gets, as Foundation gives it the process's.
-    private static let userAgent = UserAgentConfiguration().generateUserAgentString()
-
     private static let bodylessByDefault: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
 
-    private func headerLines(
-      for request: URLRequest, method: String, upload: (any UploadSource)?
-    ) throws -> CurlHeaderLines {
-      var fields: [(name: String, value: String)] = []
-      var names: Set<String> = []
-      func add(_ name: String, _ value: String) throws {
-        guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
-        guard let value = HeaderSyntax.trimmedValue(value) else {
-          throw InvalidHeaderError(field: name, reason: .invalidValue)
-        }
-        let lowercased = name.lowercased()
-        // libcurl writes the length itself, from the body that it sends.
-        guard lowercased != "content-length", names.insert(lowercased).inserted else { return }
-        fields.append((name, value))
-      }
-      for (name, value) in request.allHTTPHeaderFields ?? [:] { try add(name, value) }
-      func addDefault(_ name: String, _ value: @autoclosure () -> String?) {
-        if !names.contains(name.lowercased()), let value = value() { fields.append((name, value)) }
-      }
-      addDefault("Accept-Encoding", ContentCoding.acceptEncoding)
-      addDefault("User-Agent", Self.userAgent)
-      var suppressed: [String] = []
-      if let upload {
-        if upload.length == nil { addDefault("Transfer-Encoding", "chunked") }
-        if !names.contains("content-type") { suppressed.append("Content-Type") }
-        // libcurl would wait a second for a server that does not know RFC 9110 §10.1.1.
-        if !names.contains("expect") { suppressed.append("Expect") }
-      } else if !Self.bodylessByDefault.contains(method) {
-        // RFC 9110 §8.6: a method that anticipates content says so when there is none.
-        fields.append(("Content-Length", "0"))
-      }
-      guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {
-        throw TransportOptionError(option: CurlOption.httpheader.name, library: "libcurl \(CurlLibrary.versionText)")
-      }
-      return lines
+    private static func content(of upload: (any UploadSource)?, method: String) -> CurlHeaderFields.Content {
+      guard let upload else { return bodylessByDefault.contains(method) ? .none : .empty }
+      return upload.length == nil ? .chunked : .sized
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
