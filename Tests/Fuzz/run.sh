@@ -12,7 +12,7 @@ echo "module CZlib { header \"$PWD/Sources/CZlib/include/CZlib.h\" export * }" >
 # Preconditions and overflow checks are what finds most: optimized, but not unchecked.
 swiftc -use-ld=lld -O -g -sanitize=fuzzer,address -parse-as-library -module-name Fuzz -swift-version 6 -I "$work/CZlib" \
   "$sources"/Frames/*.swift "$sources"/Compression/MessageInflater.swift "$sources"/WebSocketMessage.swift \
-  "$sources"/WebSocketCloseCode.swift Tests/Fuzz/MessageReceiverFuzz.swift "$work/CZlib.o" -o "$work/fuzz"
+  "$sources"/WebSocketCloseCode.swift Tests/Fuzz/MessageDecoderFuzz.swift "$work/CZlib.o" -o "$work/fuzz"
 [ ! -f "${1:-}" ] || exec "$work/fuzz" "$1"
 python3 Tests/Fuzz/seeds.py "$work/seeds"
 runs="${1:-1000000}"

@@ -6,7 +6,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// What is asked for; `nil`: do not look for it.
   let key: CacheKey?
   let store: any ResponseStore
-  let revalidations: RevalidationGate
+  let revalidations: RevalidationsInProgress
   /// Gets a response from the network, and the key of the request that it is the response to: the request as it was sent
   /// last, which a refreshed token makes another. `nil` stores nothing.
   let fetch: @Sendable () async throws -> (entry: PrismCacheEntry, key: CacheKey?)

@@ -36,7 +36,7 @@ public struct PrismCacheEntry: Sendable, Equatable {
   }
 
   /// When it stops being fresh.
-  public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.inSeconds) }
+  public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.timeInterval) }
 
   /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` goes by a clock of its own,
   /// which cannot be set.

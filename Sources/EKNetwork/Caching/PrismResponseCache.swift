@@ -9,7 +9,7 @@ public actor PrismResponseCache {
   /// How many entries there may be.
   public nonisolated let maxSize: Int
 
-  nonisolated let revalidations = RevalidationGate()
+  nonisolated let revalidations = RevalidationsInProgress()
   private let time: ElapsedTime
   private var entries: ExpiringLRU<String, PrismCacheEntry>
 
@@ -47,7 +47,7 @@ public actor PrismResponseCache {
   public func set(_ key: String, entry: PrismCacheEntry) {
     // An entry from the future, by a clock that was set back since, is as good as new.
     let age = max(Date().timeIntervalSince(entry.cachedAt), 0)
-    let rest = Duration(timeInterval: entry.ttl.inSeconds - age) ?? .zero
+    let rest = Duration(timeInterval: entry.ttl.timeInterval - age) ?? .zero
     let now = time.nanoseconds
     let (deadline, overflow) = now.addingReportingOverflow(rest.clampedNanoseconds)
     entries.store(entry, for: key, deadline: overflow ? .max : deadline, now: now)

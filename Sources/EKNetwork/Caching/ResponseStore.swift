@@ -22,7 +22,7 @@ extension PrismCacheEntry {
   /// - Parameters:
   ///   - ttl: How long the response is fresh.
   ///   - date: When it came.
-  init(_ response: FetchedResponse, ttl: Duration, at date: Date = Date()) {
+  init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,
       headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:],

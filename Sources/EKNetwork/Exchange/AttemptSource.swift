@@ -15,7 +15,7 @@ protocol AttemptSource {
   func build() throws -> URLRequest
 
   /// The error of a response whose status is no success.
-  func error(of refusal: FetchedResponse) -> any Error
+  func error(of refusal: CollectedResponse) -> any Error
 
   /// What a failed attempt is to the retry policy, and to the caller.
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error
@@ -35,7 +35,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
     try RequestBuilder.build(request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
   }
 
-  func error(of refusal: FetchedResponse) -> any Error {
+  func error(of refusal: CollectedResponse) -> any Error {
     ResponseValidation.error(of: refusal, errorDecoder: request.errorDecoder)
   }
 

@@ -12,6 +12,6 @@ struct ChangedAttempts: AttemptSource {
   var allowsRetry: Bool { source.allowsRetry }
   var makesNewBodies: Bool { source.makesNewBodies }
   func build() throws -> URLRequest { changes.applied(to: try source.build()) }
-  func error(of refusal: FetchedResponse) -> any Error { source.error(of: refusal) }
+  func error(of refusal: CollectedResponse) -> any Error { source.error(of: refusal) }
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { source.failure(error, of: urlRequest) }
 }

@@ -24,11 +24,14 @@ struct Exchange: Sendable {
   /// The request as its first hop sends it.
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
-    try HopRequest(urlRequest, session: transport.sessionDescription)
+    try HopRequest(urlRequest, session: transport.sessionSettings)
   }
 
+  /// The final response to a request that has no hop yet, with its body.
+  func load(_ urlRequest: URLRequest) async throws -> CollectedResponse { try await load(try hop(urlRequest)) }
+
   /// The final response, with its body. What its status means is not looked at here.
-  func load(_ hop: HopRequest) async throws -> FetchedResponse {
+  func load(_ hop: HopRequest) async throws -> CollectedResponse {
     guard let shared else { return try await loadAlone(hop) }
     // A request whose progress is watched is not shared.
     guard progress == nil, let key = ExchangeKey(hop, redirectPolicy: redirectPolicy, limits: limits) else {
@@ -41,11 +44,11 @@ struct Exchange: Sendable {
 
   /// What an error's status means does not depend on a body that is too long, or that breaks off.
   @inline(never)
-  private func loadAlone(_ hop: HopRequest) async throws -> FetchedResponse {
+  private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
     do { return try await response.collect() } catch {
       guard response.head.isError, !error.isCancellation else { throw error }
-      return FetchedResponse(head: response.head, data: Data(), unread: error)
+      return CollectedResponse(head: response.head, data: Data(), unread: error)
     }
   }
 
@@ -59,7 +62,7 @@ struct Exchange: Sendable {
   /// The same for a first hop that was made with ``hop(_:)``.
   @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
-    let session = transport.sessionDescription
+    let session = transport.sessionSettings
     var redirects = RedirectState(policy: transport.resolvesRedirects ? .reject : redirectPolicy)
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }

@@ -128,7 +128,7 @@ extension URLRequest {
   /// Whether the body can be sent again: there is none, it is in memory or in a file, or reading it has not begun.
   var bodyIsReplayable: Bool {
     guard let stream = httpBodyStream else { return true }
-    if let body = stream as? BodyStream { return body.source.isReplayable }
+    if let body = stream as? BodyInputStream { return body.source.isReplayable }
     return stream.streamStatus == .notOpen
   }
 

@@ -81,7 +81,7 @@ private struct LentCall: @unchecked Sendable {
   }
 }
 
-extension RequestRunner.ResponseAdapter where Success == (response: FetchedResponse, sent: HopRequest) {
+extension RequestRunner.ResponseAdapter where Success == (response: CollectedResponse, sent: HopRequest) {
   static func collected(over exchange: Exchange, successes: Range<Int>) -> Self {
     Self(
       response: { success in

@@ -36,7 +36,7 @@ struct RequestRunner {
       return .refusal(try await response.collect(limit: errorLimit, orThrow: tooLong))
     } catch {
       if error.isCancellation { throw error }
-      return .refusal(FetchedResponse(head: response.head, data: Data()), unread: error)
+      return .refusal(CollectedResponse(head: response.head, data: Data()), unread: error)
     }
   }
 
@@ -44,7 +44,7 @@ struct RequestRunner {
   enum Answer<Success: Sendable>: Sendable {
     case success(Success)
     /// A status outside 2xx, with its body, or why that could not be read.
-    case refusal(FetchedResponse, unread: (any Error)? = nil)
+    case refusal(CollectedResponse, unread: (any Error)? = nil)
   }
 
   /// The response of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
@@ -53,7 +53,7 @@ struct RequestRunner {
   /// - Returns: The response, and the request to which it is the response, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
     _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
-  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
+  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let progress = request.progress.map { ProgressReporter($0) }
     return try await fetch(
@@ -66,9 +66,9 @@ struct RequestRunner {
   nonisolated(nonsending) func fetch(
     _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     successes: Range<Int> = 200..<300
-  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
+  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     do {
-      let response: FetchedResponse
+      let response: CollectedResponse
       let sent: HopRequest
       if middleware.isEmpty {
         // Without the closures that middleware needs, which are kept on the heap.
@@ -95,7 +95,7 @@ struct RequestRunner {
   @inline(never)
   private static func collect(
     _ urlRequest: URLRequest, over exchange: Exchange, successes: Range<Int>
-  ) async throws -> Answer<(response: FetchedResponse, sent: HopRequest)> {
+  ) async throws -> Answer<(response: CollectedResponse, sent: HopRequest)> {
     let hop = try exchange.hop(urlRequest)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }

@@ -8,7 +8,7 @@ import Foundation
 enum ResponseValidation {
   /// The request's own error, where it can make one of the body; else ``NetworkError/unauthorized`` for 401 and
   /// ``HTTPError`` for everything else.
-  static func error(of response: FetchedResponse, errorDecoder: ((Data) -> Error?)?) -> any Error {
+  static func error(of response: CollectedResponse, errorDecoder: ((Data) -> Error?)?) -> any Error {
     if let error = errorDecoder?(response.data) { return error }
     guard let http = response.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
     if http.statusCode == 401 { return NetworkError.unauthorized }

@@ -46,7 +46,7 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
   /// Sends a request and keeps it with its response. Throws what the session throws, which is kept as well;
   /// `CancellationError` when the task is cancelled.
   public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
-    let fetched = try await SessionLoading.load(request, over: transport)
+    let fetched = try await Exchange(transport: transport).load(request)
     if let unread = fetched.unread { throw unread }
     return (fetched.data, fetched.head.urlResponse)
   }

@@ -8,7 +8,7 @@ import Foundation
 struct ReplayTransport: Transport {
   let recording: Locked<ReplayRecording>
   let redaction: HARRedaction
-  let sessionDescription = SessionDescription.opaque()
+  let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { false }
   var resourceTimeout: Duration? { nil }
@@ -41,7 +41,7 @@ struct ReplayTransport: Transport {
 
   private func body(of response: ReplayEntry.Response) -> any TransportBody {
     if response.failure == nil, response.pieces.count < 2 { return BufferedBody(response.pieces.first ?? Data()) }
-    return StreamBody(
+    return AsyncSequenceBody(
       AsyncThrowingStream<Data, Error> { continuation in
         for piece in response.pieces { continuation.yield(piece) }
         continuation.finish(throwing: response.failure)

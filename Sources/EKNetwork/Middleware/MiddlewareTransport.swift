@@ -16,13 +16,13 @@ struct MiddlewareTransport: Transport {
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var machinery: TransportDescription? { wire.machinery }
-  var sessionDescription: SessionDescription {
-    let description = wire.sessionDescription
-    return SessionDescription(description, owner: owner + (description.owner ?? ""))
+  var sessionSettings: SessionSettings {
+    let description = wire.sessionSettings
+    return SessionSettings(description, owner: owner + (description.owner ?? ""))
   }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    let session = wire.sessionDescription
+    let session = wire.sessionSettings
     let hop = request.hop
     let context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
     let wasSent = Locked(false)

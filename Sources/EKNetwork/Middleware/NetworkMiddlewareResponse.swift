@@ -26,7 +26,7 @@ public struct NetworkMiddlewareResponse: Sendable {
 
   /// A response of the middleware's own, whose body comes in pieces.
   public init(statusCode: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode, headers, StreamingBody(StreamBody(chunks)), nil)
+    self.init(statusCode, headers, StreamingBody(AsyncSequenceBody(chunks)), nil)
   }
 
   init(_ response: TransportResponse) throws {

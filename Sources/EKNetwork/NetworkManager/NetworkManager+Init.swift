@@ -61,7 +61,7 @@ extension NetworkManaging where Self == NetworkManager {
     userAgentConfiguration: UserAgentConfiguration? = nil, responseDecoderProvider: (() -> JSONDecoder)? = nil
   ) {
     self.init(
-      NetworkManager.Parts(
+      NetworkManager.Dependencies(
         baseURL: baseURL, transport: transport, streamingTransport: streamingTransport ?? transport, clock: clock,
         loggerSubsystem: loggerSubsystem,
         settings: NetworkManager.Settings(

@@ -34,6 +34,19 @@ extension NetworkManager {
   }
 }
 
+extension PrismQueueDelivery {
+  /// Through a manager, one request at a time, with its token refresh; a status outside 2xx is a failure.
+  ///
+  /// - Parameters:
+  ///   - manager: Sends the requests. Its base URL is not used: a queued request has its own.
+  ///   - accessToken: Gives the token for `Authorization: Bearer …`, asked when a request is sent. Defaults to `nil`.
+  public static func manager(
+    _ manager: NetworkManager, accessToken: (@Sendable () -> String?)? = nil
+  ) -> PrismQueueDelivery {
+    .each { try await manager.deliver($0, accessToken: accessToken) }
+  }
+}
+
 /// A request that was built before, to be sent to its own URL.
 private struct QueuedNetworkRequest: NetworkRequest {
   typealias Response = EmptyResponse
@@ -53,7 +66,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
   var body: RequestBody? {
     let contentType = urlRequest.value(forHTTPHeaderField: "Content-Type") ?? ""
     if let data = urlRequest.httpBody { return RequestBody(data: data, contentType: contentType) }
-    guard let stream = urlRequest.httpBodyStream as? BodyStream else { return nil }
+    guard let stream = urlRequest.httpBodyStream as? BodyInputStream else { return nil }
     return RequestBody(replayable: stream.source, contentType: contentType)
   }
 

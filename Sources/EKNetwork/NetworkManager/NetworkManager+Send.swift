@@ -47,7 +47,7 @@ extension NetworkManager: NetworkManaging {
 
   private nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
-  ) async throws -> FetchedResponse {
+  ) async throws -> CollectedResponse {
     try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
   }
 
@@ -69,7 +69,7 @@ extension NetworkManager: NetworkManaging {
   }
 
   static func decode<T: NetworkRequest>(
-    _ request: T, _ response: FetchedResponse, _ provider: (() -> JSONDecoder)?
+    _ request: T, _ response: CollectedResponse, _ provider: (() -> JSONDecoder)?
   ) throws -> T.Response {
     if provider == nil, !DefaultDecoding.isUsed(by: T.self) {
       return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
@@ -80,7 +80,7 @@ extension NetworkManager: NetworkManaging {
 
   @concurrent
   private static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
-    _ request: sending T, _ response: FetchedResponse, _ provider: sending (() -> JSONDecoder)?
+    _ request: sending T, _ response: CollectedResponse, _ provider: sending (() -> JSONDecoder)?
   ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
     Decoded(value: try decode(request, response, provider))
   }

@@ -11,7 +11,7 @@ import Foundation
 public actor NetworkManager {
   /// What a manager is made of. Sendable, unchecked: it is made to be given away, and the rule of `baseURL` below holds
   /// for its closures.
-  struct Parts: @unchecked Sendable {
+  struct Dependencies: @unchecked Sendable {
     var baseURL: () -> URL
     var transport: any Transport
     var streamingTransport: any Transport
@@ -46,12 +46,12 @@ public actor NetworkManager {
   nonisolated let logger: NetworkLogger
   nonisolated let clock: any Clock<Duration>
 
-  init(_ parts: Parts) {
-    baseURL = parts.baseURL
-    transport = parts.transport
-    streamingTransport = parts.streamingTransport
-    clock = parts.clock
-    logger = NetworkLogger(subsystem: parts.loggerSubsystem)
-    settings = Locked(parts.settings)
+  init(_ dependencies: Dependencies) {
+    baseURL = dependencies.baseURL
+    transport = dependencies.transport
+    streamingTransport = dependencies.streamingTransport
+    clock = dependencies.clock
+    logger = NetworkLogger(subsystem: dependencies.loggerSubsystem)
+    settings = Locked(dependencies.settings)
   }
 }

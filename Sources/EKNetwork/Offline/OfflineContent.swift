@@ -28,7 +28,7 @@ struct OfflineContent {
       if !isDurable { file = url }
     case .ofRequest:
       if let stream = request.httpBodyStream {
-        guard let source = (stream as? BodyStream)?.source, case .segments(let segments) = source else {
+        guard let source = (stream as? BodyInputStream)?.source, case .segments(let segments) = source else {
           throw .bodyNotRepeatable
         }
         stored = .copied

@@ -50,8 +50,8 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
       request.setValue(id.uuidString, forHTTPHeaderField: "Idempotency-Key")
     }
     if let bodyFile {
-      request.httpBodyStream = BodyStream(.segments([.file(try FileSegment(bodyFile))]))
-    } else if let body = request.httpBodyStream as? BodyStream {
+      request.httpBodyStream = BodyInputStream(.segments([.file(try FileSegment(bodyFile))]))
+    } else if let body = request.httpBodyStream as? BodyInputStream {
       // What an earlier attempt has read is not the body.
       request.httpBodyStream = body.unread
     }

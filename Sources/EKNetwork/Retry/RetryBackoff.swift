@@ -5,7 +5,7 @@ enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
   /// By what is asked, for each retry by its number, whether there is to be one and how long to wait.
-  case decided(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
+  case custom(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
 
   /// The wait before a retry, the first of which is number 0.
   ///
@@ -21,18 +21,9 @@ enum RetryBackoff: Sendable {
       let share = jitter.clampedToUnit
       guard share > 0 else { return .clamped(seconds: full) }
       return .clamped(seconds: full * (1 - share * random().clampedToUnit))
-    case .decided(_, let delay):
+    case .custom(_, let delay):
       return min(max(delay(number), .zero), .clamped(seconds: .infinity))
     }
-  }
-}
-
-extension Duration {
-  /// Seconds from outside as a wait: what is not a positive number is none at all, and what `Duration` or a clock
-  /// could not hold, infinity too, is a year.
-  static func clamped(seconds: Double) -> Duration {
-    guard seconds > 0 else { return .zero }
-    return .seconds(min(seconds, 31_536_000))
   }
 }
 

@@ -49,7 +49,7 @@ struct RetryState {
   }
 
   private func allowsRetry(after error: any Error) -> Bool {
-    if case .decided(let allows, _) = policy.backoff { return allows(error, retryCount) }
+    if case .custom(let allows, _) = policy.backoff { return allows(error, retryCount) }
     return policy.shouldRetry(error)
   }
 }

@@ -18,7 +18,7 @@ struct SessionTransport: Transport {
   init(_ session: any URLSessionProtocol) { self.session = session }
 
   /// What it adds to a request, and for which user, is unknown.
-  let sessionDescription = SessionDescription.opaque()
+  let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { true }
 

@@ -12,7 +12,7 @@ struct StreamingSessionTransport: Transport {
   init(_ session: any URLSessionStreamingProtocol) { self.session = session }
 
   /// What it adds to a request, and for which user, is unknown.
-  let sessionDescription = SessionDescription.opaque()
+  let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { true }
   var resourceTimeout: Duration? { nil }
@@ -22,7 +22,7 @@ struct StreamingSessionTransport: Transport {
     do {
       let (chunks, response) = try await session.dataStream(for: request.urlRequest)
       try Task.checkCancellation()
-      return TransportResponse(head: ResponseHead(response), body: StreamBody(chunks))
+      return TransportResponse(head: ResponseHead(response), body: AsyncSequenceBody(chunks))
     } catch {
       // Sessions report the end of their task in errors of their own.
       if Task.isCancelled { throw CancellationError() }

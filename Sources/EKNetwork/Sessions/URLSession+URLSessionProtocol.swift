@@ -13,7 +13,7 @@ extension URLSession: URLSessionProtocol {
   /// Throws `URLError`, or `CancellationError` when the task is cancelled.
   @_implements(URLSessionProtocol,data(for:))
   public func loadThroughEKNetwork(_ request: URLRequest) async throws -> (Data, URLResponse) {
-    let fetched = try await SessionLoading.load(request, over: TransportSelection.transport(for: self))
+    let fetched = try await Exchange(transport: TransportSelection.transport(for: self)).load(request)
     return (fetched.data, fetched.head.urlResponse)
   }
 }

@@ -24,7 +24,7 @@ extension URLSessionStreamingProtocol {
   public func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
     guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
     let (chunks, response) = try await DerivedStream.$isRunning.withValue(true) { try await dataStream(for: request) }
-    return (StreamingBody(StreamBody(chunks)).byteStream, response)
+    return (StreamingBody(AsyncSequenceBody(chunks)).byteStream, response)
   }
 
   /// The bytes of ``byteStream(for:)``, a chunk for each: they cannot be gathered without making some of them wait.
@@ -32,7 +32,7 @@ extension URLSessionStreamingProtocol {
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
     let (bytes, response) = try await DerivedStream.$isRunning.withValue(true) { try await byteStream(for: request) }
-    return (StreamingBody(StreamBody(bytes) { Data(CollectionOfOne($0)) }).chunks.stream, response)
+    return (StreamingBody(AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) }).chunks.stream, response)
   }
 }
 

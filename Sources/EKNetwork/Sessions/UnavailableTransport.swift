@@ -12,7 +12,7 @@ struct UnavailableTransport: Transport {
 
   var resolvesRedirects: Bool { false }
   var resourceTimeout: Duration? { nil }
-  let sessionDescription = SessionDescription.opaque()
+  let sessionSettings = SessionSettings.opaque()
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
 }

@@ -20,12 +20,12 @@ public struct StreamingResponse: Sendable {
 
   /// A response with a body of your own, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode: statusCode, headers: headers, source: StreamBody(chunks))
+    self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(chunks))
   }
 
   /// A response with a body of your own, for tests.
   public init(statusCode: Int, headers: [String: String], bytes: AsyncThrowingStream<UInt8, Error>) {
-    self.init(statusCode: statusCode, headers: headers, source: StreamBody(bytes) { Data(CollectionOfOne($0)) })
+    self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) })
   }
 
   init(statusCode: Int, headers: [String: String], source: any TransportBody) {

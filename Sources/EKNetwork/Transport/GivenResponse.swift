@@ -5,7 +5,7 @@ struct GivenResponse: Transport {
 
   var resolvesRedirects: Bool { true }
   var resourceTimeout: Duration? { nil }
-  var sessionDescription: SessionDescription { wire.sessionDescription }
+  var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { response }
 }

@@ -19,7 +19,7 @@ struct HopRequest: Sendable {
   private let start: URL?
   /// Whether a redirect has led to this hop.
   var isRedirected: Bool { start != nil }
-  private var session: SessionDescription?
+  private var session: SessionSettings?
 
   /// A request to which no session adds anything.
   init(_ request: URLRequest) {
@@ -39,7 +39,7 @@ struct HopRequest: Sendable {
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
   // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
-  init(_ request: URLRequest, session: SessionDescription, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
+  init(_ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
     own = Self.withUserOfURL(request)
     self.session = session
     self.hasLeftOrigin = hasLeftOrigin
@@ -80,7 +80,7 @@ struct HopRequest: Sendable {
   }
 
   /// The same hop as it is sent instead, over this session.
-  func replaced(by request: URLRequest, session: SessionDescription) -> HopRequest {
+  func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
     var hop = self
     hop.urlRequest = request
     hop.session = session

@@ -20,7 +20,7 @@ protocol Transport: Sendable {
   var machinery: TransportDescription? { get }
 
   /// What is known of the session. What it adds to a request is added above this seam, by ``HopRequest``.
-  var sessionDescription: SessionDescription { get }
+  var sessionSettings: SessionSettings { get }
 
   /// Sends the request and returns as soon as the final response head is there.
   func start(_ request: TransportRequest) async throws -> TransportResponse

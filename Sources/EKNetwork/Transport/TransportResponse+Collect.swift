@@ -9,13 +9,13 @@ extension TransportResponse {
   static let reservationLimit = 16 * 1024 * 1024
 
   /// Pulls the body to its end.
-  @concurrent func collect() async throws -> FetchedResponse {
+  @concurrent func collect() async throws -> CollectedResponse {
     // A body that comes in one piece, as most do, is handed on without copying it.
     guard let first = try await body.next() else {
-      return FetchedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
+      return CollectedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
     }
     guard let second = try await body.next() else {
-      return FetchedResponse(head: head, data: first, timings: body.timings, redirect: redirect)
+      return CollectedResponse(head: head, data: first, timings: body.timings, redirect: redirect)
     }
     var data = Data()
     let announced = Int(clamping: head.contentLength ?? 0)
@@ -23,11 +23,11 @@ extension TransportResponse {
     data.append(first)
     data.append(second)
     while let chunk = try await body.next() { data.append(chunk) }
-    return FetchedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
+    return CollectedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
   }
 
   /// Pulls the body to its end, or to the first byte beyond `limit`, where `tooLong` is thrown.
-  @concurrent func collect(limit: Int, orThrow tooLong: any Error) async throws -> FetchedResponse {
+  @concurrent func collect(limit: Int, orThrow tooLong: any Error) async throws -> CollectedResponse {
     var data = Data()
     while let chunk = try await body.next() {
       data.append(chunk)
@@ -36,7 +36,7 @@ extension TransportResponse {
         throw tooLong
       }
     }
-    return FetchedResponse(head: head, data: data, redirect: redirect)
+    return CollectedResponse(head: head, data: data, redirect: redirect)
   }
 
   /// Reads the rest of a body that is not wanted, so that its connection can be used again; for a moment at most.

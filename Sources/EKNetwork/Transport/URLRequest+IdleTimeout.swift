@@ -31,12 +31,3 @@ extension URLSessionConfiguration {
   /// `timeoutIntervalForResource`; `nil` where it is not a positive, finite number of seconds.
   var resourceTimeout: Duration? { Duration(timeInterval: timeoutIntervalForResource) }
 }
-
-extension Duration {
-  /// `nil` unless `timeInterval` is positive and finite. A century, and all above it, is a century: no sum with an
-  /// instant can overflow.
-  init?(timeInterval: TimeInterval) {
-    guard timeInterval > 0, timeInterval.isFinite else { return nil }
-    self = .seconds(min(timeInterval, 100 * 365 * 86_400))
-  }
-}

@@ -61,7 +61,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     // Without zlib nothing can be agreed on.
     if MessageInflater(keepsContext: true) == nil { options.compression = nil }
     let cookies = SessionCookies(storage: options.cookieStorage)
-    let request = try HopRequest(request, session: SessionDescription(cookies: cookies)).urlRequest
+    let request = try HopRequest(request, session: SessionSettings(cookies: cookies)).urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
     let transport = try ByteTransports.make(handshake.address, options)

@@ -37,7 +37,7 @@ import Testing
       return Face(
         description: "adapter", value: { try await client.request(on: request, policy: $0) },
         values: { client.responses(on: request, policy: $0) },
-        age: { duration in now.withLock { $0 += duration.inSeconds } })
+        age: { duration in now.withLock { $0 += duration.timeInterval } })
     case .manager:
       let clock = ManualClock()
       let cache = PrismResponseCache(maxSize: 10, clock: clock)

@@ -15,7 +15,7 @@
               for _ in 0..<100 { continuation.yield(Data(count: 10)) }
               continuation.finish()
             }
-            let stream = BodyStream(.sequence(SequenceBody(chunks, length: nil)))
+            let stream = BodyInputStream(.sequence(SequenceBody(chunks, length: nil)))
             stream.open()
             defer { stream.close() }
             var sum = 0

@@ -16,16 +16,16 @@ import Testing
   private func session(
     _ fields: [String: String] = [:], cookies: [String: String] = [:], owner: String? = nil, certificate: String? = nil,
     systemSendsCookies: Bool = false
-  ) throws -> SessionDescription {
+  ) throws -> SessionSettings {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = fields
     for (name, value) in cookies {
       let cookie = HTTPCookie(properties: [.name: name, .value: value, .domain: "a", .path: "/"])
       configuration.httpCookieStorage?.setCookie(try #require(cookie))
     }
-    let description = SessionDescription(
+    let description = SessionSettings(
       configuration, systemSendsCookies: systemSendsCookies, clientCertificate: certificate)
-    return owner.map { SessionDescription(description, owner: $0) } ?? description
+    return owner.map { SessionSettings(description, owner: $0) } ?? description
   }
 
   @Test func whatTheSessionAddsIsAdded() throws {
@@ -81,7 +81,7 @@ import Testing
 
   @Test func whoAsksIsTold() throws {
     func identity(
-      _ url: String = "http://a/", _ own: [String: String] = [:], _ session: SessionDescription? = nil
+      _ url: String = "http://a/", _ own: [String: String] = [:], _ session: SessionSettings? = nil
     ) throws -> RequestIdentity {
       guard let session else { return HopRequest(try request(url, own)).identity }
       return try HopRequest(try request(url, own), session: session).identity

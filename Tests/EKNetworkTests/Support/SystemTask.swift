@@ -15,7 +15,7 @@ import Foundation
 final class SystemTask: GatedTask, @unchecked Sendable {
   private let port: Int
   private let target: String
-  private let exchange: URLSessionExchange
+  private let taskResponse: TaskResponseStream
   private let delegateQueue = DispatchQueue(label: "SystemTask.delegate")
   private let condition = NSCondition()
   private var isStarted = false
@@ -34,8 +34,8 @@ final class SystemTask: GatedTask, @unchecked Sendable {
   var faults: Int { count(\.faults) }
   var read: Int { count(\.read) }
 
-  init(_ exchange: URLSessionExchange, port: Int, target: String) {
-    self.exchange = exchange
+  init(_ taskResponse: TaskResponseStream, port: Int, target: String) {
+    self.taskResponse = taskResponse
     self.port = port
     self.target = target
   }
@@ -83,7 +83,7 @@ final class SystemTask: GatedTask, @unchecked Sendable {
   }
 
   private func deliver(_ data: Data) {
-    exchange.didReceive(data)
+    taskResponse.didReceive(data)
     condition.lock()
     defer { condition.unlock() }
     counts.undelivered -= 1
@@ -100,7 +100,7 @@ final class SystemTask: GatedTask, @unchecked Sendable {
       let response = try HTTPURLResponse(
         url: url, statusCode: answer.status, httpVersion: nil, headerFields: ["Content-Length": "\(rest)"]
       ).orThrow()
-      delegateQueue.async { self.exchange.didReceive(response) }
+      delegateQueue.async { self.taskResponse.didReceive(response) }
       while rest > 0 {
         guard mayRead else { throw URLError(.cancelled) }
         let data = try client.read(upTo: 16 * 1024)
@@ -112,9 +112,9 @@ final class SystemTask: GatedTask, @unchecked Sendable {
         condition.unlock()
         delegateQueue.async { self.deliver(data) }
       }
-      delegateQueue.async { self.exchange.didComplete(nil, response: response) }
+      delegateQueue.async { self.taskResponse.didComplete(nil, response: response) }
     } catch {
-      delegateQueue.async { self.exchange.didComplete(error, response: nil) }
+      delegateQueue.async { self.taskResponse.didComplete(error, response: nil) }
     }
   }
 }

@@ -14,9 +14,9 @@ extension TransportRequest {
 
 extension Transport {
   /// The answer with its whole body, of the request with what the session adds to it, as `Exchange` has it collected.
-  @concurrent func fetch(_ request: TransportRequest) async throws -> FetchedResponse {
+  @concurrent func fetch(_ request: TransportRequest) async throws -> CollectedResponse {
     var request = request
-    request.hop = try HopRequest(request.hop.own, session: sessionDescription)
+    request.hop = try HopRequest(request.hop.own, session: sessionSettings)
     request.collectsBody = true
     return try await start(request).collect()
   }

@@ -38,7 +38,7 @@ public final class HTTPCache: Sendable {
   private let disk: DiskStore?
   private let failureHandler: Locked<(@Sendable (StorageFailure) -> Void)?>
   let flights = CacheFlights()
-  let revalidations = RevalidationGate()
+  let revalidations = RevalidationsInProgress()
   let now: @Sendable () -> Date
 
   /// A cache. Nothing is read before the first request.

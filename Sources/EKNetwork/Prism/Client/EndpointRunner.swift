@@ -38,7 +38,7 @@ struct EndpointRunner: Sendable {
   /// redirects aside.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
-  ) async throws -> (response: FetchedResponse, sent: HopRequest) {
+  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
     var runner = RequestRunner(
@@ -64,7 +64,7 @@ private struct EndpointAttempts: AttemptSource {
 
   func build() -> URLRequest { urlRequest }
 
-  func error(of refusal: FetchedResponse) -> any Error {
+  func error(of refusal: CollectedResponse) -> any Error {
     guard let http = refusal.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
     return HTTPError(statusCode: http.statusCode, data: refusal.data, headers: http.headerDictionary)
   }

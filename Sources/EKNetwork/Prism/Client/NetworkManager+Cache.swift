@@ -46,7 +46,7 @@ extension NetworkManager {
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
-    let session = runner.transport.sessionDescription
+    let session = runner.transport.sessionSettings
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
       revalidations: cache.revalidations,
@@ -58,7 +58,7 @@ extension NetworkManager {
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }
         return try Self.decode(
-          request, FetchedResponse(head: ResponseHead(response), data: entry.data),
+          request, CollectedResponse(head: ResponseHead(response), data: entry.data),
           self.decoderProvider(for: request))
       })
   }

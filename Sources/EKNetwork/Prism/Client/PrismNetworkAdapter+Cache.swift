@@ -72,7 +72,7 @@ extension PrismNetworkAdapter {
 extension PrismNetworkAdapter {
   /// The request as it is sent.
   private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
-    do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionDescription) } catch {
+    do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionSettings) } catch {
       throw PrismNetworkFailure(error, url: urlRequest.url)
     }
   }

@@ -11,7 +11,7 @@ import Foundation
 public actor PrismNetworkAdapter: PrismNetworkClient {
   nonisolated let runner: EndpointRunner
   nonisolated let store: URLCacheStore
-  nonisolated let revalidations = RevalidationGate()
+  nonisolated let revalidations = RevalidationsInProgress()
   private nonisolated let urlSession: URLSession
 
   /// An adapter with a session of its own.

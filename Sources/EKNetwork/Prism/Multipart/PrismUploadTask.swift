@@ -172,7 +172,7 @@ public actor PrismUploadTask {
 extension URLRequest {
   /// Gives the request a body that is read while it is sent, and announces its length.
   mutating func setBody(_ source: BodySource) {
-    httpBodyStream = BodyStream(source)
+    httpBodyStream = BodyInputStream(source)
     if let length = source.length { setValue(String(length), forHTTPHeaderField: "Content-Length") }
   }
 }

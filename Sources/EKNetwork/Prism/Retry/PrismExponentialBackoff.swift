@@ -38,9 +38,9 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   /// The delay by the formula.
   public func delay(for attempt: Int) -> Duration {
     // In floating point nothing overflows: what is too large is infinite, and longer than the longest delay.
-    let base = baseDelay.inSeconds
+    let base = baseDelay.timeInterval
     let full = (base > 0 ? base * Self.powerOfTwo(attempt) : 0) + 0.5 * min(max(random(), 0), 1)
-    return full < maxDelay.inSeconds ? min(.seconds(full), maxDelay) : maxDelay
+    return full < maxDelay.timeInterval ? min(.seconds(full), maxDelay) : maxDelay
   }
 
   /// 2¹⁰²³ is the last power of two that is finite.

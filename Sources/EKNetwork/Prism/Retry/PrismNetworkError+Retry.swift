@@ -12,11 +12,3 @@ extension PrismNetworkError {
     }
   }
 }
-
-extension Duration {
-  /// The duration in seconds; fractions of a nanosecond may be lost.
-  var inSeconds: Double {
-    let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) * 1e-18
-  }
-}

@@ -12,8 +12,8 @@ extension RetryPolicy {
   ///   - maxRetryAfter: The longest `Retry-After` that is granted, in seconds. Defaults to 60.
   public init(_ policy: any PrismRetryPolicy, maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter) {
     self.init(
-      maxRetryCount: .max, delay: policy.delay(for: 0).inSeconds,
-      backoff: .decided(
+      maxRetryCount: .max, delay: policy.delay(for: 0).timeInterval,
+      backoff: .custom(
         allows: { policy.allowsRetry(after: $0, attempt: $1) }, delay: { policy.delay(for: $0) }),
       shouldRetry: { policy.allowsRetry(after: $0, attempt: 0) })
     self.maxRetryAfter = maxRetryAfter

@@ -38,7 +38,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     disconnect()
     generation += 1
     let mine = generation
-    let new = SocketSession(try await open(SocketTarget(endpoint)), maximumLineLength: maximumLineLength)
+    let new = SocketSession(try await open(SocketDestination(endpoint)), maximumLineLength: maximumLineLength)
     guard mine == generation else {
       new.cancel()
       throw CancellationError()
@@ -77,7 +77,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     get async { await session?.failure }
   }
 
-  private func open(_ target: SocketTarget) async throws -> SocketSession.Carrier {
+  private func open(_ target: SocketDestination) async throws -> SocketSession.Carrier {
     let options = target.applied(to: options)
     do {
       if target.isWebSocket {
@@ -90,7 +90,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } catch is CancellationError {
       throw CancellationError()
     } catch WebSocketError.refused(let status, _) {
-      throw SocketTarget.error(status: status)
+      throw SocketDestination.error(status: status)
     } catch WebSocketError.invalidURL {
       throw PrismNetworkError.invalidURL
     } catch is InvalidHeaderError {
@@ -101,4 +101,13 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
       throw PrismNetworkError.noConnectivity
     }
   }
+}
+
+/// Ends the connection when its stream is dropped.
+private final class SocketStreamToken: Sendable {
+  let session: SocketSession
+
+  init(_ session: SocketSession) { self.session = session }
+
+  deinit { session.cancel() }
 }

@@ -90,14 +90,14 @@ public struct RequestBody {
     sequence: S, contentType: String, length: Int64? = nil
   ) where S.Element: DataProtocol {
     let body = SequenceBody(sequence, length: length.map { max(0, $0) })
-    content = .stream(BodyStream(.sequence(body)))
+    content = .stream(BodyInputStream(.sequence(body)))
     self.contentType = contentType
     source = .sequence(body)
   }
 
   /// A body that was made before and starts from the beginning each time.
   init(replayable body: BodySource, contentType: String) {
-    content = .stream(BodyStream(body))
+    content = .stream(BodyInputStream(body))
     self.contentType = contentType
     source = .replayable(body)
   }

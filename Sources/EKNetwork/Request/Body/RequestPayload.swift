@@ -81,7 +81,7 @@ struct RequestPayload {
     case .none: break
     case .data(let data): urlRequest.httpBody = data
     case .stream(let stream): urlRequest.httpBodyStream = stream
-    case .source(let source): urlRequest.httpBodyStream = BodyStream(source)
+    case .source(let source): urlRequest.httpBodyStream = BodyInputStream(source)
     }
   }
 }

@@ -5,7 +5,7 @@
   /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
-    private let configuration: SessionDescription
+    private let configuration: SessionSettings
     private let pool: CurlPool.Key
     private let headerFields = CurlHeaderFields()
     /// What the limit of connections is counted by. Kept, so that no other session gets its address.
@@ -28,14 +28,14 @@
       let certificate = tls?.clientCertificate.map {
         "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
       }
-      self.configuration = SessionDescription(configuration, clientCertificate: certificate)
+      self.configuration = SessionSettings(configuration, clientCertificate: certificate)
       pool = CurlPool.Key(tls: tls, proxies: self.configuration.proxies)
     }
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
     var machinery: TransportDescription? { .current }
-    var sessionDescription: SessionDescription { configuration }
+    var sessionSettings: SessionSettings { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let curlRequest = try curlRequest(request)
@@ -104,7 +104,7 @@
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
-      if let body = request.httpBodyStream as? BodyStream { return body.source.makeUpload() }
+      if let body = request.httpBodyStream as? BodyInputStream { return body.source.makeUpload() }
       if let stream = request.httpBodyStream {
         return ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
       }

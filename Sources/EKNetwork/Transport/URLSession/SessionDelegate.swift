@@ -9,11 +9,11 @@ import Foundation
 /// On Apple it is the delegate of each task, so whatever it does not implement falls to the session's own delegate. On
 /// Linux a task's delegate never hears of data, so it is the delegate of a session of our own.
 ///
-/// Sendable, unchecked: `exchanges` is a `Locked`, and the weak `source` is set once, before this is shared.
+/// Sendable, unchecked: `tasks` is a `Locked`, and the weak `source` is set once, before this is shared.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private weak var source: URLSession?
   private let caching: SessionCaching
-  private let exchanges = Locked<[Int: SessionTask]>([:])
+  private let tasks = Locked<[Int: SessionTask]>([:])
 
   /// - Parameter source: the user's session. It is not kept alive: it may own, in the end, what owns this.
   init(source: URLSession, caching: SessionCaching) {
@@ -23,11 +23,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
 
   /// Makes the exchange known. Before the task is resumed, or its first callback would find none.
   func add(_ task: SessionTask, identifier: Int) {
-    exchanges.withLock { $0[identifier] = task }
+    tasks.withLock { $0[identifier] = task }
   }
 
   private func sessionTask(_ task: URLSessionTask) -> SessionTask? {
-    exchanges.withLock { $0[task.taskIdentifier] }
+    tasks.withLock { $0[task.taskIdentifier] }
   }
 
   /// Calls the user's delegate where it expects to be called: on its session's queue, which on Apple is this one.
@@ -52,11 +52,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    sessionTask(dataTask)?.exchange.didReceive(data)
+    sessionTask(dataTask)?.taskResponse.didReceive(data)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    let finished = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    let finished = tasks.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     finished?.didComplete(error, response: task.response)
   }
 
@@ -64,7 +64,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-      sessionTask(task)?.exchange.didMeasure(NetworkTimings(metrics))
+      sessionTask(task)?.taskResponse.didMeasure(NetworkTimings(metrics))
       guard let source, let delegate = source.delegate as? any URLSessionTaskDelegate else { return }
       delegate.urlSession?(source, task: task, didFinishCollecting: metrics)
     }
@@ -87,7 +87,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    sessionTask(task)?.exchange.didSend(totalBytesSent, expected: totalBytesExpectedToSend)
+    sessionTask(task)?.taskResponse.didSend(totalBytesSent, expected: totalBytesExpectedToSend)
     _ = callUser { session, delegate in
       let delegate = delegate as? any URLSessionTaskDelegate
       #if canImport(Darwin)
@@ -108,7 +108,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   ) {
     // Asked on Foundation's own work queue on Linux: nothing here may wait, least of all for the task's gate.
     guard let sessionTask = sessionTask(task) else { return completionHandler(nil) }
-    completionHandler(sessionTask.exchange.secondBody())
+    completionHandler(sessionTask.taskResponse.secondBody())
   }
 
   // MARK: - Redirects
@@ -122,11 +122,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     // Always declined here: the next hop is a task of its own, sent by the engine above the `Transport` seam.
     let answer = Once<URLRequest?> { decision in
       switch decision {
-      case nil: sessionTask.exchange.decide(.declined)
-      case let request? where !request.isSent(like: proposal): sessionTask.exchange.decide(.request(request))
+      case nil: sessionTask.taskResponse.decide(.declined)
+      case let request? where !request.isSent(like: proposal): sessionTask.taskResponse.decide(.request(request))
       default: break
       }
-      sessionTask.exchange.gate.answer { completionHandler(nil) }
+      sessionTask.taskResponse.gate.answer { completionHandler(nil) }
     }
     let isAsked = callUser { session, delegate in
       guard let delegate = delegate as? any URLSessionTaskDelegate else { return answer(proposal) }

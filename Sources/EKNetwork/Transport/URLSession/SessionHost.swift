@@ -43,8 +43,8 @@ import Foundation
       return task
     }
 
-    func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
-      StreamSink.makeStream(body, for: exchange)
+    func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream? {
+      StreamSink.makeStream(body, for: taskResponse)
     }
   }
 #else
@@ -60,12 +60,12 @@ import Foundation
     private let closing: URLSession
     private let pooledDelegate: SessionDelegate
     private let closingDelegate: SessionDelegate
-    let description: SessionDescription
+    let description: SessionSettings
     private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
     private init(_ source: URLSession) {
       let own = source.configuration.detached()
-      description = SessionDescription(own)
+      description = SessionSettings(own)
       let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
@@ -87,20 +87,20 @@ import Foundation
       closing.finishTasksAndInvalidate()
     }
 
-    func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
-      let exchange = URLSessionExchange(
+    func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
+      let taskResponse = TaskResponseStream(
         request, idleTimeout: request.urlRequest.idleTimeout(default: description.requestTimeout), limit: limit,
         overflow: .fail,
         queue: queue)
       // Keeps this host, and with it the sessions, until the task has been made.
-      queue.async { self.run(exchange) }
-      return exchange
+      queue.async { self.run(taskResponse) }
+      return taskResponse
     }
 
-    private func run(_ exchange: URLSessionExchange) {
-      let hop = exchange.request.hop
+    private func run(_ taskResponse: TaskResponseStream) {
+      let hop = taskResponse.request.hop
       var request = hop.urlRequest
-      if let body = request.httpBodyStream as? BodyStream { request.httpBodyStream = body.unread }
+      if let body = request.httpBodyStream as? BodyInputStream { request.httpBodyStream = body.unread }
       var added = hop.addedFields
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
       // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).
@@ -112,9 +112,9 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(exchange: exchange, original: hop.own, cookies: description.cookies, addedFields: added),
+        SessionTask(taskResponse: taskResponse, original: hop.own, cookies: description.cookies, addedFields: added),
         identifier: task.taskIdentifier)
-      exchange.gate.start(task)
+      taskResponse.gate.start(task)
     }
   }
 

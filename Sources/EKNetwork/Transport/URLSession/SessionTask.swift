@@ -10,7 +10,7 @@ struct SessionTask: Sendable {
   /// must not go round for ever.
   static let challengeLimit = 10
 
-  let exchange: URLSessionExchange
+  let taskResponse: TaskResponseStream
   /// The request as the caller made it.
   let original: URLRequest
   /// The cookies of the source session; `nil` where Foundation looks after them.
@@ -21,15 +21,15 @@ struct SessionTask: Sendable {
   var refusesKeys = false
 
   func didReceive(_ response: URLResponse) {
-    guard let response = response as? HTTPURLResponse else { return exchange.didReceive(response) }
+    guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
     store(response)
-    exchange.didReceive(response, holding: isChallenge(response))
+    taskResponse.didReceive(response, holding: isChallenge(response))
   }
 
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     // A redirect without a Location is never announced.
-    if error == nil, let response = response as? HTTPURLResponse, exchange.response == nil { store(response) }
-    exchange.didComplete(refusal(error) ?? error, response: response)
+    if error == nil, let response = response as? HTTPURLResponse, taskResponse.response == nil { store(response) }
+    taskResponse.didComplete(refusal(error) ?? error, response: response)
   }
 
   /// What a delegate that turns a certificate down makes of the task says no more than that it was cancelled.
@@ -79,20 +79,20 @@ struct SessionTask: Sendable {
       switch answer.disposition {
       case .useCredential: credential = answer.credential
       case .performDefaultHandling: credential = challenge.proposedCredential
-      case .cancelAuthenticationChallenge: return exchange.fail(URLError(.cancelled, url: original.url))
+      case .cancelAuthenticationChallenge: return taskResponse.fail(URLError(.cancelled, url: original.url))
       default: break
       }
       guard let credential, isBasic, !isEndless else {
-        exchange.rejectChallenge()
-        return exchange.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
+        taskResponse.rejectChallenge()
+        return taskResponse.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
       // The stream has been read, and Foundation would send what is left of it: nothing.
-      let body = original.httpBodyStream as? BodyStream
+      let body = original.httpBodyStream as? BodyInputStream
       guard original.httpBodyStream == nil || body?.source.isReplayable == true else {
-        return exchange.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+        return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
       }
-      exchange.restartWithCredentials()
-      exchange.gate.answer { completionHandler(.useCredential, credential) }
+      taskResponse.restartWithCredentials()
+      taskResponse.gate.answer { completionHandler(.useCredential, credential) }
     }
   #endif
 }

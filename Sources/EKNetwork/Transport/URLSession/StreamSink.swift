@@ -13,12 +13,12 @@
     init(_ output: OutputStream) { self.output = output }
 
     /// The same body, unread, as a stream of the system's own, which the exchange fills.
-    static func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? {
+    static func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream? {
       var input: InputStream?
       var output: OutputStream?
       Stream.getBoundStreams(withBufferSize: 64 * 1024, inputStream: &input, outputStream: &output)
       guard let input, let output else { return nil }
-      exchange.pump(body, into: StreamSink(output))
+      taskResponse.pump(body, into: StreamSink(output))
       return input
     }
 

@@ -12,13 +12,13 @@ protocol SystemSession: Sendable {
   /// A task that has yet to be resumed; `nil` where the session was invalidated.
   func makeTask(_ request: URLRequest, for task: SessionTask, caching: SessionCaching) -> (any GatedTask)?
   /// A body as a stream that the session can read, which the exchange fills.
-  func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream?
+  func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream?
   func finishTasksAndInvalidate()
 }
 
 /// Runs exchanges on a session of Apple's: the user's, or one of our own that shares its configuration.
 final class SystemSessionHost: Sendable {
-  let description: SessionDescription
+  let description: SessionSettings
   private let session: any SystemSession
   /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
   /// to every request. The session itself would add them.
@@ -41,7 +41,7 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Asked once: each look at a session's configuration copies it.
     isBackground = session.isBackground
-    description = SessionDescription(configuration, systemSendsCookies: true)
+    description = SessionSettings(configuration, systemSendsCookies: true)
     guard !isBackground, description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
@@ -58,28 +58,28 @@ final class SystemSessionHost: Sendable {
     foreign?.finishTasksAndInvalidate()
   }
 
-  func start(_ request: TransportRequest, limit: Int) throws -> URLSessionExchange {
+  func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
     let original = request.urlRequest
     // For both, Foundation would end the process with an exception.
     guard !isBackground else {
       throw URLError.unusable(original.url, "A background session takes files alone.")
     }
     // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
-    let exchange = URLSessionExchange(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
+    let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
     var urlRequest = original
     caching.apply(to: &urlRequest)
-    if let body = original.httpBodyStream as? BodyStream {
-      urlRequest.httpBodyStream = session.makeStream(body, for: exchange)
+    if let body = original.httpBodyStream as? BodyInputStream {
+      urlRequest.httpBodyStream = session.makeStream(body, for: taskResponse)
     }
     let sessionTask = SessionTask(
-      exchange: exchange, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
+      taskResponse: taskResponse, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
       refusesKeys: isOwn)
     let carrier = request.hop.hasLeftOrigin ? foreign ?? session : session
     guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
-      exchange.cancel()
+      taskResponse.cancel()
       throw URLError.unusable(original.url, "The session was invalidated.")
     }
-    exchange.gate.start(task)
-    return exchange
+    taskResponse.gate.start(task)
+    return taskResponse
   }
 }

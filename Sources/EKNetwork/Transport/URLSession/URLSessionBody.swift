@@ -2,15 +2,15 @@ import Foundation
 
 /// The consumer's end of an exchange. Dropping it ends the exchange.
 final class URLSessionBody: TransportBody {
-  private let exchange: URLSessionExchange
+  private let taskResponse: TaskResponseStream
 
-  init(_ exchange: URLSessionExchange) { self.exchange = exchange }
+  init(_ taskResponse: TaskResponseStream) { self.taskResponse = taskResponse }
 
-  var timings: NetworkTimings? { exchange.timings }
+  var timings: NetworkTimings? { taskResponse.timings }
 
-  func next() async throws -> Data? { try await exchange.next() }
+  func next() async throws -> Data? { try await taskResponse.next() }
 
-  func cancel() { exchange.cancel() }
+  func cancel() { taskResponse.cancel() }
 
-  deinit { exchange.cancel() }
+  deinit { taskResponse.cancel() }
 }

@@ -42,7 +42,7 @@ struct URLSessionTransport: Transport {
   /// Keeps the session alive: its configuration, and its delegate, are its own.
   private let lease: SessionLease
   private let limit: Int
-  let sessionDescription: SessionDescription
+  let sessionSettings: SessionSettings
 
   var machinery: TransportDescription? {
     TransportDescription(machinery: .urlSession, reason: TransportDescription.current.reason)
@@ -53,13 +53,13 @@ struct URLSessionTransport: Transport {
     lease = SessionLease(session, host: host)
     limit = streamLimit
     let description = lease.host.description
-    sessionDescription =
-      session.delegate == nil ? description : SessionDescription(description, owner: SessionOwners.name(of: session))
+    sessionSettings =
+      session.delegate == nil ? description : SessionSettings(description, owner: SessionOwners.name(of: session))
   }
 
   var resolvesRedirects: Bool { false }
 
-  var resourceTimeout: Duration? { sessionDescription.resourceTimeout }
+  var resourceTimeout: Duration? { sessionSettings.resourceTimeout }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)
@@ -77,14 +77,14 @@ struct URLSessionTransport: Transport {
     #if !canImport(Darwin)
       // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
       // would hold up the whole process.
-      if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyStream)?.source {
-        let body = BodyStream(.segments([.file(try await sequence.spooled())]))
+      if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyInputStream)?.source {
+        let body = BodyInputStream(.segments([.file(try await sequence.spooled())]))
         request.hop = request.hop.sending(body)
       }
     #endif
-    let exchange = try lease.host.start(request, limit: limit)
-    let body = URLSessionBody(exchange)
-    let head = try await exchange.head()
+    let taskResponse = try lease.host.start(request, limit: limit)
+    let body = URLSessionBody(taskResponse)
+    let head = try await taskResponse.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
   }
 }

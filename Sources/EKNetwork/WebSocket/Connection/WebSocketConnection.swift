@@ -6,14 +6,14 @@ final class WebSocketConnection: Sendable {
 
   private let transport: any ByteTransport
   private let options: WebSocketOptions
-  private let sender: MessageSender
+  private let sender: MessageEncoder
   let state: Locked<ConnectionState>
 
   init(_ transport: any ByteTransport, agreement: HandshakeResponse.Agreement, options: WebSocketOptions) {
     self.transport = transport
     self.options = options
     let parameters = agreement.compression
-    sender = MessageSender(
+    sender = MessageEncoder(
       deflater: parameters.flatMap {
         MessageDeflater(windowBits: $0.clientWindowBits, keepsContext: $0.clientKeepsContext)
       }, minimumSize: options.compression?.minimumSize ?? 0)
@@ -36,7 +36,7 @@ final class WebSocketConnection: Sendable {
 
   private func read(_ agreement: HandshakeResponse.Agreement) async {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
-    var receiver = MessageReceiver(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
+    var receiver = MessageDecoder(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
     var (bytes, isScanned) = (agreement.rest, false)
     var ahead: Task<Void, Never>?
     do {
@@ -83,7 +83,7 @@ final class WebSocketConnection: Sendable {
   }
 
   /// Says whether the queue is full.
-  private func handle(_ event: MessageReceiver.Event) -> Bool {
+  private func handle(_ event: MessageDecoder.Event) -> Bool {
     switch event {
     case .message(let message): return deliver(message)
     case .ping(let payload):
@@ -205,7 +205,7 @@ final class WebSocketConnection: Sendable {
       return true
     }
     guard fits else { return }
-    transport.send(MessageSender.control(.pong, payload), isLast: false) { _ in
+    transport.send(MessageEncoder.control(.pong, payload), isLast: false) { _ in
       self.state.withLock { $0.pendingPongs -= 1 }
     }
   }
@@ -224,7 +224,7 @@ final class WebSocketConnection: Sendable {
         return false
       }
       // Not counted with the pongs: there is one for each caller that waits, and what is not sent is never answered.
-      transport.send(MessageSender.control(.ping, payload), isLast: false) { error in
+      transport.send(MessageEncoder.control(.ping, payload), isLast: false) { error in
         guard error != nil else { return }
         self.state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: self.failure())
       }
@@ -246,7 +246,7 @@ final class WebSocketConnection: Sendable {
       switch action {
       case nil: return
       case .wait?: break
-      case .ping?: transport.send(MessageSender.control(.ping, []), isLast: false) { _ in }
+      case .ping?: transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in }
       case .end?:
         end(.abnormalClosure, "", .timedOut)
         return transport.cancel()
@@ -259,7 +259,7 @@ final class WebSocketConnection: Sendable {
   /// Says whether this is what closes the connection.
   @discardableResult
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool) -> Bool {
-    let frame = MessageSender.control(.close, FrameEncoder.closePayload(code, reason))
+    let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, reason))
     let closing = state.withLock { $0.beginClosing(frame, afterMessage: afterMessage) }
     closing.reader?.resume()
     if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }

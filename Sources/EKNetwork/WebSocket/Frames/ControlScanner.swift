@@ -1,7 +1,7 @@
 import Foundation
 
 /// Finds the pings and pongs of a server among bytes that are kept for later. The bytes stay as they are, and come to a
-/// ``MessageReceiver`` in the end, which alone judges them.
+/// ``MessageDecoder`` in the end, which alone judges them.
 struct ControlScanner {
   enum Control: Sendable, Equatable {
     case ping(Data)

@@ -13,7 +13,7 @@ enum Handshake {
   }
 
   /// A connection without a handshake.
-  static func openBare(_ address: TransportAddress, options: WebSocketOptions) async throws -> any ByteTransport {
+  static func openBare(_ address: ByteTransportEndpoint, options: WebSocketOptions) async throws -> any ByteTransport {
     let transport = try ByteTransports.make(address, options)
     try await limited(transport, options) { try await transport.open() }
     return transport

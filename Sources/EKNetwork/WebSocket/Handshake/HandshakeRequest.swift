@@ -6,7 +6,7 @@ import Foundation
 
 /// The client's half of the opening handshake (RFC 6455 §4.1).
 struct HandshakeRequest: Sendable {
-  let address: TransportAddress
+  let address: ByteTransportEndpoint
   let key: String
   let protocols: [String]
   let compression: WebSocketCompression?
@@ -31,7 +31,7 @@ struct HandshakeRequest: Sendable {
     for name in protocols where !HeaderSyntax.isToken(name) {
       throw InvalidHeaderError(field: "Sec-WebSocket-Protocol", reason: .invalidValue)
     }
-    address = TransportAddress(host: host, port: port, isSecure: isSecure, options: options)
+    address = ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
     key = Data(nonce).base64EncodedString()
     self.protocols = protocols
     compression = options.compression

@@ -1,13 +1,13 @@
 import Foundation
 
 /// Opens connections one after the other and reads them in a task of its own, as ``ReconnectState`` decides; sends on
-/// the one that is open, as ``LinkState`` says.
+/// the one that is open, as ``ReconnectionState`` says.
 final class ReconnectingConnection: Sendable {
   private let open: @Sendable () async throws -> WebSocket
   private let clock: any Clock<Duration>
   private let policy: WebSocketReconnectPolicy
   private let events: AsyncStream<WebSocketEvent>.Continuation
-  private let state: Locked<LinkState>
+  private let state: Locked<ReconnectionState>
 
   init(
     policy: WebSocketReconnectPolicy, clock: any Clock<Duration>, events: AsyncStream<WebSocketEvent>.Continuation,
@@ -18,7 +18,7 @@ final class ReconnectingConnection: Sendable {
     self.policy = policy
     self.events = events
     state = Locked(
-      LinkState(maximumCount: policy.maximumPendingMessages, maximumBytes: policy.maximumPendingBytes))
+      ReconnectionState(maximumCount: policy.maximumPendingMessages, maximumBytes: policy.maximumPendingBytes))
   }
 
   /// Begins. The task keeps the connection, not the ``ReconnectingWebSocket``, alive.

@@ -3,7 +3,7 @@ import Foundation
 /// The byte transport of the platform.
 enum ByteTransports {
   static func make(
-    _ address: TransportAddress, _ options: WebSocketOptions = WebSocketOptions()
+    _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
     #if os(Linux)
       guard let loop = CurlSocketLoop.next else { throw ByteTransportError.unavailable }

@@ -18,7 +18,7 @@
     /// TLS wants a write to be repeated with the same bytes: pieces begin where the last one ended.
     private static let pieceSize = 256 * 1024
 
-    private let address: TransportAddress
+    private let address: ByteTransportEndpoint
     private let loop: CurlSocketLoop
     private var phase = Phase.new
     private var number: UInt32 = 0
@@ -35,7 +35,7 @@
     private var easy: OpaquePointer? { handles?.easy }
     private var multi: OpaquePointer? { handles?.multi }
 
-    init(_ address: TransportAddress, loop: CurlSocketLoop) {
+    init(_ address: ByteTransportEndpoint, loop: CurlSocketLoop) {
       self.address = address
       self.loop = loop
     }

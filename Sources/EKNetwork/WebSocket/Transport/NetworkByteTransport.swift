@@ -27,7 +27,7 @@ final class NetworkByteTransport: ByteTransport {
   private let connection: any NetworkConnection
   private let state = Locked(State())
 
-  init(_ address: TransportAddress, over connection: any NetworkConnection) {
+  init(_ address: ByteTransportEndpoint, over connection: any NetworkConnection) {
     url = URL(string: "\(address.isSecure ? "https" : "http")://\(address.hostInURL):\(address.port)/")
     self.connection = connection
   }

@@ -12,7 +12,7 @@
     /// - Parameters:
     ///   - parameters: The caller's own, or `nil` for TCP, or TLS, without delay.
     ///   - tls: Which servers to trust, instead of what the parameters say.
-    init(_ address: TransportAddress, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
+    init(_ address: ByteTransportEndpoint, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
       let given = parameters ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }
       let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https

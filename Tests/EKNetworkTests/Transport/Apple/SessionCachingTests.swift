@@ -48,12 +48,12 @@ struct SessionCachingTests {
 struct SessionRefusalTests {
   private func error(_ error: any Error, refusesKeys: Bool) async throws -> URLError? {
     let request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/")))
-    let exchange = URLSessionExchange(
+    let taskResponse = TaskResponseStream(
       TransportRequest(request), idleTimeout: nil, limit: 1, overflow: .suspend, queue: DispatchQueue(label: "test"))
     let task = SessionTask(
-      exchange: exchange, original: request, cookies: nil, addedFields: [], refusesKeys: refusesKeys)
+      taskResponse: taskResponse, original: request, cookies: nil, addedFields: [], refusesKeys: refusesKeys)
     task.didComplete(error, response: nil)
-    return await #expect(throws: URLError.self) { try await exchange.head() }
+    return await #expect(throws: URLError.self) { try await taskResponse.head() }
   }
 
   @Test("A cancellation that nobody asked for is the key's refusal; everything else is what it is")

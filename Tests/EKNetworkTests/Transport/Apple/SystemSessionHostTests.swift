@@ -25,10 +25,12 @@ private final class SessionDouble: SystemSession {
     if isInvalidated.withLock({ $0 }) { return nil }
     #expect(!isBackground)
     requests.withLock { $0.append(request) }
-    return SystemTask(task.exchange, port: port, target: "/")
+    return SystemTask(task.taskResponse, port: port, target: "/")
   }
 
-  func makeStream(_ body: BodyStream, for exchange: URLSessionExchange) -> InputStream? { InputStream(data: Data()) }
+  func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream? {
+    InputStream(data: Data())
+  }
   func finishTasksAndInvalidate() { hasFinished.withLock { $0 = true } }
 }
 
@@ -43,11 +45,11 @@ struct SystemSessionHostTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
     let session = SessionDouble(port: server.port)
-    let exchange = try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+    let taskResponse = try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
       request(server), limit: 1_000)
-    _ = try await exchange.head()
-    #expect(try await exchange.next() == Data("hello".utf8))
-    #expect(try await exchange.next() == nil)
+    _ = try await taskResponse.head()
+    #expect(try await taskResponse.next() == Data("hello".utf8))
+    #expect(try await taskResponse.next() == nil)
     #expect(session.requests.withLock { $0.map(\.cachePolicy) } == [.reloadIgnoringLocalCacheData])
     server.stop()
   }

@@ -9,14 +9,14 @@ import Testing
 
 @Suite("An exchange on a task that can be suspended", .timeLimit(.minutes(10)))
 struct SystemTaskTests {
-  private func start(_ server: LoopbackServer, limit: Int) throws -> (URLSessionExchange, SystemTask) {
+  private func start(_ server: LoopbackServer, limit: Int) throws -> (TaskResponseStream, SystemTask) {
     let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
-    let exchange = URLSessionExchange(
+    let taskResponse = TaskResponseStream(
       TransportRequest(URLRequest(url: url)), idleTimeout: nil, limit: limit, overflow: .suspend,
       queue: DispatchQueue(label: "SystemTaskTests"))
-    let task = SystemTask(exchange, port: server.port, target: "/")
-    exchange.gate.start(task)
-    return (exchange, task)
+    let task = SystemTask(taskResponse, port: server.port, target: "/")
+    taskResponse.gate.start(task)
+    return (taskResponse, task)
   }
 
   @Test("A consumer that suspends and resumes all the time gets every byte, and each suspension is lifted")
@@ -24,10 +24,10 @@ struct SystemTaskTests {
     let body = Data.noise(8_000_000)
     let server = try LoopbackServer()
     server.route("/") { _ in .data(body) }
-    let (exchange, task) = try start(server, limit: 20_000)
-    _ = try await exchange.head()
+    let (taskResponse, task) = try start(server, limit: 20_000)
+    _ = try await taskResponse.head()
     var received = Data()
-    while let data = try await exchange.next() { received.append(data) }
+    while let data = try await taskResponse.next() { received.append(data) }
     #expect(received == body)
     #expect(task.suspensions > 0)
     #expect(task.faults == 0)
@@ -38,11 +38,11 @@ struct SystemTaskTests {
   func stopsTheTask() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .data(.noise(16_000_000)) }
-    let (exchange, task) = try start(server, limit: 100_000)
-    _ = try await exchange.head()
+    let (taskResponse, task) = try start(server, limit: 100_000)
+    _ = try await taskResponse.head()
     while task.suspensions == 0 { await Task.yield() }
-    exchange.cancel()
-    await #expect(throws: CancellationError.self) { try await exchange.next() }
+    taskResponse.cancel()
+    await #expect(throws: CancellationError.self) { try await taskResponse.next() }
     #expect(task.read < 8_000_000)
     server.stop()
   }
@@ -51,12 +51,12 @@ struct SystemTaskTests {
   func lateCallbacks() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .data(.noise(1_000_000)) }
-    let (exchange, _) = try start(server, limit: 1_000)
-    _ = try await exchange.head()
-    exchange.cancel()
-    exchange.didReceive(Data([1]))
-    exchange.didComplete(nil, response: nil)
-    await #expect(throws: CancellationError.self) { try await exchange.next() }
+    let (taskResponse, _) = try start(server, limit: 1_000)
+    _ = try await taskResponse.head()
+    taskResponse.cancel()
+    taskResponse.didReceive(Data([1]))
+    taskResponse.didComplete(nil, response: nil)
+    await #expect(throws: CancellationError.self) { try await taskResponse.next() }
     server.stop()
   }
 
@@ -67,22 +67,22 @@ struct SystemTaskTests {
     let segment = try FileSegment(file)
     try folder.file("body", .noise(99))
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
-    let body = BodyStream(.segments([.file(segment)]))
+    let body = BodyInputStream(.segments([.file(segment)]))
     request.httpBodyStream = body
-    let exchange = URLSessionExchange(
+    let taskResponse = TaskResponseStream(
       TransportRequest(request), idleTimeout: nil, limit: 1, overflow: .suspend,
       queue: DispatchQueue(label: "SystemTaskTests"))
     let task = RecordingTask()
-    exchange.gate.start(task)
-    exchange.pump(body, into: MemorySink { task.note("closed") })
+    taskResponse.gate.start(task)
+    taskResponse.pump(body, into: MemorySink { task.note("closed") })
     await #expect(throws: RequestBodyError.fileChanged(file, announced: 100, actual: 99)) {
-      try await exchange.head()
+      try await taskResponse.head()
     }
     while task.notes.count < 3 { await Task.yield() }
     #expect(task.notes == ["resumed", "cancelled", "closed"])
     // Foundation's own word, late: it does not replace the reason.
-    exchange.didComplete(URLError(.cancelled), response: nil)
-    await #expect(throws: RequestBodyError.self) { try await exchange.next() }
+    taskResponse.didComplete(URLError(.cancelled), response: nil)
+    await #expect(throws: RequestBodyError.self) { try await taskResponse.next() }
   }
 }
 

@@ -8,7 +8,7 @@
   @Suite("Defects of libcurl") struct LibcurlDefectTests {
     private func fetch(
       _ transport: any Transport, _ url: URL, _ change: (inout URLRequest) -> Void = { _ in }
-    ) async throws -> FetchedResponse {
+    ) async throws -> CollectedResponse {
       var request = URLRequest(url: url)
       change(&request)
       return try await transport.fetch(TransportRequest(request))

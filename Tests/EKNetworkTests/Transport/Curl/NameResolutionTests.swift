@@ -75,13 +75,13 @@
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
       let cancelled = try ByteTransports.make(
-        TransportAddress(host: HangingResolver.host, port: 80, isSecure: false))
+        ByteTransportEndpoint(host: HangingResolver.host, port: 80, isSecure: false))
       let task = Task { try await cancelled.open() }
       await HangingResolver.waitForLookup()
       cancelled.cancel()
       await #expect(throws: (any Error).self) { try await task.value }
       let other = try ByteTransports.make(
-        TransportAddress(host: "127.0.0.1", port: try #require(server.url("/").port), isSecure: false))
+        ByteTransportEndpoint(host: "127.0.0.1", port: try #require(server.url("/").port), isSecure: false))
       try await other.open()
       other.cancel()
       HangingResolver.release()

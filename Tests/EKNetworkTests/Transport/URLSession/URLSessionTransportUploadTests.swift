@@ -71,22 +71,22 @@ struct URLSessionTransportUploadTests {
 
   @Test("A stream that is asked for again fails the request instead of sending nothing")
   func refusal() async throws {
-    let exchange = URLSessionExchange(
+    let taskResponse = TaskResponseStream(
       post { $0.httpBodyStream = InputStream(data: Data(count: 1)) }, idleTimeout: nil, limit: 1, overflow: .fail,
       queue: .global())
     #if canImport(Darwin)
-      #expect(exchange.secondBody() == nil)
+      #expect(taskResponse.secondBody() == nil)
     #else
-      let stream = try #require(exchange.secondBody())
+      let stream = try #require(taskResponse.secondBody())
       stream.open()
       var byte: UInt8 = 0
       #expect(stream.hasBytesAvailable)
       #expect(stream.read(&byte, maxLength: 1) == -1)
     #endif
-    let error = await #expect(throws: URLError.self) { try await exchange.head() }
+    let error = await #expect(throws: URLError.self) { try await taskResponse.head() }
     #expect(error?.code == .requestBodyStreamExhausted)
 
-    let data = URLSessionExchange(
+    let data = TaskResponseStream(
       post { $0.httpBody = Data(count: 1) }, idleTimeout: nil, limit: 1, overflow: .fail, queue: .global())
     #expect(data.secondBody() == nil)
     let lost = await #expect(throws: URLError.self) { try await data.head() }

@@ -42,7 +42,7 @@ private final class ScriptedConnection: NetworkConnection {
 
 @Suite("Bytes over a connection of Network's", .timeLimit(.minutes(10)))
 struct NetworkByteTransportTests {
-  private let address = TransportAddress(host: "127.0.0.1", port: 9, isSecure: false)
+  private let address = ByteTransportEndpoint(host: "127.0.0.1", port: 9, isSecure: false)
 
   private func opened() async throws -> (NetworkByteTransport, ScriptedConnection) {
     let connection = ScriptedConnection()
@@ -173,7 +173,7 @@ struct NetworkByteTransportTests {
   // MARK: - Over a real socket
 
   private func connect(_ port: Int) async throws -> WebSocketConnection {
-    let address = TransportAddress(host: "127.0.0.1", port: port, isSecure: false)
+    let address = ByteTransportEndpoint(host: "127.0.0.1", port: port, isSecure: false)
     let transport = NetworkByteTransport(address, over: SocketConnection(port: port))
     let request = URLRequest(url: try #require(URL(string: "ws://127.0.0.1:\(port)/")))
     let options = WebSocketOptions()

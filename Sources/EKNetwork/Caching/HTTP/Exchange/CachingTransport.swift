@@ -12,7 +12,7 @@ struct CachingTransport: Transport {
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
-  var sessionDescription: SessionDescription { wire.sessionDescription }
+  var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     guard var query = CacheQuery(request) else {

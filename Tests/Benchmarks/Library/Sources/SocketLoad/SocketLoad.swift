@@ -85,7 +85,7 @@ struct TransportConnection: Connection {
 
   init(_ peer: Peer, receives size: Int) async throws {
     transport = try ByteTransports.make(
-      TransportAddress(
+      ByteTransportEndpoint(
         host: "127.0.0.1", port: peer.port, isSecure: peer.authorities != nil, authorityFile: peer.authorities))
     try await transport.open()
     try await send(Array("BARE /\(size)\r\n\r\n".utf8))

@@ -6,11 +6,11 @@ import Foundation
 #endif
 
 /// One request on a `URLSessionTask`: the delegate's callbacks go in on one side, the consumer pulls on the other.
-final class URLSessionExchange: Sendable {
+final class TaskResponseStream: Sendable {
   private struct Storage {
-    var state: ExchangeState
-    var timeouts: ExchangeTimeouts
-    var headWaiter: CheckedContinuation<ExchangeState.Head, any Error>?
+    var state: TaskResponseState
+    var timeouts: TaskTimeouts
+    var headWaiter: CheckedContinuation<TaskResponseState.Head, any Error>?
     var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
@@ -25,21 +25,21 @@ final class URLSessionExchange: Sendable {
   private let queue: DispatchQueue
 
   init(
-    _ request: TransportRequest, idleTimeout: Duration?, limit: Int, overflow: ExchangeState.Overflow,
+    _ request: TransportRequest, idleTimeout: Duration?, limit: Int, overflow: TaskResponseState.Overflow,
     queue: DispatchQueue
   ) {
     self.request = request
     self.queue = queue
     storage = Locked(
       Storage(
-        state: ExchangeState(limit: limit, overflow: overflow),
-        timeouts: ExchangeTimeouts(idle: idleTimeout, deadline: request.deadline, now: .now)))
+        state: TaskResponseState(limit: limit, overflow: overflow),
+        timeouts: TaskTimeouts(idle: idleTimeout, deadline: request.deadline, now: .now)))
   }
 
   // MARK: - The consumer's side
 
   /// Waits for the head.
-  func head() async throws -> ExchangeState.Head {
+  func head() async throws -> TaskResponseState.Head {
     armTimer()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -111,7 +111,7 @@ final class URLSessionExchange: Sendable {
 
   /// Sends a body through a sink of the system's. If it fails the task is cancelled before anything can take what was
   /// sent for the whole; the stream ends with the exchange, not before.
-  func pump(_ body: BodyStream, into sink: sending any BodySink) {
+  func pump(_ body: BodyInputStream, into sink: sending any BodySink) {
     let pump = BodyPump(body.source.makeUpload()) { [weak self] error in
       self?.fail(error)
       self?.gate.cancel()
@@ -135,7 +135,7 @@ final class URLSessionExchange: Sendable {
 
   /// The stream to answer with when the body is asked for again. Where it cannot be had, the exchange fails.
   func secondBody() -> InputStream? {
-    if let body = request.urlRequest.httpBodyStream as? BodyStream, body.source.isReplayable {
+    if let body = request.urlRequest.httpBodyStream as? BodyInputStream, body.source.isReplayable {
       #if canImport(Darwin)
         return StreamSink.makeStream(body, for: self)
       #else
@@ -171,7 +171,7 @@ final class URLSessionExchange: Sendable {
 
   @discardableResult
   private func change(
-    _ event: (inout ExchangeState) -> ExchangeState.Effects
+    _ event: (inout TaskResponseState) -> TaskResponseState.Effects
   ) -> (received: Int64, total: Int64?)? {
     let now = ContinuousClock.now
     var progress: (received: Int64, total: Int64?)?
@@ -196,7 +196,7 @@ final class URLSessionExchange: Sendable {
     return progress
   }
 
-  private func perform(_ effects: ExchangeState.Effects) {
+  private func perform(_ effects: TaskResponseState.Effects) {
     if effects.cancelsTask { queue.async { [gate] in gate.cancel() } }
     guard effects.suspendsTask || effects.resumesTask else { return }
     gate.follow { storage.withLock { $0.state.isSuspended } }

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// What a session says of how requests are made, read once. A class, because every hop of every request refers to it.
-final class SessionDescription: Sendable {
+final class SessionSettings: Sendable {
   let requestTimeout: TimeInterval
   let resourceTimeout: Duration?
   let additionalHeaders: [(name: String, value: String)]
@@ -50,7 +50,7 @@ final class SessionDescription: Sendable {
   }
 
   /// The same session in the hands of another owner.
-  init(_ other: SessionDescription, owner: String) {
+  init(_ other: SessionSettings, owner: String) {
     requestTimeout = other.requestTimeout
     resourceTimeout = other.resourceTimeout
     additionalHeaders = other.additionalHeaders
@@ -63,17 +63,7 @@ final class SessionDescription: Sendable {
   }
 
   /// The session of a transport that stands for one of the user's own making.
-  static func opaque() -> SessionDescription {
-    SessionDescription(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)
-  }
-}
-
-extension Duration {
-  /// The whole duration in nanoseconds, within what 64 bits can hold.
-  var clampedNanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow ? .max : product.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000).partialValue
+  static func opaque() -> SessionSettings {
+    SessionSettings(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)
   }
 }

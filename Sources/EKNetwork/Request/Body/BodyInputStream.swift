@@ -3,7 +3,7 @@ import Foundation
 
 /// A ``BodySource`` in the form that `URLRequest` has room for. The library's own transport takes the source out of it;
 /// other code that gets the request, such as a mock session, reads it as any other stream.
-final class BodyStream: InputStream {
+final class BodyInputStream: InputStream {
   let source: BodySource
   private var reader: (any BlockReader)?
   private var status = Status.notOpen
@@ -15,7 +15,7 @@ final class BodyStream: InputStream {
   }
 
   /// The same body, unread.
-  var unread: BodyStream { BodyStream(source) }
+  var unread: BodyInputStream { BodyInputStream(source) }
 
   override var streamStatus: Status { status }
   override var streamError: (any Error)? { failure }

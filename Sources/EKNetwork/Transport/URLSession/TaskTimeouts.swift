@@ -1,5 +1,5 @@
 /// The two clocks of an exchange: how long it may stand still, and when it has to be over.
-struct ExchangeTimeouts {
+struct TaskTimeouts {
   private let idle: Duration?
   private let deadline: ContinuousClock.Instant?
   private var lastActivity: ContinuousClock.Instant

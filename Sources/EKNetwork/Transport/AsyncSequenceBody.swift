@@ -7,7 +7,7 @@ import Foundation
 /// A stream from outside, of an injected session or of a test, as a body.
 ///
 /// Unchecked: the iterator is only taken out under the lock, and never by two at a time.
-final class StreamBody<Element: Sendable>: TransportBody, @unchecked Sendable {
+final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Sendable {
   private typealias Iterator = AsyncThrowingStream<Element, Error>.Iterator
 
   private let iterator: Locked<Iterator?>
@@ -42,6 +42,6 @@ final class StreamBody<Element: Sendable>: TransportBody, @unchecked Sendable {
   }
 }
 
-extension StreamBody where Element == Data {
+extension AsyncSequenceBody where Element == Data {
   convenience init(_ stream: AsyncThrowingStream<Data, Error>) { self.init(stream) { $0 } }
 }

@@ -1,5 +1,5 @@
 /// Lets one at a time renew what is stored under a key.
-struct RevalidationGate: Sendable {
+struct RevalidationsInProgress: Sendable {
   private let underWay = Locked<Set<String>>([])
 
   /// Whether the caller is the one to do it, and to call ``end(_:)`` when it is done.

@@ -8,7 +8,7 @@ import Foundation
 #endif
 
 /// What an endpoint says, read once.
-struct SocketTarget: Sendable {
+struct SocketDestination: Sendable {
   let host: String
   let port: Int
   let isSecure: Bool
@@ -39,9 +39,9 @@ struct SocketTarget: Sendable {
     subprotocols = endpoint.subprotocols
   }
 
-  func address(_ options: WebSocketOptions) throws -> TransportAddress {
+  func address(_ options: WebSocketOptions) throws -> ByteTransportEndpoint {
     guard HostSyntax.isValid(host), port > 0 else { throw PrismNetworkError.invalidURL }
-    return TransportAddress(host: host, port: port, isSecure: isSecure, options: options)
+    return ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
   }
 
   /// The options with what the endpoint's parameters say besides.

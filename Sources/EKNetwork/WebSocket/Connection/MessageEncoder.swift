@@ -1,7 +1,7 @@
 /// Compresses messages, one after the other, and makes frames of them.
 ///
 /// Unchecked: used by the one sender whose turn it is.
-final class MessageSender: @unchecked Sendable {
+final class MessageEncoder: @unchecked Sendable {
   private let deflater: MessageDeflater?
   private let minimumSize: Int
 

@@ -1,5 +1,5 @@
 /// Where a byte transport connects to, and how.
-struct TransportAddress: Sendable, Equatable {
+struct ByteTransportEndpoint: Sendable, Equatable {
   /// A name or an address, an IPv6 address without brackets; checked by ``HostSyntax``.
   var host: String
   var port: Int
@@ -16,7 +16,7 @@ struct TransportAddress: Sendable, Equatable {
   var hostInURL: String { host.contains(":") ? "[\(host)]" : host }
 }
 
-extension TransportAddress {
+extension ByteTransportEndpoint {
   /// An address that is connected to as the options say.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
     self.init(host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)

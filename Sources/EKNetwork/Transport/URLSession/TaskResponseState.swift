@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// What one exchange has received, and what is owed to the caller that waits for it. A value: events go in, effects come out.
-struct ExchangeState {
+struct TaskResponseState {
   /// The response head with what the user's delegate said about it.
   struct Head: Sendable {
     var response: URLResponse

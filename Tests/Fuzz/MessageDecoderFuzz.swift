@@ -35,10 +35,10 @@ public func fuzzMessageReceiver(_ start: UnsafePointer<UInt8>?, _ count: Int) ->
 
 private func events(
   _ bytes: UnsafeRawBufferPointer, isCompressed: Bool, limit: Int, cut: (Int) -> Int
-) -> [MessageReceiver.Event] {
+) -> [MessageDecoder.Event] {
   let inflater = isCompressed ? MessageInflater(keepsContext: true) : nil
-  var receiver = MessageReceiver(maximumMessageSize: limit, inflater: inflater)
-  var events: [MessageReceiver.Event] = []
+  var receiver = MessageDecoder(maximumMessageSize: limit, inflater: inflater)
+  var events: [MessageDecoder.Event] = []
   var rest = bytes[...]
   while !rest.isEmpty {
     let piece = rest.prefix(max(1, cut(rest.count)))

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A response with its whole body.
-struct FetchedResponse: Sendable {
+struct CollectedResponse: Sendable {
   var head: ResponseHead
   var data: Data
   /// Why there is no data, where the status is an error and its body could not be read.

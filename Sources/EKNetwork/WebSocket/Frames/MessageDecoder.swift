@@ -2,7 +2,7 @@ import Foundation
 
 /// Turns the bytes of a server into messages and control frames (RFC 6455 §5, RFC 7692 §6.2). However the bytes are
 /// cut, the events are the same.
-struct MessageReceiver {
+struct MessageDecoder {
   enum Event: Sendable, Equatable {
     case message(WebSocketMessage)
     case ping(Data)

@@ -9,7 +9,7 @@ struct ExchangeTimeoutsTests {
 
   @Test("Activity moves the idle timeout and not the deadline")
   func activity() {
-    var timeouts = ExchangeTimeouts(idle: .milliseconds(200), deadline: start + .seconds(1), now: start)
+    var timeouts = TaskTimeouts(idle: .milliseconds(200), deadline: start + .seconds(1), now: start)
     #expect(timeouts.expiry == start + .milliseconds(200))
     timeouts.noteActivity(start + .milliseconds(150))
     #expect(timeouts.expiry == start + .milliseconds(350))
@@ -19,8 +19,8 @@ struct ExchangeTimeoutsTests {
 
   @Test("Without limits there is nothing to look for")
   func unlimited() {
-    #expect(ExchangeTimeouts(idle: nil, deadline: nil, now: start).expiry == nil)
-    #expect(ExchangeTimeouts(idle: nil, deadline: start, now: start).expiry == start)
+    #expect(TaskTimeouts(idle: nil, deadline: nil, now: start).expiry == nil)
+    #expect(TaskTimeouts(idle: nil, deadline: start, now: start).expiry == start)
   }
 
   @Test("The request's timeout counts where it is not the default")

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite("State of an exchange")
-struct ExchangeStateTests {
+struct TaskResponseStateTests {
   private static let url = URL(string: "http://127.0.0.1/")
 
   private func response(_ status: Int) throws -> HTTPURLResponse {
@@ -12,11 +12,11 @@ struct ExchangeStateTests {
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
   }
 
-  private func state(limit: Int = 100, overflow: ExchangeState.Overflow = .fail) -> ExchangeState {
-    ExchangeState(limit: limit, overflow: overflow)
+  private func state(limit: Int = 100, overflow: TaskResponseState.Overflow = .fail) -> TaskResponseState {
+    TaskResponseState(limit: limit, overflow: overflow)
   }
 
-  private func status(_ head: Result<ExchangeState.Head, any Error>?) throws -> Int? {
+  private func status(_ head: Result<TaskResponseState.Head, any Error>?) throws -> Int? {
     try (head?.get().response as? HTTPURLResponse)?.statusCode
   }
 
@@ -50,7 +50,7 @@ struct ExchangeStateTests {
   func lagging() throws {
     var state = state(limit: 1 << 30)
     _ = state.receive(try response(200), holding: false)
-    let chunk = Data(count: ExchangeState.largestChunk - 1)
+    let chunk = Data(count: TaskResponseState.largestChunk - 1)
     _ = state.receive(Data([0]) + chunk)
     for index in 1...3_000 {
       _ = state.receive(Data([UInt8(truncatingIfNeeded: index)]) + chunk)
@@ -109,7 +109,7 @@ struct ExchangeStateTests {
   func suspend() throws {
     var state = state(limit: 100, overflow: .suspend)
     _ = state.receive(try response(200), holding: false)
-    let large = Data(count: ExchangeState.largestChunk)
+    let large = Data(count: TaskResponseState.largestChunk)
     #expect(state.receive(large).suspendsTask)
     #expect(!state.receive(Data(count: 60)).suspendsTask)
     #expect(state.pull().effects.resumesTask == false)
@@ -117,7 +117,7 @@ struct ExchangeStateTests {
     #expect(last.effects.resumesTask)
     #expect(try last.result?.get()?.count == 60)
 
-    var exact = self.state(limit: 2 * ExchangeState.largestChunk, overflow: .suspend)
+    var exact = self.state(limit: 2 * TaskResponseState.largestChunk, overflow: .suspend)
     _ = exact.receive(try response(200), holding: false)
     #expect(!exact.receive(large).suspendsTask)
     #expect(!exact.receive(large).suspendsTask)

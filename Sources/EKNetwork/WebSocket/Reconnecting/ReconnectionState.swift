@@ -1,6 +1,6 @@
 /// What a ``ReconnectingConnection`` knows between its connections: who sends, who reads, what is kept. A value: each
 /// method says what to resume.
-struct LinkState {
+struct ReconnectionState {
   typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
   typealias Turn = CheckedContinuation<Void, any Error>
   typealias LinkWaiter = CheckedContinuation<WebSocket, any Error>

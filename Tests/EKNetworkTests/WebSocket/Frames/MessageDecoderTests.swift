@@ -12,13 +12,13 @@ func serverFrame(_ first: UInt8, _ payload: [UInt8]) -> [UInt8] {
 }
 
 @Suite("WebSocket frames")
-struct MessageReceiverTests {
+struct MessageDecoderTests {
   private func events(
     _ pieces: [Data], limit: Int = 1 << 20, inflates: Bool = false
-  ) -> [MessageReceiver.Event] {
+  ) -> [MessageDecoder.Event] {
     let inflater = inflates ? MessageInflater(keepsContext: true) : nil
-    var receiver = MessageReceiver(maximumMessageSize: limit, inflater: inflater)
-    var events: [MessageReceiver.Event] = []
+    var receiver = MessageDecoder(maximumMessageSize: limit, inflater: inflater)
+    var events: [MessageDecoder.Event] = []
     for piece in pieces { piece.withUnsafeBytes { receiver.receive($0, into: &events) } }
     return events
   }
@@ -33,7 +33,7 @@ struct MessageReceiverTests {
     var input = serverFrame(0x81, Array("grüße".utf8)) + serverFrame(0x02, [1, 2]) + serverFrame(0x89, [7])
     input += serverFrame(0x00, []) + serverFrame(0x80, [3]) + serverFrame(0x8A, []) + serverFrame(0x81, [])
     input += serverFrame(0x82, [UInt8](repeating: 9, count: 200)) + serverFrame(0x88, [3, 0xE8, 0x6F, 0x6B])
-    let expected: [MessageReceiver.Event] = [
+    let expected: [MessageDecoder.Event] = [
       .message(.text("grüße")), .ping(Data([7])), .message(.binary(Data([1, 2, 3]))), .pong(Data()),
       .message(.text("")), .message(.binary(Data(repeating: 9, count: 200))),
       .close(.normalClosure, reason: "ok"),
@@ -97,7 +97,7 @@ struct MessageReceiverTests {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     let text = [0x61, 0xFF] + [UInt8](repeating: 0x61, count: 2000)
     let deflated = try #require(text.withUnsafeBytes { deflater.deflate($0) })
-    let expected = MessageReceiver.Event.failure(ProtocolFailure(.invalidPayload, "The text is not UTF-8"))
+    let expected = MessageDecoder.Event.failure(ProtocolFailure(.invalidPayload, "The text is not UTF-8"))
     for pieces in cuts(of: Data(serverFrame(0xC1, deflated))) {
       #expect(events(pieces, limit: 1000, inflates: true) == [expected])
     }
