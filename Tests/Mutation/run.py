@@ -25,7 +25,7 @@ SOURCES = "Sources/EKNetwork"
 TESTS = "Tests/EKNetworkTests"
 # Values that decide something; shells, options and errors are not among them.
 FILES = re.compile(
-    r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|Receiver|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
+    r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
     r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
     r"|Representation|Buffer|Deadline|Context|Quota|Turn)\.swift$")
 COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"

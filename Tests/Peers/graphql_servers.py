@@ -6,7 +6,7 @@ its standard input.
 `/graphql` is for everybody, `/secured` for `Authorization: Bearer new` alone. A connection whose `connection_init` has the
 token `bad` is refused.
 
-`numbers(run, to)` sends the number N + 1 when somebody has called `ack(run, N)`, so that whoever waits for it has N already;
+`numbers(run, to)` sends the number N + 1 when somebody has called `ack(run, N)`, so that a client that waits for it has N already;
 `ended(run)` answers when that subscription has ended.
 """
 

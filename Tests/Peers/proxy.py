@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """HTTP proxies, good and bad, one port each, and two servers behind them. Prints {"ports": {"name": port, ...}, "folder": …}
-and ends with its standard input. Whoever uses the good proxy may ask for any host: all are the servers of this script.
+and ends with its standard input. A client of the good proxy may ask for any host: all are the servers of this script.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 """Streams by Starlette and sse-starlette under Hypercorn: streaming_app.py PORT [CERTIFICATE KEY]. With a certificate it speaks
 HTTP/2 as well.
 
-Streams take `?run=NAME`: record N + 1 is sent once `POST /ack/NAME/N` has come, so that whoever waits for it has N already.
+Streams take `?run=NAME`: record N + 1 is sent once `POST /ack/NAME/N` has come, so that a client that waits for it has N already.
 """
 
 import asyncio

@@ -240,7 +240,7 @@ import Testing
     }
   }
 
-  /// Holds back whoever waits until it is opened.
+  /// Holds back those who wait until it is opened.
   actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

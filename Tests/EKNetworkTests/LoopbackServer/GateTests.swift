@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Gate", .timeLimit(.minutes(10)))
 struct GateTests {
-  @Test("Everybody waiting goes on when it opens, tasks and threads, and whoever comes later")
+  @Test("All who wait go on when it opens, tasks and threads, and so do those who come later")
   func opens() async {
     let gate = Gate()
     #expect(!gate.isOpen)

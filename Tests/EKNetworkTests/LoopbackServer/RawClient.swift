@@ -72,7 +72,7 @@ final class RawClient {
     isOpen = false
   }
 
-  /// Ends both sides, for whoever is just reading or writing, too.
+  /// Ends both sides, also for a thread that is just reading or writing.
   func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Whether the peer has ended its side and everything was read. Does not wait.

@@ -139,7 +139,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  /// A limit of its own for a call: whoever is slower is left, and nothing goes on behind it.
+  /// A limit of its own for a call: what is slower is left, and nothing goes on behind it.
   @Test(arguments: [false, true])
   func leavingNextCancelsWhatItDoes(isAttempt: Bool) async throws {
     struct TooSlow: Error {}

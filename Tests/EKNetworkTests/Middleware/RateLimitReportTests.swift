@@ -36,6 +36,8 @@ import Testing
         Quota(name: "a;b, c", remaining: 3, reset: .seconds(10), limit: 5),
         Quota(name: "day", remaining: 900, reset: .seconds(86_400), limit: 1_000),
       ])
+    // An escaped quotation mark does not end a string (RFC 9651 §4.2.5).
+    #expect(report(["RateLimit": #""a\";r=1";r=2"#]).quotas.map(\.remaining) == [2])
     // Bytes are not requests.
     let bytes = report(["RateLimit": "\"b\";r=0;t=10", "RateLimit-Policy": "\"b\";q=5;qu=\"content-bytes\""])
     #expect(bytes.quotas.isEmpty)

@@ -170,7 +170,7 @@ import Testing
     #expect(sent.headers["Transfer-Encoding"] == nil)
     #expect(sent.headers["Content-Type"] == nil)
     #expect([nil, "0"].contains(sent.headers["Content-Length"]))
-    // RFC 9110 §8.6: whoever sends a method that anticipates content says so when there is none.
+    // RFC 9110 §8.6: a client that sends a method that anticipates content says so when there is none.
     if [.post, .put, .patch].contains(method) { #expect(sent.headers["Content-Length"] == "0") }
   }
 

@@ -73,7 +73,7 @@ import Testing
   ) async throws {
     while true {
       do { return try await body(try open(delivery, change)) } catch PrismOfflineQueueError.alreadyOpen {
-        // Whoever had it last is about to let go of it.
+        // The one before is about to let go of it.
         await Task.yield()
       }
     }

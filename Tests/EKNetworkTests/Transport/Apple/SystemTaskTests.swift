@@ -88,7 +88,7 @@ struct SystemTaskTests {
 
 @Suite("The gate of a task")
 struct TaskGateTests {
-  @Test("Of those who suspend and resume at once, the last decision holds, whoever comes first")
+  @Test("When some suspend and others resume at once, the last decision holds")
   func lastDecisionHolds() async throws {
     let gate = TaskGate()
     let task = RecordingTask()

@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // What the caller asked for himself, or what a redirect within its site leads to, has all of them.
+    // What the caller asked for, or what a redirect within its site leads to, has all of them.
     ("https://example.com/", "GET", nil, "s=1; l=2; n=3; d=4"),
     ("https://example.com/", "POST", "https://www.example.com/", "s=1; l=2; n=3; d=4"),
     // A redirect from another site.

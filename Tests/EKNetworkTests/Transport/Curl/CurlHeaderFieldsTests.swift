@@ -9,6 +9,9 @@
     private let headerFields = CurlHeaderFields()
     private let fields = ["Accept": "application/json", "Authorization": "Bearer one"]
 
+    // The lines are libcurl's, which has to be loaded.
+    init() { #expect(CurlLibrary.capabilities != nil) }
+
     @Test func theSameFieldsAreTurnedIntoLinesOnce() throws {
       let first = try headerFields.lines(for: fields, content: .none)
       // Not the same dictionary: another request's, in another order.

@@ -20,7 +20,7 @@ struct TaskResponseStateTests {
     try (head?.get().response as? HTTPURLResponse)?.statusCode
   }
 
-  @Test("The head goes to whoever waits, or is there for who comes later")
+  @Test("The head goes to the caller that waits, or is kept for one that comes later")
   func head() throws {
     var waited = state()
     #expect(waited.awaitHead() == nil)
@@ -58,7 +58,7 @@ struct TaskResponseStateTests {
     }
   }
 
-  @Test("The end is told to whoever waits")
+  @Test("A caller that waits gets the end")
   func end() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)

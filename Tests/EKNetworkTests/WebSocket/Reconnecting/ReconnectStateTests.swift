@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("A message begins the count anew, and so does a connection that lasted; one that is dropped at once does not")
+  @Test("A message begins the count again, and so does a connection that lasted; one that is dropped at once does not")
   func startingAnew() {
     var state = ReconnectState(policy: policy())
     _ = delay(&state)
