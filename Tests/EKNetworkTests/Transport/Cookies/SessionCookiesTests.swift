@@ -135,6 +135,7 @@ struct SessionCookiesTests {
     ] {
       #expect(CookieDate.parse(text) == nil, "\(text)")
     }
+    #expect(CookieDate.parse("1 Jan 1601 00:00:00") == Date(timeIntervalSince1970: -11_644_473_600))
     #expect(CookieDate.parse("1 Jan 2000 00:00:00") == Date(timeIntervalSince1970: 946_684_800))
     #expect(CookieDate.parse("29 Feb 2024 12:00:00") == Date(timeIntervalSince1970: 1_709_208_000))
     #expect(CookieDate.parse("31 Dec 9999 23:59:59") == Date(timeIntervalSince1970: 253_402_300_799))

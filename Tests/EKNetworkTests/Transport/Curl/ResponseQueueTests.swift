@@ -109,6 +109,20 @@ import Testing
     #expect(Data(chunks.joined()) == Data((0..<100_000).map { UInt8($0 & 0xFF) }))
   }
 
+  @Test func chunksThatAreJoinedCountAsTheMemoryThatTheyAreIn() {
+    var queue = Queue()
+    var count = 0
+    // Twice their bytes, since what they are joined in grows by doubling.
+    while count <= Queue.highWater, !queue.deliver(head: nil, chunk: Data([1]), outcome: nil).pauses { count += 1 }
+    #expect(count + 1 == Queue.highWater / 2)
+    var resumed = 0
+    for _ in 1...4 {
+      guard case .chunk(_, let resumes) = queue.next("a") else { break }
+      if resumes { resumed += 1 }
+    }
+    #expect(resumed == 1)
+  }
+
   @Test func aSecondCallerIsRefusedAndTheFirstGoesOn() throws {
     var queue = Queue()
     guard case .wait = queue.next("first") else {

@@ -92,6 +92,25 @@ struct MessageDecoderTests {
     #expect(failure.code == .messageTooBig)
   }
 
+  /// More than is inflated at a time, in one frame and in two.
+  @Test("A long compressed message may be as long as the limit, and not a byte longer", arguments: [1, 2])
+  func longCompression(_ frames: Int) throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    let zeros = [UInt8](repeating: 0, count: 300_000)
+    let deflated = try #require(zeros.withUnsafeBytes { deflater.deflate($0) })
+    let half = deflated.count / 2
+    let input =
+      frames == 1
+      ? serverFrame(0xC2, deflated)
+      : serverFrame(0x42, Array(deflated[..<half])) + serverFrame(0x80, Array(deflated[half...]))
+    #expect(events([Data(input)], limit: zeros.count, inflates: true) == [.message(.binary(Data(zeros)))])
+    guard case .failure(let failure)? = events([Data(input)], limit: zeros.count - 1, inflates: true).last else {
+      Issue.record("It was taken")
+      return
+    }
+    #expect(failure.code == .messageTooBig)
+  }
+
   @Test("Of two faults in a compressed message the first counts, however it is cut")
   func firstFault() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
