@@ -4,7 +4,8 @@
 Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
 prints the medians. Sections: http, https, loops, flat, stream, parsing, cache, httpcache, burst, soak,
 transfers, waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
-is for regressions, not for records.
+is for regressions, not for records. A ratio of requests that is beyond it after the first rounds is measured in 18 more,
+and the median of all of them decides: on a shared machine a single round is off by a third.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
@@ -92,21 +93,26 @@ http {{
         shutil.rmtree(self.folder)
 
 
-def rounds(commands, count, pick=lambda key, values: statistics.median(values)):
-    """Medians of each contender's figures over alternating rounds, or what `pick` makes of them."""
-    found = {name: [] for name in commands}
+def rounds(commands, count, pick=lambda key, values: statistics.median(values), found=None):
+    """Medians of each contender's figures over alternating rounds, or what `pick` makes of them. `found` keeps the rounds of
+    several calls."""
+    found = {} if found is None else found
     for turn in range(count):
         for name in list(commands) if turn % 2 == 0 else reversed(list(commands)):
-            found[name].append(measured(*commands[name]))
-    return {name: {key: pick(key, [run[key] for run in runs]) for key in runs[0]} for name, runs in found.items()}
+            found.setdefault(name, []).append(measured(*commands[name]))
+    return {name: {key: pick(key, [run[key] for run in found[name]]) for key in found[name][0]} for name in commands}
+
+
+def beyond_bounds():
+    return ([name for name, floor in FLOORS.items() if name in ratios and ratios[name] < floor] +
+            [name for name, ceiling in CEILINGS.items() if name in ratios and ratios[name] > ceiling])
 
 
 def requests(title, base, load, bare, quick, ca=None):
     print(f"\n{title}: GET of 57 bytes of JSON, decoded (bare libcurl does not decode)")
     print(f"{'':20}" + "".join(f"{f'{width} at once':>34}" for width in (1, 16, 64)))
     print(f"{'':20}" + f"{'req/s':>14}{'us CPU':>10}{'MiB':>10}" * 3)
-    seconds, extra = ("0.7", []) if quick else ("2", [])
-    extra = [ca] if ca else []
+    seconds, extra = "0.7" if quick else "2", [ca] if ca else []
     table = {}
     for width in (1, 16, 64):
         url = base + "/item.json"
@@ -114,13 +120,15 @@ def requests(title, base, load, bare, quick, ca=None):
         if not ca:
             commands["urlsession"] = [load, "urlsession", "get", url, str(width), seconds]
         commands["bare libcurl"] = [bare, url, str(width), seconds, *extra]
-        table[width] = rounds(commands, 3 if quick else 5)
-        for name, result in table[width].items():
-            if name != "eknetwork":
-                ratios[f"{'' if not ca else 'https '}requests vs {name} at {width}"] = (
-                    table[width]["eknetwork"]["perSecond"] / result["perSecond"])
-                ratios[f"{'' if not ca else 'https '}CPU vs {name} at {width}"] = (
-                    table[width]["eknetwork"]["cpuMicroseconds"] / result["cpuMicroseconds"])
+        found = {}
+        for count in (3 if quick else 5, 18):
+            table[width] = rounds(commands, count, found=found)
+            own = table[width]["eknetwork"]
+            for name in [name for name in commands if name != "eknetwork"]:
+                for figure, key in (("requests", "perSecond"), ("CPU", "cpuMicroseconds")):
+                    ratios[f"{'https ' if ca else ''}{figure} vs {name} at {width}"] = own[key] / table[width][name][key]
+            if not any(name.endswith(f" at {width}") for name in beyond_bounds()):
+                break
     for name in table[1]:
         cells = [table[width][name] for width in (1, 16, 64)]
         print(f"{name:20}" + "".join(
@@ -375,8 +383,7 @@ def main():
     print()
     for name, ratio in ratios.items():
         print(f"{ratio:8.2f} x  {name}")
-    missed = left + [name for name, floor in FLOORS.items() if name in ratios and ratios[name] < floor]
-    missed += [name for name, ceiling in CEILINGS.items() if name in ratios and ratios[name] > ceiling]
+    missed = left + beyond_bounds()
     if "--check" in options and missed:
         raise SystemExit("out of bounds: " + ", ".join(missed))
 

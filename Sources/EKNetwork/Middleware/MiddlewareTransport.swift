@@ -17,8 +17,8 @@ struct MiddlewareTransport: Transport {
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var machinery: TransportDescription? { wire.machinery }
   var sessionSettings: SessionSettings {
-    let description = wire.sessionSettings
-    return SessionSettings(description, owner: owner + (description.owner ?? ""))
+    let settings = wire.sessionSettings
+    return SessionSettings(settings, owner: owner + (settings.owner ?? ""))
   }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {

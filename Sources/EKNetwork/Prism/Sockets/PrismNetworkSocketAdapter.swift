@@ -90,7 +90,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } catch is CancellationError {
       throw CancellationError()
     } catch WebSocketError.refused(let status, _) {
-      throw SocketDestination.error(status: status)
+      throw PrismNetworkError(status: status)
     } catch WebSocketError.invalidURL {
       throw PrismNetworkError.invalidURL
     } catch is InvalidHeaderError {

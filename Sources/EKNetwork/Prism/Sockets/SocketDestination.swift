@@ -65,14 +65,4 @@ struct SocketDestination: Sendable {
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
     return request
   }
-
-  static func error(status: Int) -> PrismNetworkError {
-    switch status {
-    case 400: .badRequest
-    case 401: .unauthorized
-    case 403: .forbidden
-    case 408, 429, 500...599: .serverError
-    default: .invalidResponse
-    }
-  }
 }

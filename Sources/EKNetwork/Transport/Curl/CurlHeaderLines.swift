@@ -3,7 +3,7 @@
 
   /// libcurl's list of header lines, freed with its last reference.
   final class CurlHeaderLines: @unchecked Sendable {
-    // Unchecked: written by `init` alone.
+    // Unchecked: written by `init` alone. libcurl only reads it, in several transfers at once.
     let list: OpaquePointer?
 
     /// `nil` when there is no memory for one of them.

@@ -60,12 +60,12 @@ import Foundation
     private let closing: URLSession
     private let pooledDelegate: SessionDelegate
     private let closingDelegate: SessionDelegate
-    let description: SessionSettings
+    let settings: SessionSettings
     private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
     private init(_ source: URLSession) {
       let own = source.configuration.detached()
-      description = SessionSettings(own)
+      settings = SessionSettings(own)
       let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
@@ -89,7 +89,7 @@ import Foundation
 
     func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
       let taskResponse = TaskResponseStream(
-        request, idleTimeout: request.urlRequest.idleTimeout(default: description.requestTimeout), limit: limit,
+        request, idleTimeout: request.urlRequest.idleTimeout(default: settings.requestTimeout), limit: limit,
         overflow: .fail,
         queue: queue)
       // Keeps this host, and with it the sessions, until the task has been made.
@@ -112,7 +112,7 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(taskResponse: taskResponse, original: hop.own, cookies: description.cookies, addedFields: added),
+        SessionTask(taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added),
         identifier: task.taskIdentifier)
       taskResponse.gate.start(task)
     }

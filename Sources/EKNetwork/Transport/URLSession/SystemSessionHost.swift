@@ -18,7 +18,7 @@ protocol SystemSession: Sendable {
 
 /// Runs exchanges on a session of Apple's: the user's, or one of our own that shares its configuration.
 final class SystemSessionHost: Sendable {
-  let description: SessionSettings
+  let settings: SessionSettings
   private let session: any SystemSession
   /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
   /// to every request. The session itself would add them.
@@ -41,8 +41,8 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Asked once: each look at a session's configuration copies it.
     isBackground = session.isBackground
-    description = SessionSettings(configuration, systemSendsCookies: true)
-    guard !isBackground, description.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
+    settings = SessionSettings(configuration, systemSendsCookies: true)
+    guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
       foreign = nil

@@ -52,9 +52,9 @@ struct URLSessionTransport: Transport {
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
     lease = SessionLease(session, host: host)
     limit = streamLimit
-    let description = lease.host.description
+    let settings = lease.host.settings
     sessionSettings =
-      session.delegate == nil ? description : SessionSettings(description, owner: SessionOwners.name(of: session))
+      session.delegate == nil ? settings : SessionSettings(settings, owner: SessionOwners.name(of: session))
   }
 
   var resolvesRedirects: Bool { false }

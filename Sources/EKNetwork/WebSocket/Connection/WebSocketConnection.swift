@@ -6,14 +6,14 @@ final class WebSocketConnection: Sendable {
 
   private let transport: any ByteTransport
   private let options: WebSocketOptions
-  private let sender: MessageEncoder
+  private let encoder: MessageEncoder
   let state: Locked<ConnectionState>
 
   init(_ transport: any ByteTransport, agreement: HandshakeResponse.Agreement, options: WebSocketOptions) {
     self.transport = transport
     self.options = options
     let parameters = agreement.compression
-    sender = MessageEncoder(
+    encoder = MessageEncoder(
       deflater: parameters.flatMap {
         MessageDeflater(windowBits: $0.clientWindowBits, keepsContext: $0.clientKeepsContext)
       }, minimumSize: options.compression?.minimumSize ?? 0)
@@ -36,17 +36,17 @@ final class WebSocketConnection: Sendable {
 
   private func read(_ agreement: HandshakeResponse.Agreement) async {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
-    var receiver = MessageDecoder(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
+    var decoder = MessageDecoder(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
     var (bytes, isScanned) = (agreement.rest, false)
     var ahead: Task<Void, Never>?
     do {
       while true {
         var offset = 0
         // One at a time, each delivered before the next is inflated.
-        while let event = bytes.withUnsafeBytes({ receiver.next(in: $0, from: &offset) }) {
+        while let event = bytes.withUnsafeBytes({ decoder.next(in: $0, from: &offset) }) {
           if handle(event), await waitForRoom(isScanned ? nil : bytes[offset...], &ahead) { isScanned = true }
         }
-        if receiver.isEnded { break }
+        if decoder.isEnded { break }
         bytes = []
         (bytes, isScanned) = try await nextBytes(ahead)
       }
@@ -154,7 +154,7 @@ final class WebSocketConnection: Sendable {
   func send(_ message: WebSocketMessage) async throws {
     try await takeTurn()
     let waiter = SingleResult()
-    sendFrame(of: sender.frames(of: message), waiter)
+    sendFrame(of: encoder.frames(of: message), waiter)
     do {
       try await waiter.value()
     } catch let error as ByteTransportError {

@@ -86,7 +86,7 @@ struct SystemSessionHostTests {
       return foreign
     }
     let hop = try HopRequest(
-      try request(server).urlRequest, session: host.description, hasLeftOrigin: true)
+      try request(server).urlRequest, session: host.settings, hasLeftOrigin: true)
     _ = try await host.start(TransportRequest(hop), limit: 1_000).head()
     #expect(kept.withLock { $0 } == ["X-Version"])
     #expect(session.requests.withLock { $0.isEmpty })
