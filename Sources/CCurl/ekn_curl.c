@@ -298,6 +298,10 @@ int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
   return code ? code : curl.multi_setopt(multi, EKN_MOPT_SOCKETFUNCTION, callback);
 }
+int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context) {
+  int code = curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETDATA, context);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETFUNCTION, callback);
+}
 int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_TIMERDATA, context);
   return code ? code : curl.multi_setopt(multi, EKN_MOPT_TIMERFUNCTION, callback);

@@ -20,6 +20,8 @@ enum {
   EKN_OPT_NOPROGRESS = 43,
   EKN_OPT_DEBUGDATA = 10095,
   EKN_OPT_DEBUGFUNCTION = 20094,
+  EKN_OPT_CLOSESOCKETDATA = 10209,
+  EKN_OPT_CLOSESOCKETFUNCTION = 20208,
   EKN_OPT_OPENSOCKETDATA = 10164,
   EKN_OPT_OPENSOCKETFUNCTION = 20163,
   EKN_OPT_PREREQDATA = 10313,
@@ -86,6 +88,7 @@ enum {
 typedef size_t (*ekn_data_callback)(char *data, size_t size, size_t count, void *context);
 typedef int (*ekn_seek_callback)(void *context, int64_t offset, int origin);
 typedef int (*ekn_prereq_callback)(void *context, char *address, char *own_address, int port, int own_port);
+typedef int (*ekn_close_callback)(void *context, int socket);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
 
@@ -147,6 +150,8 @@ int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
+// Closes the sockets of connections that the handle opens, for as long as they last.
+int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context);
 // Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
 int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
 // Ends the transfer where a request that is being watched would be sent again and must not be (CURLE 42).

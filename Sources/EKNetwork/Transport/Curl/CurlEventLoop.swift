@@ -38,6 +38,7 @@
     private var pools: CurlPools
     private var queue: RequestQueue<CurlTransfer>
     private var deadlines = DeadlineHeap<CurlTransfer>()
+    private var sockets = WatchedSockets()
     private var dirty: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
@@ -62,6 +63,9 @@
 
     /// How many pools there are.
     var poolCount: Int { turn.withLock { _ in pools.count } }
+
+    /// How many sockets the poller watches.
+    var watchedCount: Int { turn.withLock { _ in sockets.count } }
 
     /// Starts a transfer on the calling thread, if the turn is free and nothing is under way.
     private func startDirectly(_ transfer: CurlTransfer) -> Bool {
@@ -291,16 +295,32 @@
     /// libcurl wants to know when a socket is ready. Done at once, never later in the turn: a descriptor may be closed
     /// and its number be another's by then.
     func watch(_ socket: Int32, _ what: Int32, pool: Int) {
-      poller.watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
+      let tag = UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket))
+      if what == EKN_POLL_REMOVE {
+        sockets.remove(socket)
+      } else if !sockets.want(socket, what, tag: tag) {
+        return
+      }
+      poller.watch(socket, what, tag: tag)
     }
+
+    /// libcurl keeps a connection for the next request, or closes it later, and then says so.
+    func letGo(_ socket: Int32) { sockets.letGo(socket) }
+
+    /// A socket is closed, and so the poller has let go of it.
+    func closed(_ socket: Int32) { sockets.remove(socket) }
 
     /// - Parameter withErrors: Whether to believe in errors. Not after a request was started directly, for the number may
     ///   be another socket's by now: if it is not, the next wait brings the error again. To try what is not ready does no
     ///   harm.
     private func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
-        pools[Int(event.tag >> 32)]?.act(
-          on: Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
+        let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
+        guard sockets.isWanted(socket) else {
+          watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)
+          continue
+        }
+        pools[Int(event.tag >> 32)]?.act(on: socket, events: event.events)
       }
     }
 

@@ -31,5 +31,8 @@
 
     /// How many pools of connections there are.
     var poolCount: Int { loops.started.reduce(0) { $0 + $1.poolCount } }
+
+    /// How many sockets are watched.
+    var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }
   }
 #endif

@@ -141,6 +141,9 @@
     /// Whether the transfer was ended because libcurl was about to send it again.
     var wasStopped: Bool { resend.pointee.must_stop }
 
+    /// Whether a final response head is there.
+    var hasResponse: Bool { resend.pointee.has_response }
+
     /// Whether the last transfer went over a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 

@@ -59,7 +59,6 @@
       self.index = index
       self.key = key
       self.eventLoop = eventLoop
-      let context = Unmanaged.passUnretained(self).toOpaque()
       guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
         ekn_multi_set_timer_callback(multi, timerCallback, context) == 0
       else {
@@ -68,6 +67,8 @@
       }
       fitCapacity()
     }
+
+    private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     /// Whether libcurl says when it begins to send a request.
     var reportsSending: Bool { eventLoop.capabilities.asksBeforeSending }
@@ -92,7 +93,9 @@
       guard let handle = idleHandles.popLast() ?? CurlHandle(eventLoop: eventLoop) else { return false }
       transfer.loopFailure = handle.prepare(for: transfer)
       transfer.loopHandle = handle
-      guard transfer.loopFailure == nil, ekn_multi_add(multi, handle.easy) == 0 else {
+      guard transfer.loopFailure == nil, ekn_easy_set_close_callback(handle.easy, closeCallback, context) == 0,
+        ekn_multi_add(multi, handle.easy) == 0
+      else {
         release(handle)
         return false
       }
@@ -189,11 +192,19 @@
       }
       if what == EKN_POLL_REMOVE {
         sharedSockets.remove(socket)
+        // Once there is a response, it is the socket of a connection, and libcurl says when it closes it. Before, it may be a
+        // resolver's.
+        if let handle, handle.hasResponse {
+          _ = handle.watch(socket, what)
+          return eventLoop.letGo(socket)
+        }
       } else if handle?.mayShareConnection == true {
         sharedSockets.insert(socket)
       }
       eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
     }
+
+    fileprivate func closed(_ socket: Int32) { eventLoop.closed(socket) }
 
     /// The socket with this local port, among those that several requests may use.
     func sharedSocket(port: Int) -> Int32? {
@@ -218,6 +229,11 @@
   private let socketCallback: ekn_socket_callback = { easy, socket, what, context, _ in
     pool(context)?.watch(socket, what, easy: easy)
     return 0
+  }
+
+  private let closeCallback: ekn_close_callback = { context, socket in
+    pool(context)?.closed(socket)
+    return close(socket)
   }
 
   private let timerCallback: ekn_timer_callback = { _, milliseconds, context in

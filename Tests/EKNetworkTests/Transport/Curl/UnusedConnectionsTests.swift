@@ -31,6 +31,7 @@
       #expect(try await feed.body.next() == Data("k".utf8))
       #expect(try await feed.body.next() == nil)
       #expect(await server.waitForOpenConnections(0))
+      #expect(loops.watchedCount == 0)
       // And they come back.
       for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
       #expect(await server.waitForOpenConnections(0))

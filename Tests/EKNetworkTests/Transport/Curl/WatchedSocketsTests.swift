@@ -1,0 +1,110 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(10))) struct WatchedSocketsTests {
+  @Test func thePollerIsToldOnlyWhatChanges() {
+    var sockets = WatchedSockets()
+    let first = [sockets.want(7, 2, tag: 1), sockets.want(7, 1, tag: 1), sockets.want(7, 1, tag: 1)]
+    #expect(first == [true, true, false])
+    sockets.letGo(7)
+    let again = sockets.want(7, 1, tag: 1)
+    #expect(!again)
+    // Another pool's, or other events, or another socket.
+    sockets.letGo(7)
+    let other = [sockets.want(7, 1, tag: 2), sockets.want(7, 3, tag: 2), sockets.want(3, 1, tag: 2)]
+    #expect(other == [true, true, true])
+    #expect(sockets.count == 2)
+  }
+
+  @Test func aSocketThatIsGoneIsWatchedFromTheBeginning() {
+    var sockets = WatchedSockets()
+    _ = sockets.want(7, 1, tag: 1)
+    sockets.letGo(7)
+    sockets.remove(7)
+    #expect(sockets.count == 0)
+    let isTold = sockets.want(7, 1, tag: 1)
+    #expect(isTold)
+  }
+
+  @Test func eventsOfSocketsThatAreNotAskedForAreNotWanted() {
+    var sockets = WatchedSockets()
+    #expect(!sockets.isWanted(7))
+    _ = sockets.want(7, 1, tag: 1)
+    #expect(sockets.isWanted(7))
+    #expect(!sockets.isWanted(6))
+    sockets.letGo(7)
+    #expect(!sockets.isWanted(7))
+    #expect(sockets.count == 1)
+    _ = sockets.want(7, 1, tag: 1)
+    #expect(sockets.isWanted(7))
+    sockets.remove(7)
+    #expect(!sockets.isWanted(7))
+    sockets.letGo(100)
+    sockets.remove(-1)
+    let isTold = sockets.want(-1, 1, tag: 1)
+    #expect(isTold)
+    #expect(!sockets.isWanted(-1))
+  }
+
+  #if os(Linux)
+    /// Loops of these tests alone. Like every loop they live as long as the process.
+    private static let (kept, ended, idle) = (
+      CurlEventLoops(count: 1), CurlEventLoops(count: 1), CurlEventLoops(count: 1)
+    )
+
+    private let server: LoopbackServer
+    private let request: TransportRequest
+
+    init() throws {
+      server = try LoopbackServer()
+      request = TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600))
+    }
+
+    private func transport(_ loops: CurlEventLoops) throws -> CurlTransport {
+      try #require(CurlTransport(configuration: .ephemeral, eventLoops: loops))
+    }
+
+    @Test func aConnectionThatIsKeptStaysWatched() async throws {
+      defer { server.stop() }
+      server.route("/ok") { _ in .text("ok") }
+      let transport = try transport(Self.kept)
+      for _ in 0..<10 {
+        #expect(try await transport.fetch(request).data.count == 2)
+        #expect(Self.kept.watchedCount <= 1)
+      }
+      #expect(server.acceptedConnections == 1)
+    }
+
+    /// The system gives the number of a closed socket to the next.
+    @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset])
+    func whatFollowsAClosedConnectionIsWatched(ending: LoopbackServer.Response.Ending) async throws {
+      defer { server.stop() }
+      server.route("/ok") { _ in
+        var response = LoopbackServer.Response.text("ok")
+        response.ending = ending
+        return response
+      }
+      let transport = try transport(Self.ended)
+      for _ in 0..<20 { #expect(try await transport.fetch(request).data.count == 2) }
+      #expect(server.acceptedConnections == 20)
+      while Self.ended.watchedCount > 0 { await Task.yield() }
+    }
+
+    @Test func idleConnectionsThatTheServerClosesAreNoLongerWatched() async throws {
+      defer { server.stop() }
+      server.route("/ok") { _ in .text("ok") }
+      let (transport, request) = (try transport(Self.idle), request)
+      for _ in 0..<3 {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<50 { group.addTask { try await transport.fetch(request).data.count } }
+          for try await count in group { #expect(count == 2) }
+        }
+        #expect((1...6).contains(Self.idle.watchedCount))
+        server.closeConnections()
+        while Self.idle.watchedCount > 0 { await Task.yield() }
+      }
+    }
+  #endif
+}
