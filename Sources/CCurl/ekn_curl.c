@@ -145,6 +145,10 @@ int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, v
   int code = curl.easy_setopt(easy, EKN_OPT_PREREQDATA, context);
   return code ? code : curl.easy_setopt(easy, EKN_OPT_PREREQFUNCTION, callback);
 }
+int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context) {
+  int code = curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETDATA, context);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETFUNCTION, callback);
+}
 
 typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
 typedef int (*progress_callback)(void *, int64_t, int64_t, int64_t, int64_t);
@@ -297,10 +301,6 @@ int ekn_multi_set_long(ekn_multi *multi, int option, long value) { return curl.m
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
   return code ? code : curl.multi_setopt(multi, EKN_MOPT_SOCKETFUNCTION, callback);
-}
-int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context) {
-  int code = curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETDATA, context);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETFUNCTION, callback);
 }
 int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_TIMERDATA, context);

@@ -304,7 +304,7 @@
       poller.watch(socket, what, tag: tag)
     }
 
-    /// libcurl keeps a connection for the next request, or closes it later, and then says so.
+    /// libcurl keeps a connection for the next request. ``closed(_:)`` follows when it closes it.
     func letGo(_ socket: Int32) { sockets.letGo(socket) }
 
     /// A socket is closed, and so the poller has let go of it.

@@ -192,7 +192,7 @@
       }
       if what == EKN_POLL_REMOVE {
         sharedSockets.remove(socket)
-        // Once there is a response, it is the socket of a connection, and libcurl says when it closes it. Before, it may be a
+        // Once there is a response, it is the socket of a connection, whose closing is reported. Before, it may be a
         // resolver's.
         if let handle, handle.hasResponse {
           _ = handle.watch(socket, what)

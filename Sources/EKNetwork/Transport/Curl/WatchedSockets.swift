@@ -1,8 +1,8 @@
-/// What the poller watches each socket for, so that it is told only what changes.
+/// What the poller watches each socket for, so that it is called only for changes.
 ///
-/// libcurl lets go of a connection's socket at the end of each response, and asks for it again at the beginning of the next:
-/// three system calls for each request. The socket of a connection that stays open is left in the poller instead, until it
-/// has something to say that libcurl does not ask for.
+/// libcurl stops watching a connection's socket at the end of each response, and starts again with the next request: three
+/// system calls for each. The socket of a connection that stays open is left in the poller instead, until it has an event
+/// that libcurl does not wait for.
 struct WatchedSockets {
   private struct Socket {
     /// `nil` while the poller does not watch it.
@@ -17,7 +17,7 @@ struct WatchedSockets {
   /// How many sockets the poller watches.
   var count: Int { sockets.count { $0.events != nil } }
 
-  /// libcurl asks for a socket's events. Whether the poller has to be told.
+  /// libcurl waits for a socket's events. Whether the poller has to be called.
   mutating func want(_ socket: Int32, _ events: Int32, tag: UInt64) -> Bool {
     guard let index = Int(exactly: socket), index >= 0 else { return true }
     if index >= sockets.count { sockets += repeatElement(Socket(), count: index + 1 - sockets.count) }
@@ -25,16 +25,16 @@ struct WatchedSockets {
     return sockets[index].events != events || sockets[index].tag != tag
   }
 
-  /// libcurl no longer asks for a socket that stays open.
+  /// libcurl no longer waits for a socket that stays open.
   mutating func letGo(_ socket: Int32) {
     if sockets.indices.contains(Int(socket)) { sockets[Int(socket)].isWanted = false }
   }
 
-  /// The poller no longer watches a socket: it was told so, or the socket was closed.
+  /// The poller no longer watches a socket: it was removed, or closed.
   mutating func remove(_ socket: Int32) {
     if sockets.indices.contains(Int(socket)) { sockets[Int(socket)] = Socket() }
   }
 
-  /// Whether libcurl asks for the events of a socket.
+  /// Whether libcurl waits for the events of a socket.
   func isWanted(_ socket: Int32) -> Bool { sockets.indices.contains(Int(socket)) && sockets[Int(socket)].isWanted }
 }

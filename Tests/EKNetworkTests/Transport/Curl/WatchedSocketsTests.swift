@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite(.timeLimit(.minutes(10))) struct WatchedSocketsTests {
-  @Test func thePollerIsToldOnlyWhatChanges() {
+  @Test func thePollerIsCalledOnlyForChanges() {
     var sockets = WatchedSockets()
     let first = [sockets.want(7, 2, tag: 1), sockets.want(7, 1, tag: 1), sockets.want(7, 1, tag: 1)]
     #expect(first == [true, true, false])
@@ -24,11 +24,11 @@ import Testing
     sockets.letGo(7)
     sockets.remove(7)
     #expect(sockets.count == 0)
-    let isTold = sockets.want(7, 1, tag: 1)
-    #expect(isTold)
+    let mustCall = sockets.want(7, 1, tag: 1)
+    #expect(mustCall)
   }
 
-  @Test func eventsOfSocketsThatAreNotAskedForAreNotWanted() {
+  @Test func eventsThatLibcurlDoesNotWaitForAreNotWanted() {
     var sockets = WatchedSockets()
     #expect(!sockets.isWanted(7))
     _ = sockets.want(7, 1, tag: 1)
@@ -43,8 +43,8 @@ import Testing
     #expect(!sockets.isWanted(7))
     sockets.letGo(100)
     sockets.remove(-1)
-    let isTold = sockets.want(-1, 1, tag: 1)
-    #expect(isTold)
+    let mustCall = sockets.want(-1, 1, tag: 1)
+    #expect(mustCall)
     #expect(!sockets.isWanted(-1))
   }
 
