@@ -143,14 +143,17 @@
     @Test func aSlowUploadThatMovesDoesNotTimeOut() async throws {
       let server = try LoopbackServer { $0.receiveBufferSize = 256 * 1024 }
       defer { server.stop() }
-      server.route("PUT", "/", onHead: { _ in .steps([.trickle(chunk: 32 * 1024, every: .milliseconds(20))]) }) {
-        .text("\($0.body.count)")
-      }
-      let transport = try transport { $0.timeoutIntervalForRequest = 1.5 }
-      let response = try await fetch(transport, server.url("/")) {
-        $0.httpMethod = "PUT"
-        $0.timeoutInterval = 1.5
-        $0.httpBody = Data(count: 8_000_000)
+      let response = try await withTimeoutsThatMustNotPass { timeout in
+        let pause = Duration.seconds(timeout / 100)
+        server.route("PUT", "/", onHead: { _ in .steps([.trickle(chunk: 32 * 1024, every: pause)]) }) {
+          .text("\($0.body.count)")
+        }
+        let transport = try transport { $0.timeoutIntervalForRequest = timeout }
+        return try await fetch(transport, server.url("/")) {
+          $0.httpMethod = "PUT"
+          $0.timeoutInterval = timeout
+          $0.httpBody = Data(count: 8_000_000)
+        }
       }
       #expect(response.data == Data("8000000".utf8))
     }

@@ -140,8 +140,6 @@ struct URLSessionTransportTests {
   @Test("The idle timeout takes fractions of a second, and starts afresh with every byte")
   func idle() async throws {
     server.route("/hang", .raw([.stall]))
-    server.route(
-      "/drip", .streaming(contentLength: 6, [.trickle(Data("abcdef".utf8), chunk: 1, every: .milliseconds(1_100))]))
     let clock = ContinuousClock()
     let elapsed = await clock.measure {
       let error = await #expect(throws: URLError.self) {
@@ -151,7 +149,12 @@ struct URLSessionTransportTests {
     }
     #expect(elapsed >= .milliseconds(200))
     #expect(elapsed < .seconds(600), "it hangs")
-    let dripped = try await transport.fetch(request("/drip") { $0.timeoutInterval = 5 })
+    let dripped = try await withTimeoutsThatMustNotPass { timeout in
+      let pause = Duration.seconds(timeout / 4)
+      server.route(
+        "/drip", .streaming(contentLength: 6, [.trickle(Data("abcdef".utf8), chunk: 1, every: pause)]))
+      return try await transport.fetch(request("/drip") { $0.timeoutInterval = timeout })
+    }
     #expect(dripped.data == Data("abcdef".utf8))
   }
 
