@@ -52,6 +52,13 @@ struct Exchange: Sendable {
     }
   }
 
+  /// The final response as `URLSession.data(for:)` has it: one whose body breaks off is an error, whatever its status.
+  func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    let response = try await load(request)
+    if let unread = response.unread { throw unread }
+    return (response.data, response.head.urlResponse)
+  }
+
   /// The final response as soon as its head is there.
   ///
   /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.

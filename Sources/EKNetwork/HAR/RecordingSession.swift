@@ -46,9 +46,7 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
   /// Sends a request and keeps it with its response. Throws what the session throws, which is kept as well;
   /// `CancellationError` when the task is cancelled.
   public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
-    let fetched = try await Exchange(transport: transport).load(request)
-    if let unread = fetched.unread { throw unread }
-    return (fetched.data, fetched.head.urlResponse)
+    try await Exchange(transport: transport).data(for: request)
   }
 
   /// Sends a request and returns as soon as the response head is there; the body is kept while it is read. Throws as

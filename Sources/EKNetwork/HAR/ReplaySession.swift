@@ -79,9 +79,7 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
   /// - Throws: ``UnexpectedRequest``; the `URLError` that was recorded; ``Failure``; `CancellationError` when the task is
   ///   cancelled.
   public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
-    let fetched = try await Exchange(transport: transport).load(request)
-    if let unread = fetched.unread { throw unread }
-    return (fetched.data, fetched.head.urlResponse)
+    try await Exchange(transport: transport).data(for: request)
   }
 
   /// Responds to a request with the pieces in which the body came when it was recorded; a body from another tool is one

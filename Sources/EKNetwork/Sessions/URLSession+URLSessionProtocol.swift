@@ -10,10 +10,10 @@ extension URLSession: URLSessionProtocol {
   /// This is what `data(for:)` of ``URLSessionProtocol`` means for a `URLSession`. It has a name of its own, so that
   /// `URLSession.shared.data(for:)` in your code still is Foundation's.
   ///
-  /// Throws `URLError`, or `CancellationError` when the task is cancelled.
+  /// Throws `URLError`, also when the body of an error response breaks off, or `CancellationError` when the task is
+  /// cancelled.
   @_implements(URLSessionProtocol,data(for:))
   public func loadThroughEKNetwork(_ request: URLRequest) async throws -> (Data, URLResponse) {
-    let fetched = try await Exchange(transport: TransportSelection.transport(for: self)).load(request)
-    return (fetched.data, fetched.head.urlResponse)
+    try await Exchange(transport: TransportSelection.transport(for: self)).data(for: request)
   }
 }

@@ -44,4 +44,13 @@ struct URLSessionConformanceTests {
     // Foundation would say URLError.cancelled.
     await #expect(throws: CancellationError.self) { try await task.value }
   }
+
+  @Test("A body that breaks off is an error, whatever the status", arguments: [200, 500])
+  func brokenBody(status: Int) async throws {
+    let server = try LoopbackServer()
+    server.route("/", .raw([.sendString("HTTP/1.1 \(status) X\r\nContent-Length: 9\r\n\r\nhalf")]))
+    let session: any URLSessionProtocol = URLSession(configuration: .ephemeral)
+    let error = await #expect(throws: URLError.self) { try await session.data(for: URLRequest(url: server.url("/"))) }
+    #expect(error?.code == .networkConnectionLost)
+  }
 }

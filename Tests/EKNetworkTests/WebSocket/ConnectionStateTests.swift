@@ -43,6 +43,21 @@ import Testing
     #expect(await takenUntilTheReaderGoesOn(capacity: 5, byteCapacity: 399) == 3)
   }
 
+  @Test func aPeerIsNotHeardWhileTheReaderWaitsAndTheReadAheadIsFull() async {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1_000)
+    _ = state.deliver(.binary(Data()))
+    #expect(!state.hearsNothing, "the reader goes on")
+    await withCheckedContinuation { reader in
+      #expect(state.awaitRoom(reader, unscanned: nil)?.beginsToRead == true)
+      #expect(!state.hearsNothing, "it reads ahead")
+      let goesOn = state.readAhead(.success([UInt8](repeating: 0, count: ReadAheadState.limit))).goesOn
+      #expect(!goesOn)
+      #expect(state.hearsNothing)
+      state.takeMessage()?.reader?.resume()
+      #expect(!state.hearsNothing)
+    }
+  }
+
   @Test func theTurnGoesFromOneSenderToTheNext() async throws {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     try await withCheckedThrowingContinuation { turn in

@@ -26,5 +26,9 @@ import Testing
   @Test func aPeerThatIsNotListenedToCannotBeHeard() {
     var state = KeepAliveState()
     for _ in 0..<5 { #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: true) == .wait) }
+    // A ping from before is no reason to give it up either.
+    #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .ping)
+    #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: true) == .wait)
+    #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .ping)
   }
 }
