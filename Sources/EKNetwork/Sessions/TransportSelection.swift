@@ -40,6 +40,10 @@ enum TransportSelection {
         guard options.clientCertificate == nil else {
           return UnavailableTransport(.clientCertificateRejected, "Client certificates need a delegate of the session")
         }
+        // A second session with its identifier may get what is meant for the first.
+        guard session.configuration.identifier == nil else {
+          return UnavailableTransport(.resourceUnavailable, "A background session takes files alone.")
+        }
         return URLSessionTransport(session, host: .shared(for: session, options))
       }
     #endif

@@ -11,6 +11,6 @@ enum RedirectDecision: Sendable {
   case undecided
   /// The delegate declined: the redirect is the result, with its body.
   case declined
-  /// The delegate wants this request to be sent instead. It carries a body only if the delegate put one in.
+  /// The delegate wants this request to be sent instead, with the body that is in it.
   case request(URLRequest)
 }

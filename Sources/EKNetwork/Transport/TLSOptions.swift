@@ -25,7 +25,8 @@ public struct TLSOptions: Sendable, Hashable {
   }
 
   /// A PEM file with the certificate authorities that are trusted in the place of the system's. Defaults to `nil`:
-  /// the system's.
+  /// the system's. On Apple's platforms App Transport Security refuses a server that the system does not trust by itself,
+  /// unless the app has an exception for its domain (`NSExceptionAllowsInsecureHTTPLoads`); sockets need none.
   public var certificateAuthorityFile: URL?
   /// SHA-256 hashes, in Base64, of the public keys (RFC 7469 §2.4: of the DER-encoded `SubjectPublicKeyInfo`) of which
   /// the server has to have one, besides a valid certificate; else the request fails with

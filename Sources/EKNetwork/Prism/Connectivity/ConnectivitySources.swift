@@ -24,7 +24,8 @@ enum ConnectivitySources {
     private let monitor = NWPathMonitor()
 
     init(_ report: @escaping @Sendable (Bool) -> Void) {
-      monitor.pathUpdateHandler = { report($0.status == .satisfied) }
+      // A path that requires a connection gets one with the first request, as with a VPN on demand.
+      monitor.pathUpdateHandler = { report($0.status != .unsatisfied) }
       monitor.start(queue: DispatchQueue(label: "EKNetwork.connectivity"))
     }
 

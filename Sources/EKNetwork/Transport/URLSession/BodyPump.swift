@@ -15,7 +15,8 @@ protocol BodySink: AnyObject {
 
 /// Carries a body into a stream as fast as the stream takes it. No thread waits, for the stream or for the body.
 ///
-/// A body that fails does not end the stream: a server would take the half for the whole. It ends with the exchange.
+/// The end of the stream is the end of the body: without a length, a server takes what came until then for the whole. So
+/// neither a body that fails nor an exchange that ends early closes the stream; the task does when it is over.
 ///
 /// Sendable, unchecked: everything mutable belongs to `queue`.
 final class BodyPump: @unchecked Sendable {
@@ -24,23 +25,24 @@ final class BodyPump: @unchecked Sendable {
   private let upload: any UploadSource
   private let onFailure: @Sendable (any Error) -> Void
   private let queue = DispatchQueue(label: "EKNetwork.BodyPump")
-  private var sink: (any BodySink)?
+  private let sink: any BodySink
+  private var isClosed = false
   private var block = [UInt8]()
   /// What of the block has still to be written.
   private var pending = 0..<0
   private var isFlowing = false
 
-  init(_ upload: any UploadSource, onFailure: @escaping @Sendable (any Error) -> Void) {
+  /// The sink belongs to the pump from here on.
+  init(
+    _ upload: any UploadSource, into sink: sending any BodySink, onFailure: @escaping @Sendable (any Error) -> Void
+  ) {
     self.upload = upload
+    self.sink = sink
     self.onFailure = onFailure
   }
 
-  /// Begins. The sink belongs to the pump from here on.
-  func start(_ sink: sending any BodySink) {
-    // Unchecked: handed over, to the queue.
-    nonisolated(unsafe) let sink = sink
+  func start() {
     queue.async {
-      self.sink = sink
       self.isFlowing = true
       self.block = [UInt8](repeating: 0, count: Self.blockSize)
       let again: @Sendable () -> Void = { [weak self] in
@@ -48,18 +50,26 @@ final class BodyPump: @unchecked Sendable {
         queue.async { self.flow() }
       }
       self.upload.setReadyHandler(again)
-      sink.open(on: self.queue, onChange: again)
+      self.sink.open(on: self.queue, onChange: again)
       self.flow()
     }
   }
 
-  /// The exchange is over: what waits for the body is let go of.
-  func cancel() {
+  /// The exchange is over, the task not yet: nothing more is read or sent, and the body does not end.
+  func cancel() { queue.async { self.stop() } }
+
+  /// The task is over.
+  func close() {
     queue.async {
       self.stop()
-      self.sink?.close()
-      self.sink = nil
+      self.closeSink()
     }
+  }
+
+  private func closeSink() {
+    guard !isClosed else { return }
+    isClosed = true
+    sink.close()
   }
 
   private func stop() {
@@ -69,7 +79,7 @@ final class BodyPump: @unchecked Sendable {
   }
 
   private func flow() {
-    while isFlowing, let sink {
+    while isFlowing {
       guard sink.hasSpace else { return }
       if !pending.isEmpty {
         let count = block.withUnsafeBytes { sink.write(UnsafeRawBufferPointer(rebasing: $0[pending])) }
@@ -83,8 +93,7 @@ final class BodyPump: @unchecked Sendable {
       case .pending: return
       case .end:
         stop()
-        sink.close()
-        self.sink = nil
+        closeSink()
       case .failed(let error):
         stop()
         onFailure(error)

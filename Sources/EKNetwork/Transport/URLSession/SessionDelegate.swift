@@ -117,7 +117,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    guard let sessionTask = sessionTask(task) else { return }
+    guard let sessionTask = sessionTask(task) else {
+      #if canImport(Darwin)
+        completionHandler(nil)
+      #endif
+      return
+    }
     let proposal = sessionTask.proposal(request)
     // Always declined here: the next hop is a task of its own, sent by the engine above the `Transport` seam.
     let answer = Once<URLRequest?> { decision in

@@ -18,12 +18,18 @@ import Foundation
     /// configuration, and no connection.
     static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
       guard let tls else {
+        let hasDelegate = session.delegate != nil
         return SystemSessionHost(session, session.configuration, isOwn: false) {
-          URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
+          let foreign = URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
+          // The session was invalidated: without its delegate, which may decide on trust, nothing is sent.
+          if hasDelegate, foreign.delegate == nil { foreign.invalidateAndCancel() }
+          return foreign
         }
       }
       return secured.host(for: session, tls) {
-        let make = { URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil) }
+        let make = { @Sendable in
+          URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
+        }
         return SystemSessionHost(make(session.configuration), session.configuration, isOwn: true, makeForeign: make)
       }
     }

@@ -44,6 +44,12 @@ struct SessionTask: Sendable {
     var request = request
     request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
+    // What Foundation proposes to send again is the stream that it has read.
+    if let body = original.httpBodyStream as? BodyInputStream, body.source.isReplayable,
+      request.httpMethod == original.httpMethod
+    {
+      request.httpBodyStream = body.unread
+    }
     // Foundation proposes to send credentials anywhere: what the user's delegate sees has them where they may go.
     if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
     return request

@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 /// What is needed of a session of Apple's.
-protocol SystemSession: Sendable {
+protocol SystemSession: AnyObject, Sendable {
   /// Whether it belongs to the system's background daemon, which takes files alone.
   var isBackground: Bool { get }
   /// A task that has yet to be resumed; `nil` where the session was invalidated.
@@ -22,7 +22,9 @@ final class SystemSessionHost: Sendable {
   private let session: any SystemSession
   /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
   /// to every request. The session itself would add them.
-  private let foreign: (any SystemSession)?
+  private let foreign = Locked<(any SystemSession)?>(nil)
+  /// Makes that session, at the first such hop; `nil` where the session adds none.
+  private let makeForeign: (@Sendable () -> any SystemSession)?
   private let isOwn: Bool
   private let caching: SessionCaching
   private let isBackground: Bool
@@ -34,7 +36,7 @@ final class SystemSessionHost: Sendable {
   ///   - makeForeign: Makes a session like it with another configuration.
   init(
     _ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool,
-    makeForeign: (URLSessionConfiguration) -> any SystemSession
+    makeForeign: @escaping @Sendable (URLSessionConfiguration) -> any SystemSession
   ) {
     self.session = session
     self.isOwn = isOwn
@@ -45,17 +47,30 @@ final class SystemSessionHost: Sendable {
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
-      foreign = nil
+      self.makeForeign = nil
       return
     }
     stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.contains("\($0.key)") }
-    foreign = makeForeign(stripped)
+    self.makeForeign = { makeForeign(stripped) }
   }
 
   deinit {
     // A session keeps its delegate until the session is invalidated.
     if isOwn { session.finishTasksAndInvalidate() }
-    foreign?.finishTasksAndInvalidate()
+    foreign.withLock { $0 }?.finishTasksAndInvalidate()
+  }
+
+  private func foreignSession() -> (any SystemSession)? {
+    guard let makeForeign else { return nil }
+    if let made = foreign.withLock({ $0 }) { return made }
+    let made = makeForeign()
+    let kept = foreign.withLock { kept in
+      kept = kept ?? made
+      return kept
+    }
+    // Two hops at once have made one each.
+    if let kept, kept !== made { made.finishTasksAndInvalidate() }
+    return kept
   }
 
   func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
@@ -74,10 +89,11 @@ final class SystemSessionHost: Sendable {
     let sessionTask = SessionTask(
       taskResponse: taskResponse, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
       refusesKeys: isOwn)
-    let carrier = request.hop.hasLeftOrigin ? foreign ?? session : session
+    let carrier = request.hop.hasLeftOrigin ? foreignSession() ?? session : session
     guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
-      taskResponse.cancel()
-      throw URLError.unusable(original.url, "The session was invalidated.")
+      let error = URLError.unusable(original.url, "The session was invalidated.")
+      taskResponse.didComplete(error, response: nil)
+      throw error
     }
     taskResponse.gate.start(task)
     return taskResponse

@@ -6,7 +6,7 @@ import Foundation
 
 /// What a ``TaskGate`` needs of a task.
 protocol GatedTask: AnyObject, Sendable {
-  /// Whether a question of its delegate's may still be answered.
+  /// Whether a question of its delegate's may still be answered, on Linux.
   var takesAnswers: Bool { get }
   func resume()
   func suspend()
@@ -14,19 +14,13 @@ protocol GatedTask: AnyObject, Sendable {
 }
 
 extension URLSessionTask: GatedTask {
-  var takesAnswers: Bool {
-    #if canImport(Darwin)
-      state == .running || state == .suspended
-    #else
-      state == .running
-    #endif
-  }
+  var takesAnswers: Bool { state == .running }
 }
 
 /// Stands between a task and all that use it.
 ///
 /// FoundationNetworking crashes the process when a redirect or a challenge is answered after the task was cancelled. So
-/// cancelling and answering take turns, and after the first cancellation nothing is answered any more.
+/// on Linux cancelling and answering take turns, and after the first cancellation nothing is answered any more.
 ///
 /// Sendable, unchecked: `task`, `isCancelled` and `isSuspended` are reached with `lock` held alone. The lock may be held while
 /// Foundation waits for its own work queue: nothing on that queue ever takes it.
@@ -55,13 +49,18 @@ final class TaskGate: @unchecked Sendable {
     }
   }
 
-  /// Runs `answer`, which calls a completion handler of Foundation's, unless it is too late for that.
+  /// Runs `answer`, which calls a completion handler of Foundation's, unless it is too late for that. On Apple's systems
+  /// it never is: there each handler has to be called, and after a cancellation nothing comes of it.
   func answer(_ answer: () -> Void) {
-    lock.withLock {
-      // The user's own delegate can cancel the task as well, past this gate.
-      guard !isCancelled, let task, task.takesAnswers else { return }
+    #if canImport(Darwin)
       answer()
-    }
+    #else
+      lock.withLock {
+        // The user's own delegate can cancel the task as well, past this gate.
+        guard !isCancelled, let task, task.takesAnswers else { return }
+        answer()
+      }
+    #endif
   }
 
   /// The task is over.

@@ -14,7 +14,8 @@ final class TaskResponseStream: Sendable {
     var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
-    var pump: BodyPump?
+    /// The bodies on their way: more than one where the system has asked for the body again.
+    var pumps: [BodyPump] = []
     var timings: NetworkTimings?
   }
 
@@ -105,24 +106,28 @@ final class TaskResponseStream: Sendable {
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     gate.close()
     change { $0.complete(error.map { URLError.mapped($0, url: self.request.urlRequest.url) }, fallback: response) }
+    let pumps = storage.withLock { storage in
+      defer { storage.pumps = [] }
+      return storage.pumps
+    }
+    for pump in pumps { pump.close() }
   }
 
   func fail(_ error: any Error) { change { $0.fail(error) } }
 
-  /// Sends a body through a sink of the system's. If it fails the task is cancelled before anything can take what was
-  /// sent for the whole; the stream ends with the exchange, not before.
+  /// Sends a body through a sink of the system's, which is closed before the body's end only once the task is over:
+  /// cancelling a task takes its time, and what was sent would be taken for the whole meanwhile.
   func pump(_ body: BodyInputStream, into sink: sending any BodySink) {
-    let pump = BodyPump(body.source.makeUpload()) { [weak self] error in
+    let pump = BodyPump(body.source.makeUpload(), into: sink) { [weak self] error in
       self?.fail(error)
       self?.gate.cancel()
     }
     let (old, isTooLate) = storage.withLock { storage in
-      let old = storage.pump
-      if !storage.state.isOver { storage.pump = pump }
-      return (old, storage.state.isOver)
+      defer { storage.pumps.append(pump) }
+      return (storage.pumps.last, storage.state.isOver)
     }
     old?.cancel()
-    if !isTooLate { pump.start(sink) }
+    if !isTooLate { pump.start() }
   }
 
   /// What the system measured of the task, where it does.
@@ -143,6 +148,10 @@ final class TaskResponseStream: Sendable {
       #endif
     }
     guard request.urlRequest.httpBodyStream != nil else {
+      #if canImport(Darwin)
+        // It is asked for as a stream where a `URLProtocol` is between, and after some lost connections.
+        if let data = request.urlRequest.httpBody { return InputStream(data: data) }
+      #endif
       // The server closed the connection that half of the body had gone to.
       fail(URLError(.networkConnectionLost, url: request.urlRequest.url))
       return nil
@@ -175,21 +184,21 @@ final class TaskResponseStream: Sendable {
   ) -> (received: Int64, total: Int64?)? {
     let now = ContinuousClock.now
     var progress: (received: Int64, total: Int64?)?
-    let (effects, headWaiter, bodyWaiter, timer, pump) = storage.withLock { storage in
+    let (effects, headWaiter, bodyWaiter, timer, pumps) = storage.withLock { storage in
       storage.timeouts.noteActivity(now)
       let effects = event(&storage.state)
       let headWaiter = effects.head == nil ? nil : storage.headWaiter.take()
       let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
       let timer = effects.isOver ? storage.timer.take() : nil
-      let pump = effects.isOver ? storage.pump.take() : nil
+      let pumps = effects.isOver ? storage.pumps : []
       if !storage.state.isOver, !storage.state.isHeadHeld {
         let expected = storage.state.response?.expectedContentLength ?? -1
         progress = (storage.state.received, expected >= 0 ? expected : nil)
       }
-      return (effects, headWaiter, bodyWaiter, timer, pump)
+      return (effects, headWaiter, bodyWaiter, timer, pumps)
     }
     timer?.cancel()
-    pump?.cancel()
+    for pump in pumps { pump.cancel() }
     if let head = effects.head { headWaiter?.resume(with: head) }
     if let body = effects.body { bodyWaiter?.resume(with: body) }
     perform(effects)

@@ -19,11 +19,12 @@ struct BodyPumpTests {
 
   private func start(_ source: BodySource, _ client: RawClient) -> (BodyPump, Outcome) {
     let outcome = Outcome()
-    let pump = BodyPump(source.makeUpload()) { error in
+    let sink = ClientSink(client, onFull: { outcome.full.open() }) { outcome.ended.open() }
+    let pump = BodyPump(source.makeUpload(), into: sink) { error in
       outcome.failure.withLock { $0 = error }
       outcome.failed.open()
     }
-    pump.start(ClientSink(client, onFull: { outcome.full.open() }) { outcome.ended.open() })
+    pump.start()
     return (pump, outcome)
   }
 
@@ -54,7 +55,7 @@ struct BodyPumpTests {
     let (pump, outcome) = start(source, client)
     await isDone.wait()
     #expect(outcome.ended.isOpen && !outcome.failed.isOpen)
-    pump.cancel()
+    pump.close()
     server.stop()
     return received.withLock { $0 }
   }
@@ -68,7 +69,7 @@ struct BodyPumpTests {
     await outcome.failed.wait()
     // Until the exchange ends the stream stays open, and the server goes on waiting.
     #expect(!outcome.ended.isOpen && !isDone.isOpen)
-    pump.cancel()
+    pump.close()
     await isDone.wait()
     server.stop()
     return outcome.failure.withLock { $0 }
@@ -143,10 +144,13 @@ struct BodyPumpTests {
     })
     let (received, isDone) = (Locked(Data()), Gate())
     let server = try server(received, isDone)
-    let (pump, _) = start(.sequence(SequenceBody(stream, length: nil)), try client(server))
+    let (pump, outcome) = start(.sequence(SequenceBody(stream, length: nil)), try client(server))
     await isAsked.wait()
     pump.cancel()
     #expect(await isCancelled.wait())
+    #expect(!outcome.ended.isOpen, "the server would take the half for the whole")
+    pump.close()
+    #expect(await outcome.ended.wait())
     server.stop()
   }
 
@@ -167,7 +171,7 @@ struct BodyPumpTests {
     #expect(given.withLock { $0 } < 1_000)
     reads.open()
     server.stop()
-    pump.cancel()
+    pump.close()
     #expect(!outcome.failed.isOpen)
   }
 }

@@ -60,7 +60,7 @@ struct SystemTaskTests {
     server.stop()
   }
 
-  @Test("A body that cannot be sent whole ends the exchange with its error, and its task before its stream")
+  @Test("A body that cannot be sent whole ends the exchange with its error, and its stream only after its task")
   func failedBody() async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("body", .noise(100))
@@ -78,11 +78,35 @@ struct SystemTaskTests {
     await #expect(throws: RequestBodyError.fileChanged(file, announced: 100, actual: 99)) {
       try await taskResponse.head()
     }
-    while task.notes.count < 3 { await Task.yield() }
-    #expect(task.notes == ["resumed", "cancelled", "closed"])
+    while task.notes.count < 2 { await Task.yield() }
+    task.note("completed")
     // Foundation's own word, late: it does not replace the reason.
     taskResponse.didComplete(URLError(.cancelled), response: nil)
+    while task.notes.count < 4 { await Task.yield() }
+    #expect(task.notes == ["resumed", "cancelled", "completed", "closed"])
     await #expect(throws: RequestBodyError.self) { try await taskResponse.next() }
+  }
+
+  @Test("Cancelled halfway, a body does not end before the task, and neither does one that is asked for too late")
+  func cancelledBody() async throws {
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
+    let body = BodyInputStream(.segments([.data(Data.noise(100))]))
+    request.httpBodyStream = body
+    let taskResponse = TaskResponseStream(
+      TransportRequest(request), idleTimeout: nil, limit: 1, overflow: .suspend,
+      queue: DispatchQueue(label: "SystemTaskTests"))
+    let task = RecordingTask()
+    taskResponse.gate.start(task)
+    let never = AsyncStream<Data> { _ in }
+    taskResponse.pump(BodyInputStream(.sequence(SequenceBody(never, length: nil))), into: MemorySink { task.note("1") })
+    taskResponse.cancel()
+    taskResponse.pump(body, into: MemorySink { task.note("2") })
+    while task.notes.count < 2 { await Task.yield() }
+    task.note("completed")
+    taskResponse.didComplete(URLError(.cancelled), response: nil)
+    while task.notes.count < 5 { await Task.yield() }
+    #expect(task.notes.prefix(3) == ["resumed", "cancelled", "completed"])
+    #expect(task.notes.suffix(2).sorted() == ["1", "2"])
   }
 }
 

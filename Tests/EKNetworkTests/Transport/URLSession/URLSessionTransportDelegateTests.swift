@@ -75,6 +75,36 @@ struct URLSessionTransportDelegateTests {
     #expect(next.value(forHTTPHeaderField: "X-Delegate") == "yes")
   }
 
+  @Test(
+    "A request that the delegate changed has its body, where the method is the same", arguments: [307, 308, 303],
+    [true, false])
+  func redirectReplacedWithBody(status: Int, isStream: Bool) async throws {
+    let body = Data.noise(100_000)
+    server.route("POST", "/from", .status(status, headers: ["Location": "/to"]))
+    for method in ["GET", "POST"] { server.route(method, "/to", .text("there")) }
+    let session = session(
+      RedirectDelegate { proposal in
+        var request = proposal
+        request.setValue("yes", forHTTPHeaderField: "X-Delegate")
+        return request
+      })
+    let request = request("/from") {
+      $0.httpMethod = "POST"
+      if isStream {
+        $0.httpBodyStream = BodyInputStream(.segments([.data(body)]))
+        $0.setValue("100000", forHTTPHeaderField: "Content-Length")
+      } else {
+        $0.httpBody = body
+      }
+    }
+    let response = try await Exchange(transport: URLSessionTransport(session)).load(request.urlRequest)
+    #expect(response.data == Data("there".utf8))
+    let sent = try #require(server.requests(path: "/to").first)
+    #expect(sent.headers["X-Delegate"] == "yes")
+    #expect(sent.method == (status == 303 ? "GET" : "POST"))
+    #expect(sent.body == (status == 303 ? Data() : body))
+  }
+
   @Test("A delegate that never answers can be cancelled, and one that answers twice or too late does no harm")
   func redirectUnanswered() async throws {
     server.route("/from", .redirect(to: "/to"))
