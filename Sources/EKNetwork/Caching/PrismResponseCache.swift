@@ -31,13 +31,13 @@ public actor PrismResponseCache {
   /// The entry, as long as it is fresh. One that has expired is removed.
   public func get(_ key: String) -> PrismCacheEntry? { get(key, policy: .cacheFirst) }
 
-  /// What the policy lets a caller have at once: nothing with `.networkOnly`; with `.staleWhileRevalidate` the entry
-  /// however old, which stays; else the entry as long as it is fresh.
+  /// What the policy lets a caller have at once: nothing with `.networkOnly`; with `.cacheFirst` the entry as long as it
+  /// is fresh; with the others, which ask the network next, the entry however old, which stays.
   public func get(_ key: String, policy: PrismCachePolicy) -> PrismCacheEntry? {
     guard policy != .networkOnly, let (entry, isExpired) = entries.value(for: key, now: time.nanoseconds) else {
       return nil
     }
-    guard isExpired, policy != .staleWhileRevalidate else { return entry }
+    guard isExpired, policy == .cacheFirst else { return entry }
     entries.remove(key)
     return nil
   }

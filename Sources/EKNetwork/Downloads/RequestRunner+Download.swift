@@ -22,16 +22,11 @@ extension RequestRunner {
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
     // The bytes that count are those in the file, which the download reports itself.
     let exchange = exchange(for: request, progress: nil, log: log)
-    let acceptsAnything = request.headers?.field("Accept") == nil
     do {
       let file = try await call(
-        of: source(request, baseURL, accessToken), policy: request.retryPolicy, over: exchange,
-        adapter: .downloaded(by: download, over: exchange)
-      ) { urlRequest in
-        var urlRequest = urlRequest
-        if acceptsAnything { urlRequest.setValue("*/*", forHTTPHeaderField: "Accept") }
-        return try await download.attempt(urlRequest, over: exchange)
-      }
+        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,
+        over: exchange, adapter: .downloaded(by: download, over: exchange)
+      ) { try await download.attempt($0, over: exchange) }
       progress?.succeeded()
       log.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
       return file

@@ -27,12 +27,14 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let baseURL: () -> URL
   let accessToken: (() -> String?)?
   let userAgent: String?
+  let accept: String
 
   var allowsRetry: Bool { request.allowsRetry }
   var makesNewBodies: Bool { request.body?.isReplayable ?? true }
 
   func build() throws -> URLRequest {
-    try RequestBuilder.build(request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent)
+    try RequestBuilder.build(
+      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent, accept: accept)
   }
 
   func error(of refusal: CollectedResponse) -> any Error {

@@ -134,9 +134,10 @@ struct RequestRunner {
   }
 
   func source<T: NetworkRequest>(
-    _ request: T, _ baseURL: @escaping () -> URL, _ accessToken: (() -> String?)?
+    _ request: T, _ baseURL: @escaping () -> URL, _ accessToken: (() -> String?)?,
+    accept: String = RequestBuilder.json
   ) -> TypedAttempts<T> {
-    TypedAttempts(request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent)
+    TypedAttempts(request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent, accept: accept)
   }
 
   @inline(never)

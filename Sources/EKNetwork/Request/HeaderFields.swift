@@ -36,8 +36,8 @@ struct HeaderFields {
   }
 
   /// What every request says about itself, where the request does not say it.
-  mutating func setDefaults(userAgent: String?) throws {
-    if ownAccept == nil { fields["Accept"] = "application/json" }
+  mutating func setDefaults(accept: String, userAgent: String?) throws {
+    if ownAccept == nil { fields["Accept"] = accept }
     guard ownUserAgent == nil, let userAgent else { return }
     let value = try Self.validated(userAgent, of: "User-Agent")
     if !value.isEmpty { fields["User-Agent"] = value }
@@ -49,8 +49,7 @@ struct HeaderFields {
   /// would be read as another request (RFC 9112 §11.2), and beside a chunked stream it is forbidden (§6.2).
   mutating func describe(_ payload: RequestPayload) throws {
     if let ownContentLength { fields[ownContentLength] = nil }
-    guard payload.exists else { return }
-    if let length = payload.length { fields["Content-Length"] = String(length) }
+    if payload.exists, let length = payload.length { fields["Content-Length"] = String(length) }
     if let ownContentType {
       completeMultipartType(ownContentType, boundary: payload.boundary)
     } else {

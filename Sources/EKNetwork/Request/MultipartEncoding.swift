@@ -58,21 +58,17 @@ enum MultipartEncoding {
     return head
   }
 
-  /// Writes a string so that it ends neither its quotes nor its line for any reader.
-  ///
-  /// The two families of readers disagree: browsers and the WHATWG parsers know `%22`, `%0D` and `%0A` and no
-  /// backslash; mail parsers and most servers know the quoted pair of RFC 2183. A `\"` would end the string for the
-  /// first, a bare backslash before the closing quote would swallow that quote for the second.
+  /// Writes a string so that it ends neither its quotes nor its line: quotes and backslashes as the quoted pairs of
+  /// RFC 2183, which servers undo. For line breaks there are none; they are sent as browsers send them.
   private static func appendEscaped(_ string: String, to output: inout [UInt8]) {
     var string = string
     string.withUTF8 { bytes in
       for byte in bytes {
         switch byte {
-        case UInt8(ascii: "\\"):
+        case UInt8(ascii: "\\"), UInt8(ascii: "\""):
+          output.append(UInt8(ascii: "\\"))
           output.append(byte)
-          output.append(byte)
-        case UInt8(ascii: "\""), 0x7F: PercentEncoding.appendEncoded(byte, to: &output)
-        case 0x00..<0x20 where byte != 0x09: PercentEncoding.appendEncoded(byte, to: &output)
+        case 0x00..<0x20 where byte != 0x09, 0x7F: PercentEncoding.appendEncoded(byte, to: &output)
         default: output.append(byte)
         }
       }

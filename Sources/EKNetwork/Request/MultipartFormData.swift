@@ -94,8 +94,8 @@ public struct MultipartFormData: Equatable, Sendable {
   /// The whole body: every part in order, then the closing boundary.
   ///
   /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end the quoted string or the header line that
-  /// they stand in: a quote is sent as `%22`, CR and LF as `%0D` and `%0A`, as browsers do, other control characters
-  /// likewise, and a backslash as `\\` (RFC 2183).
+  /// they stand in: a quote is sent as `\"` and a backslash as `\\` (RFC 2183), CR and LF as `%0D` and `%0A`, as browsers
+  /// do, other control characters likewise.
   ///
   /// - Returns: `nil` if a part's media type holds CR, LF, NUL or another control character; `NetworkManager` then
   ///   throws ``NetworkError/invalidMultipartEncoding``. `nil` also for a form with a file, which is only ever streamed.

@@ -22,7 +22,8 @@ public protocol NetworkRequest {
   var headers: [String: String]? { get }
   /// Query items, sent sorted by name after those of the base URL. Defaults to `nil`.
   var queryParameters: [String: String]? { get }
-  /// The `Content-Type` of a body that does not name a more specific one. Defaults to `"application/json"`.
+  /// The `Content-Type`, where the body does not name a type of its own. Defaults to `"application/json"`, which is not
+  /// sent without a body.
   var contentType: String { get }
   /// The body. Defaults to `nil`.
   var body: RequestBody? { get }

@@ -16,4 +16,10 @@ extension Error {
   var isCancellation: Bool {
     self is CancellationError || urlErrorCode == .cancelled
   }
+
+  /// Whether it was the caller's task that was cancelled. `URLError.cancelled` without that means that the session was
+  /// closed, or that its delegate refused the server's certificate.
+  var isCancellationOfTask: Bool {
+    self is CancellationError || (Task.isCancelled && isCancellation)
+  }
 }

@@ -13,25 +13,47 @@ public protocol URLSessionStreamingProtocol: Sendable {
   func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse)
 }
 
-/// Whether one of the defaults is running: the other must not call it back, or a session that implements neither
-/// would run out of stack.
-private enum DerivedStream {
-  @TaskLocal static var isRunning = false
+/// The defaults that are running, by the type whose they are: for a type that implements neither method each would call
+/// the other until the stack is full.
+///
+/// By the type and the method, because a session may be wrapped in another, of the same type or not: the default of one
+/// method never runs inside that of the other where the type implements one of them.
+private struct RunningDefault: Hashable {
+  @TaskLocal static var all: Set<RunningDefault> = []
+
+  enum Method {
+    case byteStream
+    case dataStream
+  }
+
+  let type: ObjectIdentifier
+  let method: Method
+
+  /// Runs `body` as the default of `method`, unless it was called by the default of `other`.
+  static func run<Success>(
+    _ method: Method, insteadOf other: Method, of type: Any.Type, body: () async throws -> Success
+  ) async throws -> Success {
+    let type = ObjectIdentifier(type)
+    guard !all.contains(RunningDefault(type: type, method: other)) else { throw StreamingError.invalidResponse }
+    return try await $all.withValue(all.union([RunningDefault(type: type, method: method)]), operation: body)
+  }
 }
 
 extension URLSessionStreamingProtocol {
   /// The bytes of ``dataStream(for:)``. A session that implements neither throws ``StreamingError/invalidResponse``.
   public func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
-    guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
-    let (chunks, response) = try await DerivedStream.$isRunning.withValue(true) { try await dataStream(for: request) }
+    let (chunks, response) = try await RunningDefault.run(.byteStream, insteadOf: .dataStream, of: Self.self) {
+      try await dataStream(for: request)
+    }
     return (StreamingBody(AsyncSequenceBody(chunks)).byteStream, response)
   }
 
   /// The bytes of ``byteStream(for:)``, a chunk for each: they cannot be gathered without making some of them wait.
   /// A session that implements neither throws ``StreamingError/invalidResponse``.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
-    guard !DerivedStream.isRunning else { throw StreamingError.invalidResponse }
-    let (bytes, response) = try await DerivedStream.$isRunning.withValue(true) { try await byteStream(for: request) }
+    let (bytes, response) = try await RunningDefault.run(.dataStream, insteadOf: .byteStream, of: Self.self) {
+      try await byteStream(for: request)
+    }
     return (StreamingBody(AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) }).chunks.stream, response)
   }
 }

@@ -51,9 +51,13 @@ import Testing
       #expect(await (cache.get("a", policy: policy) != nil) == (policy != .networkOnly))
     }
     clock.advance(by: .seconds(200))
-    for _ in 1...2 { #expect(await cache.get("a", policy: .staleWhileRevalidate) != nil) }
+    for _ in 1...2 {
+      #expect(await cache.get("a", policy: .staleWhileRevalidate) != nil)
+      #expect(await cache.get("a", policy: .cacheThenNetwork) != nil)
+    }
     #expect(await cache.get("a", policy: .networkOnly) == nil)
     #expect(await cache.count == 1)
+    #expect(await cache.get("a", policy: .cacheFirst) == nil)
     #expect(await cache.get("a", policy: .cacheThenNetwork) == nil)
     #expect(await cache.get("a", policy: .staleWhileRevalidate) == nil)
   }

@@ -92,6 +92,17 @@ struct Intercept: NetworkMiddleware {
     #expect(list.withLock { $0 } == ["attempt", "attempt 404"])
   }
 
+  /// The default of a download does not come after it.
+  @Test func whatItAsksForHolds() async throws {
+    server.route("/item") { _ in .json(Item(id: 1)) }
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [Intercept.adding("text/csv", to: "Accept")]
+    let folder = try ScratchFolder()
+    _ = try await manager.download(ItemProbe(), to: folder["a"])
+    _ = try await manager.send(ItemProbe())
+    #expect(server.requests.map { $0.header("Accept") } == ["text/csv", "text/csv"])
+  }
+
   // MARK: - Responses of their own
 
   @Test func aResponseOfItsOwnNeedsNoNetwork() async throws {

@@ -119,10 +119,14 @@ import Testing
     var form = MultipartFormData(boundary: "B")
     form.addPart(name: "a", data: Data(), mimeType: "")
 
-    #expect(try type(TestRequest(contentType: "x/y")) == nil)
+    #expect(try type(TestRequest()) == nil)
+    #expect(try type(TestRequest(contentType: "x/y")) == "x/y")
+    #expect(try type(TestRequest(headers: ["content-type": "own/type"], contentType: "x/y")) == "own/type")
     #expect(try type(TestRequest(body: json)) == "application/json")
     #expect(try type(TestRequest(contentType: "application/vnd.api+json", body: json)) == "application/vnd.api+json")
     #expect(try type(TestRequest(contentType: "x/y", body: raw)) == "image/png")
+    let text = RequestBody(data: Data(), contentType: "application/json")
+    #expect(try type(TestRequest(contentType: "x/y", body: text)) == "application/json")
     #expect(
       try type(TestRequest(contentType: "x/y", body: RequestBody(formURLEncoded: [:])))
         == "application/x-www-form-urlencoded")

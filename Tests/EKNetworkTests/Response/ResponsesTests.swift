@@ -190,10 +190,19 @@ import Testing
       let method = HTTPMethod.get
       var emptyResponseHandler: ((HTTPURLResponse) throws -> Item)? { { _ in throw NotEmpty() } }
     }
-    server.route("/item", .status(204), .json(Item(id: 1)))
+    struct StrictlyEmpty: NetworkRequest {
+      let path = "/item"
+      let method = HTTPMethod.get
+      var emptyResponseHandler: ((HTTPURLResponse) throws -> EmptyResponse)? {
+        { if $0.statusCode != 204 { throw NotEmpty() } else { EmptyResponse() } }
+      }
+    }
+    server.route("/item", .status(204), .json(Item(id: 1)), .status(200), .status(204), .text("body"))
     let manager = wire.manager(server)
     await #expect(throws: NotEmpty.self) { _ = try await manager.send(Strict()) }
     #expect(try await manager.send(Strict()) == Item(id: 1))
+    await #expect(throws: NotEmpty.self) { _ = try await manager.send(StrictlyEmpty()) }
+    for _ in 1...2 { #expect(try await manager.send(StrictlyEmpty()) == EmptyResponse()) }
   }
 
   @Test(arguments: Wire.allCases)

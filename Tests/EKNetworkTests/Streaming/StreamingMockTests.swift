@@ -1,3 +1,4 @@
+import LoopbackServer
 import Testing
 
 @testable import EKNetwork
@@ -38,6 +39,22 @@ import Testing
 
   private struct LazyMock: URLSessionStreamingProtocol {}
 
+  /// A session around another, as an app has it for its logs.
+  private struct ByteWrapper: URLSessionStreamingProtocol {
+    let base: any URLSessionStreamingProtocol
+    func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
+      try await base.byteStream(for: request)
+    }
+  }
+
+  private struct ChunkWrapper: URLSessionStreamingProtocol {
+    let base: any URLSessionStreamingProtocol
+    func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
+      // What is started here is not run by the default that called this.
+      try await Task { try await base.dataStream(for: request) }.value
+    }
+  }
+
   private struct PlainMock: URLSessionProtocol {
     func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.unknown) }
   }
@@ -72,6 +89,29 @@ import Testing
     await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
     await #expect(throws: StreamingError.invalidResponse) {
       _ = try await LazyMock().byteStream(for: URLRequest(url: Self.url))
+    }
+  }
+
+  @Test func aSessionMayWrapAnother() async throws {
+    let server = try LoopbackServer()
+    server.route("/feed") { _ in .text("hello", headers: ["A": "b"]) }
+    let stub = StubSession()
+    stub.on(.get, "/feed", .pieces(["hel", "lo"]))
+    for base in [ByteMock(), ChunkMock(chunks: [Data("hello".utf8)]), stub, URLSession.shared]
+      as [any URLSessionStreamingProtocol]
+    {
+      let wrapped = ByteWrapper(base: base)
+      for session in [
+        wrapped, ChunkWrapper(base: base), ByteWrapper(base: wrapped), ChunkWrapper(base: wrapped),
+        ByteWrapper(base: ChunkWrapper(base: wrapped)), ChunkWrapper(base: ByteWrapper(base: ChunkWrapper(base: base))),
+      ] as [any URLSessionStreamingProtocol] {
+        let manager = NetworkManager(baseURL: server.baseURL, session: PlainMock(), streamingSession: session)
+        let response = try await manager.stream(Feed(), accessToken: nil)
+        #expect(try await text(response) == "hello")
+      }
+    }
+    await #expect(throws: StreamingError.invalidResponse) {
+      _ = try await ByteWrapper(base: LazyMock()).dataStream(for: URLRequest(url: Self.url))
     }
   }
 

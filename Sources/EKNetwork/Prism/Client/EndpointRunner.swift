@@ -71,7 +71,7 @@ private struct EndpointAttempts: AttemptSource {
 
   /// The failure, and whether it may be repeated (RFC 9110 §9.2.2).
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
-    if error.isCancellation { return CancellationError() }
+    if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(error, url: urlRequest.url)
     let isIdempotent =
       HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET")?.isIdempotent == true

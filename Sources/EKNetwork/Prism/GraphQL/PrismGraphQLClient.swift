@@ -118,7 +118,7 @@ public actor PrismGraphQLClient {
   /// What is thrown for an error.
   nonisolated func failure(_ error: any Error) -> any Error {
     switch error {
-    case _ where error.isCancellation: CancellationError()
+    case _ where error.isCancellationOfTask: CancellationError()
     case is EncodingError, is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: endpointURL)
     case is PrismGraphQLSubscriptionError: error
     default: PrismNetworkFailure(error, url: endpointURL)

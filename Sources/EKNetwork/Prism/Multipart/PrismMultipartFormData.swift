@@ -8,7 +8,8 @@ import Foundation
 /// form.append(file: video, name: "video", mimeType: "video/mp4")  // read while it is sent
 /// ```
 ///
-/// Names cannot end the quotes or the line that they stand in: a quote is sent as `%22`, line breaks as `%0D` and `%0A`.
+/// Names cannot end the quotes or the line that they stand in: a quote is sent as `\"`, a backslash as `\\`, line breaks as
+/// `%0D` and `%0A`.
 public struct PrismMultipartFormData: Sendable {
   private(set) var form: MultipartFormData
 

@@ -13,6 +13,9 @@ struct RequestPayload {
     case source(BodySource)
   }
 
+  /// What a request and an encodable body have where nobody chose one.
+  private static let defaultContentType = "application/json"
+
   private let source: Source
   /// The media type to announce, unless the request's own header fields name one.
   let contentType: String
@@ -26,12 +29,16 @@ struct RequestPayload {
   init<T: NetworkRequest>(of request: T) throws {
     switch (request.body, request.multipartData) {
     case (nil, nil):
-      self.init(.none, contentType: "")
+      // The default says nothing about the request, and servers refuse JSON of no bytes. What else it names is its wish.
+      self.init(.none, contentType: request.contentType == Self.defaultContentType ? "" : request.contentType)
     case (let body?, nil):
-      // The initializer's default says nothing about the body, so the request's own property decides.
-      let contentType = body.contentType == "application/json" ? request.contentType : body.contentType
+      let contentType = body.contentType
       switch body.content {
-      case .encodable(let value): self.init(.data(try request.jsonEncoder.encode(value)), contentType: contentType)
+      case .encodable(let value):
+        // The initializer's default says nothing about the body, so the request's own property decides.
+        self.init(
+          .data(try request.jsonEncoder.encode(value)),
+          contentType: contentType == Self.defaultContentType ? request.contentType : contentType)
       case .raw(let data): self.init(.data(data), contentType: contentType)
       case .formURLEncoded(let pairs): self.init(.data(FormURLEncoding.encode(pairs)), contentType: contentType)
       case .stream(let stream):

@@ -13,17 +13,19 @@ enum ResponseDecoding {
   static func decode<T: NetworkRequest>(
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
+    if data.isEmpty, let handler = request.emptyResponseHandler, let http = response() as? HTTPURLResponse {
+      return try handler(http)
+    }
     if T.Response.self == EmptyResponse.self, let value = EmptyResponse() as? T.Response {
       return value
     }
-    if T.Response.self == StatusCodeResponse.self, let http = response() as? HTTPURLResponse {
-      if data.isEmpty, let handler = request.emptyResponseHandler { return try handler(http) }
-      if let value = StatusCodeResponse(http) as? T.Response { return value }
+    if T.Response.self == StatusCodeResponse.self, let http = response() as? HTTPURLResponse,
+      let value = StatusCodeResponse(http) as? T.Response
+    {
+      return value
     }
     if data.isEmpty {
-      guard let handler = request.emptyResponseHandler else { throw NetworkError.emptyResponse }
-      guard let http = response() as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-      return try handler(http)
+      throw request.emptyResponseHandler == nil ? NetworkError.emptyResponse : NetworkError.invalidResponse
     }
     return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
   }

@@ -139,6 +139,16 @@ import Testing
     await #expect(throws: CancellationError.self) { _ = try await task.value }
   }
 
+  /// A session that was closed, or a certificate that its delegate refused, is no cancellation of the caller's.
+  @Test func cancelledByAnotherThanTheCaller() async throws {
+    client.attemptMiddleware = [Intercept { _, _, _ in throw URLError(.cancelled) }]
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { _ = try await client.request(on: server.teapot()) }
+    }
+    #expect(failure?.error == .invalidResponse)
+    #expect((failure?.underlyingError as? URLError)?.code == .cancelled)
+  }
+
   @Test func redirectsAreFollowed() async throws {
     server.route("/item") { _ in .redirect(to: "/there") }
     server.route("/there") { _ in .json(Teapot(id: 3)) }
