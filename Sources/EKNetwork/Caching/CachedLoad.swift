@@ -1,6 +1,6 @@
 import Foundation
 
-/// One GET by way of a cache, as its policy says, for both faces and any store.
+/// One GET by way of a cache, as its policy says, for both interfaces and any store.
 struct CachedLoad<Value: Sendable>: Sendable {
   let policy: PrismCachePolicy
   /// What is asked for; `nil`: do not look for it.

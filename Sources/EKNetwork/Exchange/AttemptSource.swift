@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What is sent, attempt by attempt, whichever face of the library it comes from.
+/// What is sent, attempt by attempt, whichever interface of the library it comes from.
 protocol AttemptSource {
   /// Whether a failed attempt may be followed by another at all.
   var allowsRetry: Bool { get }

@@ -130,7 +130,7 @@ struct RequestRunner {
   }
 
   func log(_ method: String) -> RequestLog {
-    RequestLog(logger, method: method, handler: eventHandler, machinery: transport.machinery)
+    RequestLog(logger, method: method, handler: eventHandler, implementation: transport.implementation)
   }
 
   func source<T: NetworkRequest>(

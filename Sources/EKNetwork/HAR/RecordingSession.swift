@@ -30,7 +30,7 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
   ///   - streamingSession: Sends those whose response is streamed. Defaults to `nil`: `session`, if it is one, else
   ///     `URLSession.shared`.
   ///   - options: What is kept, and how much.
-  ///   - transport: Which machinery carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
+  ///   - transport: Which implementation carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
   public init(
     _ session: any URLSessionProtocol & Sendable = URLSession.shared,
     streamingSession: (any URLSessionStreamingProtocol)? = nil, options: HAROptions = HAROptions(),

@@ -8,17 +8,17 @@ struct RequestLog: Sendable {
   private let method: String
   private let start = ContinuousClock.now
 
-  /// - Parameter machinery: What carries the requests. The first one says so in the log.
+  /// - Parameter implementation: What carries the requests. The first one says so in the log.
   init(
     _ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil,
-    machinery: @autoclosure () -> TransportDescription? = nil
+    implementation: @autoclosure () -> TransportDescription? = nil
   ) {
     self.logger = logger
     self.handler = handler
     self.method = method
     request = logger.nextRequest()
-    if request == 1, logger.hasListeners, let machinery = machinery() {
-      logger.log(machinery.reason == nil ? .debug : .info, "Requests are carried by", machinery.metadata)
+    if request == 1, logger.hasListeners, let implementation = implementation() {
+      logger.log(implementation.reason == nil ? .debug : .info, "Requests are carried by", implementation.metadata)
     }
   }
 
@@ -75,7 +75,7 @@ struct RequestLog: Sendable {
       base(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
   }
 
-  /// A failure has many faces, its cause a type and a code.
+  /// A failure takes many forms, its cause a type and a code.
   private static func cause(of error: any Error) -> any Error {
     (error as? PrismNetworkFailure)?.underlyingError ?? error
   }

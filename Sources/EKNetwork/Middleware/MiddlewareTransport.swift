@@ -15,7 +15,7 @@ struct MiddlewareTransport: Transport {
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
-  var machinery: TransportDescription? { wire.machinery }
+  var implementation: TransportDescription? { wire.implementation }
   var sessionSettings: SessionSettings {
     let settings = wire.sessionSettings
     return SessionSettings(settings, owner: owner + (settings.owner ?? ""))

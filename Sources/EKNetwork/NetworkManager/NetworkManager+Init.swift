@@ -20,7 +20,7 @@ extension NetworkManaging where Self == NetworkManager {
   ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.
   ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
   ///     Defaults to `nil`.
-  ///   - transport: Which machinery carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
+  ///   - transport: Which implementation carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
   public init(
     baseURL: @escaping (() -> URL),
     session: URLSessionProtocol = URLSession.shared,

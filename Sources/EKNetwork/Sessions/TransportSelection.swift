@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The one place that decides which machinery carries the requests of a session.
+/// The one place that decides which implementation carries the requests of a session.
 enum TransportSelection {
   /// The transport of an injected session.
   static func transport(for session: any URLSessionProtocol, choice: TransportChoice = .automatic) -> any Transport {

@@ -1,7 +1,7 @@
 /// How long the parts of the last exchange of a request took, and what it went over.
 ///
 /// Each is `nil` where it did not happen, as connecting over a connection that was open already, or where the session
-/// does not tell: a mock, and Foundation's machinery on Linux.
+/// does not tell: a mock, and Foundation's implementation on Linux.
 public struct NetworkTimings: Sendable, Equatable {
   /// Resolving the name of the host, or of the proxy.
   public var nameLookup: Duration?

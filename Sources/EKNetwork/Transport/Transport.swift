@@ -17,7 +17,7 @@ protocol Transport: Sendable {
   var resourceTimeout: Duration? { get }
 
   /// What carries the requests, for the log; `nil` for a user's own code.
-  var machinery: TransportDescription? { get }
+  var implementation: TransportDescription? { get }
 
   /// What is known of the session. What it adds to a request is added above this seam, by ``HopRequest``.
   var sessionSettings: SessionSettings { get }
@@ -27,7 +27,7 @@ protocol Transport: Sendable {
 }
 
 extension Transport {
-  var machinery: TransportDescription? { nil }
+  var implementation: TransportDescription? { nil }
 }
 
 /// What a transport is asked to do.

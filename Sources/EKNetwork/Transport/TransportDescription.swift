@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which machinery carries the requests of ordinary sessions in this process, and what it can do.
+/// Which implementation carries the requests of ordinary sessions in this process, and what it can do.
 ///
 /// On Apple's platforms that is `URLSession`. On Linux it is the libcurl of the machine: each distribution ships another
 /// version, with limits and defects of its own, and ``workarounds`` says what is done about them. Where there is no libcurl
@@ -11,14 +11,14 @@ import Foundation
 /// ```
 public struct TransportDescription: Sendable, Hashable, CustomStringConvertible {
   /// What carries requests.
-  public enum Machinery: String, Sendable, Hashable {
+  public enum Implementation: String, Sendable, Hashable {
     /// libcurl itself.
     case libcurl
     /// Foundation's `URLSession`.
     case urlSession
   }
 
-  /// A defect, or a limit, of this version of the machinery, and what is done instead.
+  /// A defect, or a limit, of this version of the implementation, and what is done instead.
   public struct Workaround: Sendable, Hashable {
     /// A short name.
     public let name: String
@@ -39,7 +39,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
   }
 
   /// What carries requests.
-  public let machinery: Machinery
+  public let implementation: Implementation
   /// The version of libcurl, such as `8.5.0`; `nil` where it is not used.
   public let version: String?
   /// The library that does TLS, and its version, such as `OpenSSL/3.0.17`; `nil` where that is not known.
@@ -53,10 +53,10 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
 
   /// A description as the library would make it, for tests.
   public init(
-    machinery: Machinery, version: String? = nil, tlsLibrary: String? = nil, capabilities: Set<String> = [],
+    implementation: Implementation, version: String? = nil, tlsLibrary: String? = nil, capabilities: Set<String> = [],
     workarounds: [Workaround] = [], reason: String? = nil
   ) {
-    self.machinery = machinery
+    self.implementation = implementation
     self.version = version
     self.tlsLibrary = tlsLibrary
     self.capabilities = capabilities
@@ -69,7 +69,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
 
   /// One line for each thing that is known.
   public var description: String {
-    var lines = ["machinery: \(machinery.rawValue)"]
+    var lines = ["implementation: \(implementation.rawValue)"]
     if let version { lines[0] += " \(version)" }
     if let tlsLibrary { lines.append("TLS: \(tlsLibrary)") }
     if !capabilities.isEmpty { lines.append("capabilities: \(capabilities.sorted().joined(separator: ", "))") }
@@ -84,7 +84,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
 
   /// The description for a log, without what is the same everywhere.
   var metadata: [String: String] {
-    var metadata = ["machinery": machinery.rawValue]
+    var metadata = ["implementation": implementation.rawValue]
     metadata["version"] = version
     metadata["tls"] = tlsLibrary
     metadata["reason"] = reason
@@ -96,10 +96,10 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
     #if os(Linux)
       switch CurlLibrary.state {
       case .success(let capabilities): TransportDescription(capabilities)
-      case .failure(let unusable): TransportDescription(machinery: .urlSession, reason: unusable.reason)
+      case .failure(let unusable): TransportDescription(implementation: .urlSession, reason: unusable.reason)
       }
     #else
-      TransportDescription(machinery: .urlSession)
+      TransportDescription(implementation: .urlSession)
     #endif
   }
 }
@@ -113,7 +113,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
         ("asynchronousNames", curl.features.contains(.asynchronousResolver)),
       ]
       self.init(
-        machinery: .libcurl, version: "\(curl.version)", tlsLibrary: curl.tlsLibrary,
+        implementation: .libcurl, version: "\(curl.version)", tlsLibrary: curl.tlsLibrary,
         capabilities: Set(features.filter(\.isThere).map(\.name)),
         workarounds: CurlDefect.allCases.filter(curl.defects.contains).map(Workaround.init))
     }

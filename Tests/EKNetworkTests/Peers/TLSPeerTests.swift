@@ -196,7 +196,7 @@
     }
 
     @Test(
-      "On Foundation's machinery a certificate that nothing trusts is a typed error, too",
+      "On Foundation's implementation a certificate that nothing trusts is a typed error, too",
       arguments: ["good", "self-signed", "expired", "unknown-root", "cut", "plain", "old"])
     func foundation(name: String) async throws {
       let transport = TransportSelection.transport(for: URLSession(configuration: .ephemeral), choice: .urlSession)

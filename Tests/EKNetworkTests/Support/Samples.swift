@@ -34,7 +34,7 @@ struct Probe<Value: Decodable>: NetworkRequest {
 
 typealias ItemProbe = Probe<Item>
 
-/// Which machinery a wire test runs on.
+/// Which implementation a wire test runs on.
 enum Wire: String, CaseIterable, Sendable {
   case automatic
   case urlSession

@@ -21,7 +21,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   ///     is not used, because the adapter decides what is kept. Defaults to `.default`.
   ///   - cache: Where responses are kept. Defaults to `nil`: a cache in memory, of this adapter alone.
   ///   - retryPolicy: Whether and when a failed request is sent again. Defaults to `nil`: never.
-  ///   - transport: Which machinery carries the requests. Defaults to ``TransportChoice/automatic``.
+  ///   - transport: Which implementation carries the requests. Defaults to ``TransportChoice/automatic``.
   public init(
     configuration: URLSessionConfiguration = .default,
     cache: URLCache? = nil,

@@ -34,7 +34,7 @@
 
     var resolvesRedirects: Bool { false }
     var resourceTimeout: Duration? { configuration.resourceTimeout }
-    var machinery: TransportDescription? { .current }
+    var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {

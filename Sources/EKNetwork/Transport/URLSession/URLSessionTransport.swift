@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Foundation's own machinery: on Apple for every `URLSession`, on Linux where the user customised the session with
+/// Foundation's own implementation: on Apple for every `URLSession`, on Linux where the user customised the session with
 /// code, or insists.
 ///
 /// On Apple the tasks run on the user's session, each with a delegate of its own. A consumer that does not keep up
@@ -44,8 +44,8 @@ struct URLSessionTransport: Transport {
   private let limit: Int
   let sessionSettings: SessionSettings
 
-  var machinery: TransportDescription? {
-    TransportDescription(machinery: .urlSession, reason: TransportDescription.current.reason)
+  var implementation: TransportDescription? {
+    TransportDescription(implementation: .urlSession, reason: TransportDescription.current.reason)
   }
 
   /// - Parameter host: What runs the session's exchanges, if that is not the usual one.

@@ -77,20 +77,20 @@
       #expect(measured.missingOptions.contains(.quickExit) == (measured.version < CurlVersion(7, 87)))
       #expect(!measured.missingOptions.contains { $0.isRequired })
       let current = TransportDescription.current
-      #expect(current.machinery == .libcurl)
+      #expect(current.implementation == .libcurl)
       #expect(current.version == "\(measured.version)")
       #expect(current.reason == nil)
       #expect(current.workarounds.count == measured.defects.count)
-      #expect(current.description.hasPrefix("machinery: libcurl \(measured.version)\n"))
-      #expect(current.metadata["machinery"] == "libcurl")
+      #expect(current.description.hasPrefix("implementation: libcurl \(measured.version)\n"))
+      #expect(current.metadata["implementation"] == "libcurl")
     }
 
     @Test func whatIsMissingIsSaidInOneSentence() {
       #expect(CurlLibrary.reason(problem: "libcurl.so.4").contains("install libcurl 7.76.0 or newer"))
       #expect(CurlLibrary.reason(problem: "curl_easy_pause").contains("curl_easy_pause"))
       #expect(CurlLibrary.reason(version: CurlVersion(7, 68)).hasPrefix("libcurl 7.68.0 is too old: install"))
-      let description = TransportDescription(machinery: .urlSession, reason: "why")
-      #expect(description.description == "machinery: urlSession\nwhy")
+      let description = TransportDescription(implementation: .urlSession, reason: "why")
+      #expect(description.description == "implementation: urlSession\nwhy")
     }
 
     // MARK: - Sending again
