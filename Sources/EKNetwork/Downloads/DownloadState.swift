@@ -20,7 +20,9 @@ struct DownloadState: Equatable, Sendable {
     case fail(DownloadError)
   }
 
-  private let resource: String
+  /// What is being loaded.
+  let resource: String
+  private let asker: String?
   /// Whether the caller's request has a range of its own, so that a part is what it asks for.
   private let wantsPart: Bool
   /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
@@ -36,13 +38,19 @@ struct DownloadState: Equatable, Sendable {
 
   /// - Parameters:
   ///   - resource: What is being loaded.
+  ///   - asker: Who asks for it.
   ///   - held: What a file that was left behind belongs to.
   ///   - length: How long it is.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
-  init(resource: String, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false) {
+  init(
+    resource: String, asker: String? = nil, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false
+  ) {
     self.resource = resource
+    self.asker = asker
     self.wantsPart = wantsPart
-    guard let held, held.resource == resource, held.condition != nil, length > 0, length <= held.total ?? .max
+    // A tag is of one representation alone, whoever asks (RFC 9110 §8.8.1); what two users get may have the same date.
+    guard let held, held.resource == resource, held.condition != nil, held.asker == asker || held.entityTag != nil,
+      length > 0, length <= held.total ?? .max
     else { return }
     representation = held
     total = held.total
@@ -68,7 +76,7 @@ struct DownloadState: Equatable, Sendable {
     // RFC 9110 §15.3.7: a part is the response to a request for one. To any other it has no meaning.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
-      representation = Representation(head, of: resource)
+      representation = Representation(head, of: resource, for: asker)
       total = head.isEncoded || head.status == 206 ? nil : head.contentLength
       end = total
       isPartOfUnknown = false

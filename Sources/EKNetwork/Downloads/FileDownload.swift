@@ -20,7 +20,9 @@ actor FileDownload {
   private let options: DownloadOptions
   private let limit: Int64?
   private let progress: ProgressReporter?
-  private let partial: PartialFile
+  /// `nil` once it is in its place: what is written after that would go there.
+  private var partial: PartialFile?
+  private var isPlaced = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
 
@@ -42,7 +44,12 @@ actor FileDownload {
     guard destination.isFileURL else { throw .notAFileURL(destination) }
     var status = stat()
     guard lstat(destination.path, &status) == 0 else { return nil }
-    if status.st_mode & S_IFMT == S_IFDIR { throw .notWritable(destination, code: EISDIR) }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG, S_IFLNK: break
+    case S_IFDIR: throw .notWritable(destination, code: EISDIR)
+    // A device, a pipe or a socket would be gone, with a file in its place.
+    default: throw .notWritable(destination, code: ENOTSUP)
+    }
     switch options.existingFile {
     case .replace: return nil
     case .fail: throw .fileExists(destination)
@@ -52,13 +59,14 @@ actor FileDownload {
 
   /// Sends a request for what is missing, and takes the response in.
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Answer {
+    if partial == nil { partial = try PartialFile(for: destination) }
     while true {
-      let request = conditional(urlRequest)
+      let request = try conditional(urlRequest, over: exchange)
       let response = try await exchange.open(request, collectsBody: true)
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
       switch state?.answered(DownloadHead(response.head, status: status)) ?? .refuse {
       case .write(let position):
-        try partial.prepare(at: position, of: state?.representation)
+        try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
         report()
         if try await receive(response.body) { return try finish(response.head) }
@@ -76,25 +84,26 @@ actor FileDownload {
 
   /// The download has failed for good: what is there is kept if a later one can go on with it.
   func failed() {
-    let isKept = state.map(\.isResumable) ?? (partial.held != nil)
-    if !isKept { partial.discard() }
+    let isKept = state.map(\.isResumable) ?? (partial?.held != nil)
+    if !isKept { partial?.discard() }
   }
 
   // MARK: - One answer
 
   /// The request with what this attempt adds to it.
-  private func conditional(_ urlRequest: URLRequest) -> URLRequest {
+  private func conditional(_ urlRequest: URLRequest, over exchange: Exchange) throws -> URLRequest {
     var request = urlRequest
     // Ranges count the bytes that travel, which are then also the bytes of the file.
     if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
       request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     }
-    if state == nil {
-      let resource = SHA256.hexadecimal(Array((request.url?.absoluteString ?? "").utf8))
-      let held = mayResume(request) ? partial.held : nil
+    let resource = SHA256.hexadecimal(Array((request.url?.absoluteString ?? "").utf8))
+    // Another attempt may go to another server.
+    if state?.resource != resource {
+      let held = mayResume(request) ? partial?.held : nil
       state = DownloadState(
-        resource: resource, held: held?.representation, length: held?.length ?? 0,
-        wantsPart: request.value(forHTTPHeaderField: "Range") != nil)
+        resource: resource, asker: try exchange.hop(request).identity.text, held: held?.representation,
+        length: held?.length ?? 0, wantsPart: request.value(forHTTPHeaderField: "Range") != nil)
       resumedBytes = state?.length ?? 0
     }
     guard mayResume(request) else {
@@ -124,7 +133,7 @@ actor FileDownload {
         throw ResponseLimitError(limit: .size(limit))
       }
       do {
-        try partial.append(chunk)
+        try partial?.append(chunk)
       } catch {
         // How much of this chunk is in the file is unknown.
         state?.failedToWrite(chunk.count)
@@ -141,16 +150,19 @@ actor FileDownload {
 
   private func finish(_ head: ResponseHead) throws -> Answer {
     let size = state?.length ?? 0
-    let isMoved = try partial.finish(
-      replacing: options.existingFile == .replace, synchronizing: options.synchronizes)
-    guard isMoved else {
+    let isMoved = try partial?.finish(
+      replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
+    guard isMoved == true else {
       // Another program has put a file there meanwhile.
       if let kept = try Self.existing(at: destination, options: options) {
-        partial.discard()
+        partial?.discard()
         return .success(kept)
       }
       throw DownloadError.fileExists(destination)
     }
+    // Middleware may call for it once more.
+    defer { state = nil }
+    (partial, isPlaced) = (nil, true)
     let response = head.urlResponse as? HTTPURLResponse
     return .success(
       DownloadedFile(
@@ -161,7 +173,7 @@ actor FileDownload {
   private func discard() throws(DownloadError) {
     state?.discarded()
     resumedBytes = 0
-    try partial.prepare(at: 0, of: nil)
+    try partial?.prepare(at: 0, of: nil)
   }
 
   private func report() {

@@ -4,6 +4,8 @@ import Foundation
 struct Representation: Codable, Equatable, Sendable {
   /// A digest of the URL: its query may hold what must not be found in a file.
   var resource: String
+  /// A digest of who asked: ``RequestIdentity``.
+  var asker: String?
   /// A strong entity tag.
   var entityTag: String?
   /// A strong modification date, as the server wrote it.
@@ -14,9 +16,10 @@ struct Representation: Codable, Equatable, Sendable {
   var condition: String? { entityTag ?? lastModified }
 
   /// `nil` for a response that no later one could be joined to.
-  init?(_ head: DownloadHead, of resource: String) {
+  init?(_ head: DownloadHead, of resource: String, for asker: String? = nil) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.resource = resource
+    self.asker = asker
     entityTag = head.strongEntityTag
     lastModified = head.strongLastModified
     total = head.contentLength

@@ -34,7 +34,10 @@ struct Exchange: Sendable {
   func load(_ hop: HopRequest) async throws -> CollectedResponse {
     guard let shared else { return try await loadAlone(hop) }
     // A request whose progress is watched is not shared.
-    guard progress == nil, let key = ExchangeKey(hop, redirectPolicy: redirectPolicy, limits: limits) else {
+    guard progress == nil,
+      let key = ExchangeKey(
+        hop, redirectPolicy: redirectPolicy, limits: limits, decodesContent: decodesContent, cacheMode: cacheMode)
+    else {
       // Who has changed something must not be given a response from before.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
       return try await loadAlone(hop)
@@ -86,7 +89,9 @@ struct Exchange: Sendable {
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
         // RFC 9110 §15.5.18: it is the expectation that was refused, not the request.
         try await response.drain()
-        request.hop = try HopRequest(own, session: session, hasLeftOrigin: redirects.hasLeftOrigin)
+        request.hop = try HopRequest(
+          own, session: session, hasLeftOrigin: redirects.hasLeftOrigin,
+          start: request.hop.isRedirected ? hop.own.url : nil)
         continue
       }
       switch redirects.received(response.head, for: request.hop, decision: response.redirect) {

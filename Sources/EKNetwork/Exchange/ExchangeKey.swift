@@ -15,9 +15,14 @@ struct ExchangeKey: Hashable, Sendable {
   private let redirectPolicy: RedirectPolicy
   private let size: Int64?
   private let inflation: Int?
+  private let decodesContent: Bool
+  private let cacheMode: CacheMode
 
   /// `nil` for what must not be shared: methods that are not safe (RFC 9110 §9.2.1), and requests with a body.
-  init?(_ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits) {
+  init?(
+    _ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits, decodesContent: Bool = true,
+    cacheMode: CacheMode = .default
+  ) {
     let request = hop.urlRequest
     guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
       return nil
@@ -30,6 +35,8 @@ struct ExchangeKey: Hashable, Sendable {
     self.redirectPolicy = redirectPolicy
     size = limits.size
     inflation = limits.inflation
+    self.decodesContent = decodesContent
+    self.cacheMode = cacheMode
   }
 
   /// Whether the request changes nothing at the server.

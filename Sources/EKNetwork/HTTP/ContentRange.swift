@@ -22,6 +22,8 @@ struct ContentRange: Equatable, Sendable {
     let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last
     else { return nil }
+    // Nothing is that long, and what is has a length, which is one more than its last position.
+    if last == .max { return nil }
     if let total, last >= total { return nil }
     range = first...last
   }

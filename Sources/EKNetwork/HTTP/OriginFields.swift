@@ -13,7 +13,8 @@ enum OriginFields {
   /// What the names of other fields with secrets contain. One that is not a secret after all does no harm by staying.
   private static let words = [
     "token", "secret", "password", "passwd", "auth", "session", "signature", "credential", "cookie", "api-key",
-    "apikey", "api_key", "access-key", "subscription-key", "csrf", "xsrf",
+    "apikey", "api_key", "access-key", "subscription-key", "functions-key", "sas-key", "master-key", "csrf", "xsrf",
+    "jwt", "bearer", "assertion",
   ]
 
   static func contains(_ name: String) -> Bool {

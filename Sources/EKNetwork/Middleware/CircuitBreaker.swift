@@ -7,7 +7,8 @@ import Foundation
 /// Spares a server that fails, and its callers the wait: after a number of failures in a row nothing is sent to its
 /// origin for a while, then one request tries whether it is back.
 ///
-/// A failure is a `URLError`, or a status of 500 and above; a cancelled request, or another error, says nothing. It belongs into
+/// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a
+/// response of the library's own cache, or another error says nothing. It belongs into
 /// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one.
 public final class CircuitBreaker: NetworkMiddleware {
   /// What a request is refused with. It is not tried again by a retry policy.
@@ -44,6 +45,11 @@ public final class CircuitBreaker: NetworkMiddleware {
     self.init(failures: failures, cooldown: cooldown) { .now }
   }
 
+  /// What says nothing about the server: nothing was sent, or it was the client that ended it.
+  private static let neverSent: Set<URLError.Code> = [
+    .badURL, .unsupportedURL, .resourceUnavailable, .cancelled, .requestBodyStreamExhausted,
+  ]
+
   /// For tests: any time.
   init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.failures = failures
@@ -64,11 +70,17 @@ public final class CircuitBreaker: NetworkMiddleware {
     }
     do {
       let response = try await next(request)
-      let (end, hasFailed) = (now(), response.statusCode >= 500)
-      change(origin) { if hasFailed { $0.failed(at: end) } else { $0.succeeded() } }
+      let (end, status) = (now(), response.statusOfServer)
+      change(origin) { circuit in
+        switch status {
+        case nil: circuit.abandoned(at: end)
+        case let status? where status >= 500: circuit.failed(at: end)
+        default: circuit.succeeded()
+        }
+      }
       return response
     } catch {
-      let (end, hasFailed) = (now(), error is URLError)
+      let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
       change(origin) { if hasFailed { $0.failed(at: end) } else { $0.abandoned(at: end) } }
       throw error
     }
@@ -86,5 +98,16 @@ public final class CircuitBreaker: NetworkMiddleware {
       }
       return value
     }
+  }
+}
+
+extension NetworkMiddlewareResponse {
+  /// What the server has responded; `nil` where the library's cache did, without asking it (RFC 9211 §2).
+  fileprivate var statusOfServer: Int? {
+    guard let caches = value(forHTTPHeaderField: CacheStatus.field),
+      let own = FieldList.members(caches).last?.split(separator: ";"), own.first == CacheStatus.name[...]
+    else { return statusCode }
+    let parameters = own.dropFirst().map { $0.split(separator: "=", maxSplits: 1) }
+    return parameters.first { $0.count == 2 && $0[0] == " fwd-status" }.flatMap { Int($0[1]) }
   }
 }

@@ -25,6 +25,9 @@ struct RequestChanges: Sendable {
     if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
     if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
     if before.cachePolicy != after.cachePolicy { request.cachePolicy = after.cachePolicy }
+    if before.httpShouldHandleCookies != after.httpShouldHandleCookies {
+      request.httpShouldHandleCookies = after.httpShouldHandleCookies
+    }
     if before.httpBodyStream !== after.httpBodyStream {
       request.httpBodyStream = after.httpBodyStream
     }

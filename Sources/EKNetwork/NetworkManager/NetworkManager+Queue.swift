@@ -29,8 +29,17 @@ extension NetworkManager {
   /// Sends what was queued.
   nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
-    _ = try await runner(over: transport).fetch(
-      QueuedNetworkRequest(queued.urlRequest), baseURL: { url }, accessToken: accessToken)
+    let request = try QueuedNetworkRequest(queued.urlRequest)
+    let runner = runner(over: transport)
+    // What a NetworkRequest cannot say: whose cookies go with it, and who keeps those of the response.
+    let before = URLRequest(url: url)
+    var after = before
+    after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
+    _ = try await runner.fetch(
+      ChangedAttempts(
+        source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
+      policy: request.retryPolicy,
+      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
   }
 }
 

@@ -10,7 +10,13 @@ extension PrismOfflineQueue {
       do {
         try await flush()
       } catch {
-        guard case .passing(let retryAfter) = OfflineFailure(error) else { return flushing.cancelled() }
+        let failure = OfflineFailure(error)
+        var retryAfter: Duration?
+        if case .passing(let delay) = failure {
+          retryAfter = delay
+        } else if failure != .cancelled || error.isCancellationOfTask {
+          return flushing.cancelled()
+        }
         let delay = flushing.failed(retryAfter: retryAfter)
         let clock = options.clock
         waiting = Task { [weak self] in

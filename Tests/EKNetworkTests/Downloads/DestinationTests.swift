@@ -85,6 +85,10 @@ import Testing
       try await download(to: below)
     }
     await #expect(throws: DownloadError.notWritable(folder.url, code: EISDIR)) { try await download(to: folder.url) }
+    let pipe = folder["pipe"]
+    #expect(mkfifo(pipe.path, 0o600) == 0)
+    await #expect(throws: DownloadError.notWritable(pipe, code: ENOTSUP)) { try await download(to: pipe) }
+    unlink(pipe.path)
     #expect(file.server.acceptedConnections == 0)
     #expect(folder.names == ["file"])
   }

@@ -175,6 +175,27 @@ import Testing
     #expect(DownloadState(resource: "r", held: held, length: -1).fields.isEmpty)
   }
 
+  /// What two users get may have the same date, but not the same tag.
+  @Test func whatAnotherUserHasBegunIsGoneOnWithByItsTagAlone() throws {
+    var state = DownloadState(resource: "r", asker: "alice")
+    #expect(state.answered(head(200) { $0.contentLength = 10 }) == .write(at: 0))
+    var held = try #require(state.representation)
+    #expect(held.asker == "alice")
+    #expect(DownloadState(resource: "r", asker: "bob", held: held, length: 4).fields["If-Range"] == "\"v1\"")
+    held.entityTag = nil
+    held.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
+    #expect(DownloadState(resource: "r", asker: "bob", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r", asker: "alice", held: held, length: 4).fields["Range"] == "bytes=4-")
+  }
+
+  @Test func noPositionIsTooLarge() throws {
+    var state = DownloadState(resource: "r")
+    #expect(state.answered(part("bytes 0-9223372036854775807/*")) == .refuse)
+    state = try interrupted(total: nil)
+    #expect(state.answered(part("bytes 4-9223372036854775807/*")) == .startOver)
+  }
+
   @Test func whatIsThereWasCompleteAlready() throws {
     let held = try #require(try interrupted().representation)
     var state = DownloadState(resource: "r", held: held, length: 10)

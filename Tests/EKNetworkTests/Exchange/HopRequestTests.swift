@@ -28,6 +28,12 @@ import Testing
     return owner.map { SessionSettings(description, owner: $0) } ?? description
   }
 
+  @Test(arguments: ["x-functions-key", "aeg-sas-key", "X-JWT-Assertion", "X-Bearer"])
+  func whatIsNamedLikeASecretIsOne(_ name: String) {
+    #expect(OriginFields.contains(name))
+    #expect(!OriginFields.contains("Idempotency-Key"))
+  }
+
   @Test func whatTheSessionAddsIsAdded() throws {
     let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])
     let hop = try HopRequest(try request("http://a/", ["x-own": "own"]), session: session)

@@ -88,6 +88,24 @@ import Testing
     #expect(try await manager.send(ItemProbe(path: "/well")) == Item(id: 2))
   }
 
+  @Test func aCacheSaysNothingAboutItsServer() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/a") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
+    server.route("/down") { _ in .status(500) }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = HTTPCache()
+    manager.attemptMiddleware = [CircuitBreaker(failures: 2)]
+    _ = try await manager.send(CacheProbe())
+    for _ in 0..<2 {
+      await #expect(throws: HTTPError.self) { try await manager.send(CacheProbe(path: "/down")) }
+      // Where it is not refused, it is stored.
+      _ = try? await manager.send(CacheProbe())
+    }
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(CacheProbe(path: "/down")) }
+    #expect(server.requestCount == 3)
+  }
+
   @Test func whatTheClientDidWrongOpensNothing() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
@@ -95,6 +113,12 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [CircuitBreaker(failures: 1)]
     for _ in 0..<3 { await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) } }
+    manager.httpCache = HTTPCache()
+    await #expect(throws: URLError.self) { try await manager.send(CacheProbe(cacheMode: .onlyIfCached)) }
+    await #expect(throws: HTTPError.self) {
+      try await manager.send(CacheProbe(headers: ["Cache-Control": "only-if-cached"]))
+    }
+    manager.httpCache = nil
     let stalled = Gate()
     server.route("/stall") { _ in .raw([.open(stalled), .stall]) }
     let task = Task { try await manager.send(ItemProbe(path: "/stall")) }

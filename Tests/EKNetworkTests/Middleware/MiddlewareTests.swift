@@ -103,6 +103,29 @@ struct Intercept: NetworkMiddleware {
     #expect(server.requests.map { $0.header("Accept") } == ["text/csv", "text/csv"])
   }
 
+  /// The second time finds a file that is complete, in which nothing must be written.
+  @Test(arguments: Wire.allCases)
+  func aDownloadMayBeAskedForAgain(_ wire: Wire) async throws {
+    server.route(
+      "/item", .text("whole"), .text("another"), .text("whole"),
+      .raw([
+        .sendString("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart"), .close,
+      ]))
+    let manager = wire.manager(server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        _ = try await next(request)
+        return try await next(request)
+      }
+    ]
+    let folder = try ScratchFolder()
+    let file = try await manager.download(ItemProbe(), to: folder["a"])
+    #expect(try Data(contentsOf: file.url) == Data("another".utf8))
+    #expect(folder.names == ["a"])
+    await #expect(throws: (any Error).self) { try await manager.download(ItemProbe(), to: folder["a"]) }
+    #expect(try Data(contentsOf: file.url) == Data("whole".utf8))
+  }
+
   // MARK: - Responses of their own
 
   @Test func aResponseOfItsOwnNeedsNoNetwork() async throws {

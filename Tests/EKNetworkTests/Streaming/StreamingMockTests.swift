@@ -115,6 +115,26 @@ import Testing
     }
   }
 
+  /// What watches over a silent stream has nothing but this to end it.
+  @Test(.timeLimit(.minutes(10))) func whoIsSuspendedHearsOfCancel() async throws {
+    let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()
+    let ended = AsyncStream<Void>.makeStream()
+    continuation.onTermination = { _ in ended.continuation.finish() }
+    let body = AsyncSequenceBody(stream)
+    continuation.yield(Data([1]))
+    #expect(try await body.next() == Data([1]))
+    let reading = Task { try await body.next() }
+    await Task.yield()
+    body.cancel()
+    for await _ in ended.stream {}
+    // Before it was suspended, it finds the end.
+    switch await reading.result {
+    case .success(let chunk): #expect(chunk == nil)
+    case .failure(let error): #expect(error is CancellationError)
+    }
+    #expect(try await body.next() == nil)
+  }
+
   @Test func aResponseThatIsNotHTTP() async throws {
     let other = URLResponse(url: Self.url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
     let manager = NetworkManager(baseURL: Self.url, streamingSession: ChunkMock(chunks: [], response: other))

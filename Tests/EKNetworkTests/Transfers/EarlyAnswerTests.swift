@@ -104,6 +104,25 @@ import Testing
     #expect(server.requests.filter(\.isComplete).map(\.body.count) == [100_000])
   }
 
+  @Test func itIsStillARedirectWithout() async throws {
+    server.route("/start") { _ in .redirect(to: "/files", status: 307) }
+    server.route("/files", onHead: { $0.headers["Expect"] == nil ? .readBody : .respond(.status(417).then(.close)) }) {
+      _ in .text("")
+    }
+    let contexts = Locked<[Bool]>([])
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, context, next in
+        contexts.withLock { $0.append(context.isRedirected) }
+        return try await next(request)
+      }
+    ]
+    var probe = try put(100_000, expectsContinue: true)
+    probe.path = "/start"
+    _ = try await manager.send(probe)
+    #expect(contexts.withLock { $0 } == [false, true, true])
+  }
+
   @Test func aFieldWhoseNameOnlyBeginsLikeItIsAnother() async throws {
     var probe = try put(100_000, expectsContinue: true)
     probe.headers = ["Expect-CT": "max-age=1"]

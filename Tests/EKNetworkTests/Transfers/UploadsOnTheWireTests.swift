@@ -55,6 +55,36 @@ import Testing
     #expect(server.requests.allSatisfy { $0.body == data })
   }
 
+  /// Neither nothing, nor what is left of it, goes out as if it were the whole.
+  @Test(arguments: Wire.allCases)
+  func aStreamIsSentOnce(_ wire: Wire) async throws {
+    let manager = wire.manager(server)
+    let data = Data.noise(10_000)
+    func isUsedUp(_ body: RequestBody) async {
+      let error = await #expect(throws: URLError.self) { try await manager.send(post(body)) }
+      #expect(error?.code == .requestBodyStreamExhausted)
+    }
+    for body in [
+      RequestBody(stream: InputStream(data: data), contentType: "a/b"),
+      RequestBody(stream: InputStream(data: data), contentType: "a/b", length: 10_000),
+    ] {
+      _ = try await manager.send(post(body))
+      for _ in 1...2 { await isUsedUp(body) }
+    }
+    let opened = InputStream(data: data)
+    opened.open()
+    await isUsedUp(RequestBody(stream: opened, contentType: "a/b"))
+    #expect(server.requests.map(\.body) == [data, data])
+    manager.middleware = [
+      Intercept { request, _, next in
+        _ = try await next(request)
+        return try await next(request)
+      }
+    ]
+    await isUsedUp(RequestBody(stream: InputStream(data: data), contentType: "a/b"))
+    #expect(server.requestCount == 3)
+  }
+
   @Test func whatIsNoFileIsNamedAndNothingIsSent() async throws {
     let pipe = folder["pipe"]
     #expect(mkfifo(pipe.path, 0o600) == 0)

@@ -8,7 +8,7 @@ import Foundation
 /// The response's `Cache-Status` field says what happened (RFC 9211).
 ///
 /// Two users never share a response: it is found again by a request with the same credentials and cookies alone, unless
-/// it says `public`. A response to a request without any is found by requests that have cookies by now.
+/// it says `public` and not `private`. A response to a request without any is found by requests that have cookies by now.
 public final class HTTPCache: Sendable {
   /// What a cache has done since it was made, and what it holds.
   public struct Statistics: Sendable, Equatable {

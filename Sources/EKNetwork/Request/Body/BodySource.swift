@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A body that does not lie in memory as a whole.
 enum BodySource: Sendable {
   /// Can be sent as often as it takes.
@@ -24,6 +28,16 @@ enum BodySource: Sendable {
     case .stream(let stream): stream.stream.streamStatus == .notOpen
     case .sequence(let sequence): !sequence.isStarted
     }
+  }
+}
+
+extension URLRequest {
+  /// Whether the body is a stream that somebody has opened before: none of it, or only its end, would be sent.
+  var bodyStreamWasOpened: Bool {
+    guard let stream = httpBodyStream else { return false }
+    guard let body = stream as? BodyInputStream else { return stream.streamStatus != .notOpen }
+    guard case .stream(let sized) = body.source else { return false }
+    return sized.stream.streamStatus != .notOpen
   }
 }
 

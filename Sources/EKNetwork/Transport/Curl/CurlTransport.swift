@@ -62,6 +62,9 @@
       let urlRequest = request.urlRequest
       let (url, origin) = try Self.checked(urlRequest.url)
       let method = urlRequest.httpMethod ?? "GET"
+      guard !urlRequest.bodyStreamWasOpened else {
+        throw CurlError.make(.requestBodyStreamExhausted, "The body's stream was opened before", url: url)
+      }
       // RFC 9110 §9.3.2: a HEAD has no content, and none that is announced but never sent.
       let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
       guard HeaderSyntax.isToken(method) else {

@@ -103,7 +103,7 @@ extension URLRequest {
     where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
       throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
     }
-    if let stream = httpBodyStream, stream.streamStatus != .notOpen {
+    if bodyStreamWasOpened {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
     }
     #if canImport(Darwin)

@@ -84,6 +84,26 @@ import Testing
     #expect(try await bench.send(CacheProbe(path: "/c")).text == "3")
   }
 
+  /// RFC 9111 §4.2.1: of two directives that contradict each other, the stricter counts.
+  @Test func whatIsPublicAndPrivateIsPrivate() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "private, max-age=60, public"])
+    bench.answerInTurn("/field", ["Cache-Control": "public, max-age=60, private=\"Set-Cookie\""])
+    for path in ["/a", "/field"] {
+      #expect(try await bench.send(CacheProbe(path: path), token: "a").text == "1")
+      #expect(try await bench.send(CacheProbe(path: path), token: "b").text == "2")
+      #expect(try await bench.send(CacheProbe(path: path), token: "a").text == "1")
+    }
+  }
+
+  @Test func whatIsForAllHoldsNobodysCookies() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "public, max-age=60", "Set-Cookie": "session=1; Path=/elsewhere"])
+    #expect(try await bench.send(token: "a").fields["Set-Cookie"] != nil)
+    let second = try await bench.send(token: "b")
+    #expect(second.isHit && second.fields["Set-Cookie"] == nil)
+  }
+
   @Test(arguments: Wire.allCases)
   func whatTheSessionAddsCounts(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)
@@ -174,6 +194,19 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
+  @Test(.timeLimit(.minutes(10))) func aBackgroundRequestDoesNotReadForEver() async throws {
+    let bench = try CacheBench(memory: 100_000)
+    bench.server.route(
+      "/a", .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"]),
+      .streaming(contentLength: 1 << 40, Array(repeating: .send(Data(count: 65_536)), count: 1 << 10) + [.stall])
+        .header("Cache-Control", "max-age=5"))
+    _ = try await bench.send()
+    bench.date.advance(by: 10)
+    #expect(try await bench.send().text == "1")
+    await bench.server.waitForRequests(count: 2)
+    #expect(await bench.server.waitForOpenConnections(0))
+  }
+
   @Test func theModesOfFetch() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=5"])
@@ -249,6 +282,25 @@ import Testing
     // What cannot be cut out is the server's business.
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=0-1,3-4"])).text == "0123456789")
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=90-"])).isHit == false)
+  }
+
+  @Test func aRangeThatIsRefusedSaysNothingAboutTheWhole() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      switch request.headers["Range"] {
+      case nil: .text("0123456789", headers: ["Cache-Control": "max-age=60"])
+      case "bytes=90-": .text("", status: 416, headers: ["Cache-Control": "max-age=60", "Content-Range": "bytes */10"])
+      default: .text("", status: 400, headers: ["Cache-Control": "max-age=60"])
+      }
+    }
+    func refused(_ range: String) async {
+      await #expect(throws: HTTPError.self) { try await bench.send(CacheProbe(headers: ["Range": range])) }
+    }
+    for isStored in [false, true] {
+      for range in ["bytes=90-", "bytes=0-1,3-4"] { await refused(range) }
+      let whole = try await bench.send()
+      #expect(whole.text == "0123456789" && whole.isHit == isStored)
+    }
   }
 
   @Test func aPartIsNeverTakenForTheWhole() async throws {

@@ -53,6 +53,18 @@ import Testing
     #expect(try await bob.value.name == "Bearer bob")
   }
 
+  /// What of the response is taken, and what a cache may do about it, is part of what is asked for.
+  @Test func whoWantsItOtherwiseAsksForHimself() throws {
+    let hop = HopRequest(URLRequest(url: server.url("/item")))
+    func key(_ decodesContent: Bool = true, _ cacheMode: CacheMode = .default) -> ExchangeKey? {
+      ExchangeKey(
+        hop, redirectPolicy: .follow, limits: ResponseLimits(), decodesContent: decodesContent, cacheMode: cacheMode)
+    }
+    #expect(key() == key())
+    #expect(key(false) != key())
+    for mode in CacheMode.allCases where mode != .default { #expect(key(true, mode) != key()) }
+  }
+
   @Test func withoutTheOptionNothingIsShared() async throws {
     holdItem { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)

@@ -87,6 +87,22 @@ import Testing
     try await run { _ in }
   }
 
+  @Test func whoWantsNoCookiesGetsNone() async throws {
+    server.route("/login") { _ in .status(204, headers: ["Set-Cookie": "session=1; Path=/"]) }
+    server.route("/item") { _ in .status(204, headers: ["Set-Cookie": "seen=1; Path=/"]) }
+    let manager = Wire.automatic.manager(server)
+    let queue = try open(.manager(manager))
+    for handlesCookies in [false, true] {
+      _ = try await manager.send(Probe<EmptyResponse>(path: "/login"))
+      var request = URLRequest(url: server.url("/item"))
+      request.httpShouldHandleCookies = handlesCookies
+      try await queue.enqueue(request)
+      try await queue.flush()
+    }
+    let sent = server.requests.filter { $0.path == "/item" }
+    #expect(sent.map { $0.header("Cookie") } == [nil, "session=1"])
+  }
+
   @Test func deliveredByTheManagerWithTheTokenOfTheMoment() async throws {
     server.route("POST", "/item") { request in
       request.header("Authorization") == "Bearer new" ? .status(201) : .status(401)

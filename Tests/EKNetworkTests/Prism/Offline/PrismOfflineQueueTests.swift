@@ -100,6 +100,35 @@ import Testing
     #expect(await queue.count == 0)
   }
 
+  /// A session that was closed, or a certificate that its delegate refused: it is not the flush that was cancelled.
+  @Test func whatTheSessionCancelsIsTriedAgain() async throws {
+    let clock = ManualClock()
+    let attempts = AsyncStream<Void>.makeStream()
+    let isFirst = Locked(true)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        attempts.continuation.yield()
+        let wasFirst = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if wasFirst { throw URLError(.cancelled) }
+      },
+      options: options {
+        $0.clock = clock
+        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(10))
+      })
+    var made = attempts.stream.makeAsyncIterator()
+    await queue.enqueue(try request("/a"))
+    await made.next()
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    await made.next()
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
   @Test func theNetworkThatIsBackEndsTheBackoff() async throws {
     let clock = ManualClock()
     let broadcast = ConnectivityBroadcast(isConnected: false)

@@ -25,7 +25,7 @@ extension CacheEntry {
     fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
     var status = cacheStatus
     status.remaining = response.freshness.remaining(at: now)
-    fields.append("Cache-Status", status.text)
+    fields.append(CacheStatus.field, status.text)
 
     var code = response.status
     var content = 0..<length

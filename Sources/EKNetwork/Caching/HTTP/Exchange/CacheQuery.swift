@@ -56,6 +56,9 @@ struct CacheQuery: Sendable {
   /// RFC 9110 §14.2: of a GET alone.
   var range: String? { method == "GET" ? fields.value("range") : nil }
 
+  /// Whether an error is about the range that was asked for, and says nothing about the whole (RFC 9110 §15.5.17).
+  func isRangeRefused(_ status: Int) -> Bool { status == 416 || (status >= 400 && range != nil) }
+
   func selects(_ response: StoredResponse) -> Bool {
     // RFC 9111 §4.1 knows no such difference: it is one of what the caller gets.
     (!response.hasContentCoding || response.isEncoded != decodesContent)

@@ -89,7 +89,9 @@ extension CachingTransport {
       }
       // What fails leaves the stored response as it is: the next request finds it, and tries again.
       guard let response = try? await fetch(whole, query, entry, plan) else { return }
-      while (try? await response.body.next()) != nil {}
+      while let body = response.body as? StoringBody, body.isStoring, (try? await body.next()) != nil {}
+      // What is not stored is for nobody, and may have no end.
+      try? await response.drain()
     }
   }
 
@@ -188,19 +190,19 @@ extension CachingTransport {
     } else if query.isCacheable {
       if query.method == "HEAD" {
         applyHead(fields, code, query, old, requestTime, now)
-      } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407 {
+      } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407, !query.isRangeRefused(code) {
         // What the server has now is something else, which must not be stored: what was stored is over.
         cache.remove(old.response, url: query.key)
       }
     }
-    response.head = response.head.adding("Cache-Status", status.text, url: query.url)
+    response.head = response.head.adding(CacheStatus.field, status.text, url: query.url)
     return response
   }
 
   private func storable(
     _ head: ResponseHead, _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
   ) -> StoredResponse? {
-    guard query.mode != .noStore else { return nil }
+    guard query.mode != .noStore, !query.isRangeRefused(code) else { return nil }
     let kept = StoredFields.kept(of: fields)
     let response = StoredResponse(
       status: code, reason: head.reasonPhrase, fields: kept, requestTime: requestTime, responseTime: now,

@@ -17,6 +17,9 @@ final class StoringBody: TransportBody, @unchecked Sendable {
     self.finish = finish
   }
 
+  /// Whether what is still to come can be stored. If not, nobody needs it where nobody else reads it.
+  var isStoring: Bool { gatherer != nil }
+
   var timings: NetworkTimings? { body.timings }
 
   func next() async throws -> Data? {

@@ -33,6 +33,10 @@ struct CacheDirectives: Sendable, Equatable {
   var minFresh: Int64?
   var onlyIfCached = false
 
+  /// Whether the response may be given to others than who has asked. Of two that contradict each other, such as a server's
+  /// `private` and a proxy's `public`, the stricter counts (§4.2.1).
+  var isShareable: Bool { isPublic && !isPrivate }
+
   init() {}
 
   /// Of a directive that comes twice the first one counts (§4.2.1). Unknown directives are ignored (§5.2.3).

@@ -31,9 +31,9 @@ struct CacheIdentity: Sendable, Hashable {
   /// Whether a response that was given to this identity may be given to another one.
   ///
   /// RFC 9111 §3.5, by which caches that several people share go: yes if the response says `public`. What was given to
-  /// a user who had no cookie yet is good for the same user with one.
+  /// a user who had no cookie yet is for the same user with one, too.
   func mayShare(with other: CacheIdentity, directives: CacheDirectives) -> Bool {
-    self == other || directives.isPublic || (isAnonymous && other.credentials == nil)
+    self == other || directives.isShareable || (isAnonymous && other.credentials == nil)
   }
 
   static func digest(_ text: String) -> String { String(SHA256.hexadecimal(Array(text.utf8)).prefix(32)) }

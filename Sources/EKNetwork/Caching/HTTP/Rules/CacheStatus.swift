@@ -16,6 +16,7 @@ struct CacheStatus: Sendable, Equatable {
     case stale
   }
 
+  static let field = "Cache-Status"
   static let name = "EKNetwork"
 
   /// `nil` for a hit.

@@ -28,6 +28,10 @@ struct StoredResponse: Sendable, Equatable {
   ) {
     self.status = status
     self.reason = reason
+    directives = CacheDirectives(fields.value("cache-control"))
+    var fields = fields
+    // Whoever else gets the response must not get a session with it.
+    if directives.isShareable { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
     self.fields = fields
     self.requestTime = requestTime
     self.responseTime = responseTime
@@ -35,7 +39,6 @@ struct StoredResponse: Sendable, Equatable {
     self.identity = identity
     hasContentCoding = fields.contains("content-encoding")
     self.isEncoded = isEncoded && hasContentCoding
-    directives = CacheDirectives(fields.value("cache-control"))
     freshness = ResponseFreshness(
       status: status, fields: fields, directives: directives, requestTime: requestTime, responseTime: responseTime)
     validators = ResponseValidators(fields)

@@ -32,7 +32,7 @@ struct CacheLocation: Sendable, Hashable {
   /// Where a response is put.
   init(url: String, identity: CacheIdentity, directives: CacheDirectives) {
     self.url = url
-    partition = directives.isPublic ? Self.publicPartition : Self.partition(of: identity)
+    partition = directives.isShareable ? Self.publicPartition : Self.partition(of: identity)
   }
 
   init(url: String, partition: String) {
