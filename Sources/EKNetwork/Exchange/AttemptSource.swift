@@ -27,7 +27,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let baseURL: () -> URL
   let accessToken: (() -> String?)?
   let userAgent: String?
-  let accept: String
+  let accept: String?
 
   var allowsRetry: Bool { request.allowsRetry }
   var makesNewBodies: Bool { request.body?.isReplayable ?? true }

@@ -137,7 +137,9 @@ struct RequestRunner {
     _ request: T, _ baseURL: @escaping () -> URL, _ accessToken: (() -> String?)?,
     accept: String = RequestBuilder.json
   ) -> TypedAttempts<T> {
-    TypedAttempts(request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent, accept: accept)
+    TypedAttempts(
+      request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent,
+      accept: transport.sessionSettings.adds("accept") ? nil : accept)
   }
 
   @inline(never)

@@ -20,7 +20,9 @@ struct CurlCommand {
     } else if method != (hasBody ? "POST" : "GET") {
       words += ["--request", Self.quoted(method)]
     }
-    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+    // The length is curl's to say, of the body that it gets.
+    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key })
+    where !hasBody || name.lowercased() != "content-length" {
       words += ["--header", Self.quoted("\(name): \(shown(value, of: name))")]
     }
     // Else curl adds a content type of its own.
@@ -36,7 +38,11 @@ struct CurlCommand {
   /// What the body needs: what comes before curl, and curl's own arguments.
   private var bodyWords: (prefix: String, words: [String]) {
     guard let data = request.httpBody else {
-      return ("", request.httpBodyStream == nil ? [] : ["--data-binary", "@-"])
+      guard let stream = request.httpBodyStream else { return ("", []) }
+      guard revealsSecrets, case .segments(let segments)? = (stream as? BodyInputStream)?.source, segments.count == 1,
+        case .file(let file) = segments[0]
+      else { return ("", ["--data-binary", "@-"]) }
+      return ("", ["--data-binary", Self.quoted("@" + file.url.path)])
     }
     guard revealsSecrets else { return ("", ["--data-binary", Self.quoted("<redacted: \(data.count) bytes>")]) }
     // An argument holds no NUL, and a leading @ would name a file.
@@ -60,7 +66,8 @@ extension URLRequest {
   /// The command line that sends this request with curl, for a bug report or a terminal.
   ///
   /// - Parameter revealingSecrets: Whether the values of header fields that hold credentials, those of query items, and
-  ///   the body are shown. Defaults to `false`. A body that is a stream is left to curl's standard input.
+  ///   the body are shown. Defaults to `false`. A body from a file is named by
+  ///   its path then; one that is a stream is left to curl's standard input.
   /// - Returns: One command for a POSIX shell, every part of it quoted.
   public func curlCommand(revealingSecrets: Bool = false) -> String {
     CurlCommand(request: self, revealsSecrets: revealingSecrets).text

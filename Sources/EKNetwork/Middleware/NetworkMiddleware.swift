@@ -73,3 +73,14 @@ public enum NetworkMiddlewareError: Error, Equatable, Sendable {
   /// A response of the middleware's own has a status or header fields that no response can have.
   case invalidResponse
 }
+
+extension NetworkMiddlewareError: LocalizedError {
+  /// What happened, in a sentence.
+  public var errorDescription: String? {
+    switch self {
+    case .changedDestination: "Middleware around attempts has sent a request elsewhere"
+    case .overlappingCalls: "Middleware has sent a request on while it was at work, or after its end"
+    case .invalidResponse: "Middleware has made a response that no response can be"
+    }
+  }
+}

@@ -36,8 +36,8 @@ struct HeaderFields {
   }
 
   /// What every request says about itself, where the request does not say it.
-  mutating func setDefaults(accept: String, userAgent: String?) throws {
-    if ownAccept == nil { fields["Accept"] = accept }
+  mutating func setDefaults(accept: String?, userAgent: String?) throws {
+    if ownAccept == nil, let accept { fields["Accept"] = accept }
     guard ownUserAgent == nil, let userAgent else { return }
     let value = try Self.validated(userAgent, of: "User-Agent")
     if !value.isEmpty { fields["User-Agent"] = value }

@@ -16,11 +16,12 @@ enum RequestBuilder {
   ///
   /// Without a `timeout` of the request, `timeoutInterval` keeps the value that `URLRequest` starts with.
   ///
-  /// - Parameter accept: The media types to ask for, where the request has no `Accept` of its own.
+  /// - Parameter accept: The media types to ask for, where the request has no `Accept` of its own; `nil`
+  ///   where its session has one.
   /// - Throws: ``NetworkError/invalidURL``, ``NetworkError/conflictingBodyTypes``,
   ///   ``NetworkError/invalidMultipartEncoding``, ``InvalidHeaderError``, or what encoding the body throws.
   static func build<T: NetworkRequest>(
-    _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String = json
+    _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json
   ) throws -> URLRequest {
     let url = try RequestURL.make(
       base: baseURL, path: request.path, pathIsPercentEncoded: request.pathIsPercentEncoded,

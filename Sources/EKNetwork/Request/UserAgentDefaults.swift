@@ -3,7 +3,7 @@ import Foundation
 /// What the application and the system say about themselves. Read once; none of it changes while a process lives.
 struct UserAgentDefaults: Sendable {
   /// The version of this library.
-  static let networkVersion = "1.0.0"
+  static let networkVersion = "0.1.0"
 
   /// The name of the operating system.
   static var platform: String {

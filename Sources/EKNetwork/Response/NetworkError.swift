@@ -1,3 +1,5 @@
+import Foundation
+
 /// What can go wrong around an exchange that is not the transport's doing.
 ///
 /// Failures of the transport are `URLError`, answers outside 2xx ``HTTPError``.
@@ -14,4 +16,18 @@ public enum NetworkError: Error, Equatable {
   case invalidResponse
   /// Both `body` and `multipartData` are set.
   case conflictingBodyTypes
+}
+
+extension NetworkError: LocalizedError {
+  /// What happened, in a sentence.
+  public var errorDescription: String? {
+    switch self {
+    case .invalidURL: "The request has no valid URL"
+    case .invalidMultipartEncoding: "The multipart form cannot be encoded"
+    case .emptyResponse: "The response has no body"
+    case .unauthorized: "The server requires authentication"
+    case .invalidResponse: "The response is no HTTP response"
+    case .conflictingBodyTypes: "The request has both a body and a multipart form"
+    }
+  }
 }

@@ -23,6 +23,9 @@ public struct StatusCodeResponse: Decodable, Equatable, Sendable {
     self.init(statusCode: statusCode, headers: [String: String](headerFields: headers))
   }
 
+  /// The value of a field, whatever the case of its name.
+  public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
+
   private enum CodingKeys: String, CodingKey {
     case statusCode, headers
   }

@@ -1,7 +1,19 @@
+import Foundation
+
 /// What can go wrong before a stream begins.
 public enum StreamingError: Error, Equatable, Sendable {
   /// The response was not an HTTP response.
   case invalidResponse
   /// The body of a response outside 2xx was longer than the limit up to which it is read.
   case errorPayloadTooLarge(limitBytes: Int)
+}
+
+extension StreamingError: LocalizedError {
+  /// What happened, in a sentence.
+  public var errorDescription: String? {
+    switch self {
+    case .invalidResponse: "The response is no HTTP response"
+    case .errorPayloadTooLarge(let limit): "The body of the error response is longer than \(limit) bytes"
+    }
+  }
 }

@@ -34,6 +34,9 @@ public struct StreamingResponse: Sendable {
     self.source = ReadOnceBody(source)
   }
 
+  /// The value of a field, whatever the case of its name.
+  public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
+
   /// The body at its full speed, for what iterates over more elements than a stream is made for.
   public var body: StreamingBody { StreamingBody(source) }
 

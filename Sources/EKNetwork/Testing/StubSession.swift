@@ -13,11 +13,11 @@ import Foundation
 /// let manager = NetworkManager(baseURL: url, session: session)
 /// ```
 ///
-/// Each has its own routes, so that tests can run at the same time. Streams are replied to as well, in pieces. What no
-/// route is for throws ``UnexpectedRequest``, which says what there was.
+/// Each has its own routes, so that tests can run at the same time. Streams are replied to as well, in pieces. A reply
+/// that is later than the request's `timeoutInterval` is `URLError.timedOut`. What no route is for throws ``UnexpectedRequest``, which says what there was.
 public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
   /// A request that no route is for. It passes through ``NetworkManager`` as it is.
-  public struct UnexpectedRequest: Error, Sendable, CustomStringConvertible {
+  public struct UnexpectedRequest: LocalizedError, Sendable, CustomStringConvertible {
     /// The method and the path.
     public let request: String
     /// What there are routes for, in the order in which they were added.
@@ -27,6 +27,9 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
     public var description: String {
       "No stub for \(request). " + (routes.isEmpty ? "There are none." : "There are: " + routes.joined(separator: ", "))
     }
+
+    /// The same.
+    public var errorDescription: String? { description }
   }
 
   private struct State {
@@ -100,7 +103,12 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
     case .closure(let closure): reply = try await closure(request)
     case nil: throw UnexpectedRequest(request: "\(method) \(path)", routes: routes)
     }
-    if reply.delay > .zero { try await clock.sleep(for: reply.delay) }
+    if reply.delay > .zero {
+      let timeout = Duration(timeInterval: request.timeoutInterval)
+      let isInTime = timeout.map { reply.delay <= $0 } ?? true
+      try await clock.sleep(for: isInTime ? reply.delay : timeout ?? reply.delay)
+      if !isInTime { throw URLError(.timedOut) }
+    }
     guard let statusCode = reply.statusCode else { throw reply.failure ?? URLError(.unknown) }
     guard
       let response = HTTPURLResponse(

@@ -62,6 +62,9 @@ final class SessionSettings: Sendable {
     self.owner = owner
   }
 
+  /// Whether the session adds a field of this name, which is in lower case.
+  func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }
+
   /// The session of a transport that stands for one of the user's own making.
   static func opaque() -> SessionSettings {
     SessionSettings(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)

@@ -34,6 +34,20 @@ import Testing
       try self.request("HEAD").curlCommand(revealingSecrets: true) == "curl --head 'https://a.example/p?token=t&q=1'")
   }
 
+  /// An announced length that the body shown has not would keep curl, or the server, waiting.
+  @Test func theLengthIsCurlsToSayAndAFileIsNamed() throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("it's", Data("body".utf8))
+    let manager = NetworkManager(baseURL: try #require(URL(string: "https://a.example")))
+    var probe = Probe<EmptyResponse>(path: "/p", method: .post, body: RequestBody(file: file, contentType: "a/b"))
+    let command = try manager.curlCommand(for: probe, revealingSecrets: true)
+    #expect(command.hasSuffix("--data-binary '@\(folder.url.path)/it'\\''s' 'https://a.example/p'"))
+    #expect(!command.contains("Content-Length"))
+    #expect(try manager.curlCommand(for: probe).contains("--data-binary @- "))
+    probe.body = RequestBody(data: Data(count: 160), contentType: "a/b")
+    #expect(try !manager.curlCommand(for: probe).contains("Content-Length"))
+  }
+
   @Test func aManagerShowsWhatItWouldSend() throws {
     let url = try #require(URL(string: "https://a.example/base"))
     let manager = NetworkManager(baseURL: url)

@@ -12,6 +12,17 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
+  func whatTheSessionAsksForComesBeforeTheDefault(_ wire: Wire) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.fallback = { _ in .json(Item(id: 1)) }
+    let manager = wire.manager(server) { $0.httpAdditionalHeaders = ["ACCEPT": "application/vnd.x+json"] }
+    _ = try await manager.send(ItemProbe())
+    _ = try await manager.send(Probe<Item>(headers: ["accept": "text/x"]))
+    #expect(server.requests.map { $0.header("Accept") } == ["application/vnd.x+json", "text/x"])
+  }
+
+  @Test(arguments: Wire.allCases)
   func aGetCarriesWhatItSays(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     let request = ItemProbe(

@@ -30,6 +30,39 @@ import Testing
     await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(ItemProbe(path: "/empty")) }
   }
 
+  /// Bytes that are wanted as such are not JSON, of which they would be Base64.
+  @Test(arguments: Wire.allCases)
+  func theBytesAsTheyCame(_ wire: Wire) async throws {
+    server.route("/bytes", .text("{\"id\":1}"), .text("x"), .status(204))
+    let manager = wire.manager(server)
+    #expect(try await manager.send(Probe<Data>(path: "/bytes")) == Data("{\"id\":1}".utf8))
+    manager.responseDecoderProvider = { JSONDecoder() }
+    #expect(try await manager.send(Probe<Data>(path: "/bytes")) == Data("x".utf8))
+    await #expect(throws: NetworkError.emptyResponse) { try await manager.send(Probe<Data>(path: "/bytes")) }
+  }
+
+  @Test func fieldsAreFoundWhateverTheirCase() async throws {
+    server.route("/fields") { _ in .text("", headers: ["ETag": "\"v\""]) }
+    let manager = Wire.automatic.manager(server)
+    let status = try await manager.send(Probe<StatusCodeResponse>(path: "/fields"))
+    #expect(status.value(forHTTPHeaderField: "etag") == "\"v\"")
+    let stream = try await manager.stream(Probe<StatusCodeResponse>(path: "/fields"))
+    #expect(stream.value(forHTTPHeaderField: "ETAG") == "\"v\"")
+    #expect(stream.value(forHTTPHeaderField: "none") == nil)
+  }
+
+  @Test func everyErrorSaysWhatHappened() {
+    let errors: [any Error] = [
+      NetworkError.unauthorized, NetworkError.invalidURL, StreamingError.errorPayloadTooLarge(limitBytes: 7),
+      EventStreamError.unexpectedContentType("text/html"), EventStreamError.unexpectedStatus(201),
+      StreamLineTooLongError(line: 3, limitBytes: 7), NetworkMiddlewareError.changedDestination,
+      PrismGraphQLSubscriptionError.notAcknowledged, PrismGraphQLSubscriptionError.rejected([]),
+      StubSession.UnexpectedRequest(request: "GET /", routes: []),
+    ]
+    for error in errors { #expect(!error.localizedDescription.contains("The operation could not be completed")) }
+    #expect(StreamLineTooLongError(line: 3, limitBytes: 7).localizedDescription == "Line 3 is longer than 7 bytes")
+  }
+
   @Test func aStatusNeedsNoFieldsInJSON() throws {
     func decoded(_ json: String) throws -> StatusCodeResponse {
       try JSONDecoder().decode(StatusCodeResponse.self, from: Data(json.utf8))

@@ -41,6 +41,20 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(clock.sleeps == [.seconds(60)])
   }
 
+  @Test func aReplyThatIsTooLateIsATimeout() async throws {
+    let clock = RecordingClock()
+    let session = StubSession(clock: clock)
+    session.on(.get, "/item", .status(204).after(.seconds(2)))
+    let manager = NetworkManager(baseURL: try #require(URL(string: "https://x")), session: session)
+    var probe = Probe<StatusCodeResponse>()
+    probe.timeout = .milliseconds(1_500)
+    for _ in 1...2 {
+      let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
+      #expect(error?.code == .timedOut)
+    }
+    #expect(clock.sleeps == [.milliseconds(1_500), .milliseconds(1_500)])
+  }
+
   @Test func aCancelledRequestDoesNotWaitForItsReply() async throws {
     let clock = StoppedClock()
     let session = StubSession(clock: clock)

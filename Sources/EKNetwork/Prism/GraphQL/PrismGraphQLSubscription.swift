@@ -18,6 +18,18 @@ public enum PrismGraphQLSubscriptionError: Error, Equatable, Sendable {
   case notAcknowledged
 }
 
+extension PrismGraphQLSubscriptionError: LocalizedError {
+  /// What happened, in a sentence; of a rejection the messages.
+  public var errorDescription: String? {
+    switch self {
+    case .rejected(let errors):
+      errors.isEmpty ? "The server rejected the operation" : errors.map(\.message).joined(separator: "; ")
+    case .protocolViolation(let text): "The server broke the subscription's protocol: \(text)"
+    case .notAcknowledged: "The server did not acknowledge the connection"
+    }
+  }
+}
+
 /// The results of a GraphQL subscription, as they come.
 ///
 /// It connects when it is iterated, and each iteration subscribes for itself. What is not read is not received. Leaving

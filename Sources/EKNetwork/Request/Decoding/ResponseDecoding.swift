@@ -27,6 +27,8 @@ enum ResponseDecoding {
     if data.isEmpty {
       throw request.emptyResponseHandler == nil ? NetworkError.emptyResponse : NetworkError.invalidResponse
     }
+    // Bytes that are wanted as such are not JSON.
+    if T.Response.self == Data.self, let value = data as? T.Response { return value }
     return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
   }
 }

@@ -12,7 +12,7 @@ public struct EventReconnectPolicy: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - initialDelay: Defaults to 3 seconds. It doubles with each attempt that fails, less a random share of up to a
-  ///     half. The server's `retry` takes its place; the first wait is then exactly that.
+  ///     half. The server's `retry` takes its place, half a second at least; the first wait is then exactly that.
   ///   - maximumDelay: Defaults to a minute.
   ///   - maximumFailures: Defaults to `nil`, as in a browser: an unreachable server is tried for ever.
   public init(

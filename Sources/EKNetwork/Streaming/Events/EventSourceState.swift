@@ -52,7 +52,7 @@ struct EventSourceState {
     isOpen = false
     if let parser {
       lastEventID = parser.lastEventID
-      reconnectionTime = parser.reconnectionTime ?? reconnectionTime
+      reconnectionTime = parser.reconnectionTime.map { max($0, Self.shortestReconnectionTime) } ?? reconnectionTime
     }
     if let error, !Self.isTransient(error) { return .fail(error) }
     guard bodyIsReplayable else { return error.map { .fail($0) } ?? .finish }
@@ -68,6 +68,8 @@ struct EventSourceState {
   }
 
   private static let shortestDelay = Duration.milliseconds(100)
+  /// The least that a server may name: with less, every client that it sends away is back at once.
+  private static let shortestReconnectionTime = Duration.milliseconds(500)
 
   private func delay(random: Double) -> Duration {
     let base = max(.zero, reconnectionTime ?? policy.initialDelay)

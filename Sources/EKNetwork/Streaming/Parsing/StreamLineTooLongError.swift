@@ -1,3 +1,5 @@
+import Foundation
+
 /// A line, or a server-sent event, that does not end within the limit that was set for it.
 public struct StreamLineTooLongError: Error, Equatable, Sendable {
   /// The number of the line, from 1.
@@ -9,5 +11,12 @@ public struct StreamLineTooLongError: Error, Equatable, Sendable {
   public init(line: Int, limitBytes: Int) {
     self.line = line
     self.limitBytes = limitBytes
+  }
+}
+
+extension StreamLineTooLongError: LocalizedError {
+  /// What happened, in a sentence.
+  public var errorDescription: String? {
+    "Line \(line) is longer than \(limitBytes) bytes"
   }
 }

@@ -145,7 +145,8 @@
     }
 
     private func connectError(_ code: Int) -> any Error {
-      guard let handles, let url = URL(string: "https://\(address.hostInURL):\(address.port)/") else {
+      let scheme = address.isSecure ? "https" : "http"
+      guard let handles, let url = URL(string: "\(scheme)://\(address.hostInURL):\(address.port)/") else {
         return ByteTransportError.unavailable
       }
       let easy = handles.easy

@@ -16,7 +16,7 @@ import Testing
   @Test(arguments: Wire.allCases)
   func aSubscriptionOutlivesItsConnections(_ wire: Wire) async throws {
     server.route(
-      "GET", "/item", Self.events("retry: 50\nid: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: cut"), .status(503),
+      "GET", "/item", Self.events("retry: 700\nid: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: cut"), .status(503),
       Self.events("data: c\n\n"), .status(204))
     var events: [ServerSentEvent] = []
     for try await event in wire.manager(server, clock: clock).events(Probe<EmptyResponse>()) { events.append(event) }
@@ -25,7 +25,7 @@ import Testing
     let requests = server.requests
     #expect(requests.map { $0.headers["Last-Event-ID"] } == [nil, "2", "2", "2"])
     #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
-    #expect(clock.sleeps.first == .milliseconds(50))
+    #expect(clock.sleeps.first == .milliseconds(700))
     #expect(clock.sleeps.count == 3)
   }
 
