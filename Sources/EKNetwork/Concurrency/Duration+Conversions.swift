@@ -33,4 +33,7 @@ extension Duration {
     guard seconds > 0 else { return .zero }
     return .seconds(min(seconds, 31_536_000))
   }
+
+  /// The same for a clock to sleep: clocks crash on the greatest durations, by which callers mean never.
+  var sleepable: Duration { min(self, .clamped(seconds: .infinity)) }
 }

@@ -10,7 +10,9 @@ enum TimeLimit {
   ) async throws -> Result {
     let decision = Locked(Decision.open)
     let timer = Task {
-      guard (try? await clock.sleep(for: limit)) != nil, decision.withLock({ $0.take(.expired) }) else { return }
+      guard (try? await clock.sleep(for: limit.sleepable)) != nil, decision.withLock({ $0.take(.expired) }) else {
+        return
+      }
       stop()
     }
     defer { timer.cancel() }

@@ -7,6 +7,7 @@ struct HARBacklog {
   private(set) var exchanges: ArraySlice<HARExchange> = []
   /// How many were dropped.
   private(set) var dropped = 0
+  private var unreleased = 0
 
   init(_ options: HAROptions) {
     maximumEntries = max(0, options.maximumEntries)
@@ -25,11 +26,18 @@ struct HARBacklog {
     while exchanges.count > maximumEntries || size > maximumSize, let first = exchanges.popFirst() {
       size -= first.cost
       dropped += 1
+      unreleased += 1
+    }
+    // What a slice has taken off its front stays in its storage.
+    if unreleased > exchanges.count {
+      exchanges = ArraySlice(Array(exchanges))
+      unreleased = 0
     }
   }
 
   mutating func removeAll() {
     exchanges = []
+    unreleased = 0
     size = 0
     dropped = 0
   }

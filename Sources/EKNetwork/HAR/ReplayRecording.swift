@@ -25,10 +25,15 @@ struct ReplayRecording {
     self.entries = entries
     places = Dictionary(grouping: entries.indices) { entries[$0].request.line }
     urls = Set(entries.map(\.request.url))
-    let names = Set(entries.flatMap { $0.request.fingerprints.keys })
-    knownSecrets = names.reduce(into: [:]) { known, name in
-      known[name] = Set(entries.map { $0.request.fingerprints[name] ?? "" })
+    // By the fields that each request has: all names times all requests would take for ever.
+    var known: [String: (secrets: Set<String>, requests: Int)] = [:]
+    for entry in entries {
+      for (name, secret) in entry.request.fingerprints {
+        known[name, default: ([], 0)].secrets.insert(secret)
+        known[name]?.requests += 1
+      }
     }
+    knownSecrets = known.mapValues { $0.requests < entries.count ? $0.secrets.union([""]) : $0.secrets }
     isUsed = entries.map { _ in false }
   }
 

@@ -53,7 +53,10 @@ struct CurlCommand {
   }
 
   private func shown(_ value: String, of name: String) -> String {
-    revealsSecrets || !SecretFields.contains(name) ? value : Self.redacted
+    if revealsSecrets { return value }
+    // It has a query like the request's own.
+    if name.lowercased() == "referer" { return URL(string: value)?.redactedForLog ?? Self.redacted }
+    return SecretFields.contains(name) ? Self.redacted : value
   }
 
   /// In single quotes a POSIX shell takes everything as it is, but for the quote.

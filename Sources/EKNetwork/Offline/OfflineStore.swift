@@ -194,7 +194,8 @@ final class OfflineStore: Sendable {
   private static func parse(_ name: String) -> (UInt64, Int)? {
     guard name.hasSuffix(".request") else { return nil }
     let parts = name.dropLast(8).split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let sequence = UInt64(parts[0]), sequence < .max, let retryCount = Int(parts[1]),
+    guard parts.count == 2, let sequence = UInt64(parts[0]), sequence <= UInt64(Int64.max),
+      let retryCount = Int(parts[1]),
       retryCount >= 0
     else { return nil }
     return (sequence, retryCount)

@@ -14,13 +14,13 @@ extension PrismOfflineQueue {
         var retryAfter: Duration?
         if case .passing(let delay) = failure {
           retryAfter = delay
-        } else if failure != .cancelled || error.isCancellationOfTask {
+        } else if failure != .cancelled || Task.isCancelled {
           return flushing.cancelled()
         }
         let delay = flushing.failed(retryAfter: retryAfter)
         let clock = options.clock
         waiting = Task { [weak self] in
-          guard (try? await clock.sleep(for: delay)) != nil else { return }
+          guard (try? await clock.sleep(for: delay.sleepable)) != nil else { return }
           await self?.wake(resetting: false)
         }
         return
@@ -31,7 +31,7 @@ extension PrismOfflineQueue {
   /// Whether a flush is under way.
   nonisolated var isFlushing: Bool { flights.count > 0 }
 
-  private var delivers: Bool {
+  var delivers: Bool {
     if case .none = delivery.way { false } else { true }
   }
 

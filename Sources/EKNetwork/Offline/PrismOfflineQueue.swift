@@ -24,6 +24,8 @@ public actor PrismOfflineQueue {
   let autoFlush: Bool
   private let store: OfflineStore?
   nonisolated let flights = SharedFlights<Int>()
+  private var isDelivering = false
+  private var turns: [CheckedContinuation<Void, Never>] = []
   var state: OfflineQueueState
   var flushing: OfflineFlushState
   var waiting: Task<Void, Never>?
@@ -186,9 +188,27 @@ public actor PrismOfflineQueue {
     let name = ObjectIdentifier(self)
     let enclosing = Self.enclosing
     guard !enclosing.contains(name) else { return }
-    try await flights.run(0) {
-      try await Self.$enclosing.withValue(enclosing + [name]) { try await self.deliverAll() }
+    repeat {
+      try await flights.run(0) {
+        try await Self.$enclosing.withValue(enclosing + [name]) { try await self.deliverInTurn() }
+      }
+      // What came when the flush that was joined had looked for the last time is sent as well.
+    } while state.count > 0 && delivers
+  }
+
+  /// A flush whose callers have all left is cancelled, but what it sends may still be on its way.
+  private func deliverInTurn() async throws {
+    while isDelivering {
+      await withCheckedContinuation { waiting in turns.append(waiting) }
+      try Task.checkCancellation()
     }
+    isDelivering = true
+    defer {
+      isDelivering = false
+      for waiting in turns { waiting.resume() }
+      turns = []
+    }
+    try await deliverAll()
   }
 
   /// The queues in whose flush the current task is.

@@ -106,7 +106,7 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
     if reply.delay > .zero {
       let timeout = Duration(timeInterval: request.timeoutInterval)
       let isInTime = timeout.map { reply.delay <= $0 } ?? true
-      try await clock.sleep(for: isInTime ? reply.delay : timeout ?? reply.delay)
+      try await clock.sleep(for: (isInTime ? reply.delay : timeout ?? reply.delay).sleepable)
       if !isInTime { throw URLError(.timedOut) }
     }
     guard let statusCode = reply.statusCode else { throw reply.failure ?? URLError(.unknown) }

@@ -22,6 +22,21 @@ import Testing
     }
   }
 
+  /// By which callers mean never, and on which clocks crash.
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .milliseconds(Int64.max)])
+  func theGreatestDurationsAreNoTrap(_ limit: Duration) async throws {
+    #expect(limit.sleepable == .seconds(31_536_000))
+    #expect(Duration.seconds(5).sleepable == .seconds(5))
+    let value = try await TimeLimit.run(
+      limit, clock: ContinuousClock(), error: CancellationError(), stop: {}
+    ) {
+      // The timer has begun to sleep, or will find that it need not.
+      for _ in 0..<100 { await Task.yield() }
+      return 1
+    }
+    #expect(value == 1)
+  }
+
   @Test func whatEndsInTimeIsNeverStopped() async throws {
     let clock = GatedClock(gate: Gate(), isOver: Gate())
     let stops = Locked(0)

@@ -23,6 +23,14 @@ import Testing
         + "--data-binary '<redacted: 10 bytes>' 'https://a.example/p?token=<redacted>&q=<redacted>'")
   }
 
+  @Test func theAddressOfTheLastPageHasAQueryToo() throws {
+    var request = try request()
+    request.setValue("https://a.example/q?token=secret", forHTTPHeaderField: "Referer")
+    #expect(!request.curlCommand().contains("secret"))
+    #expect(request.curlCommand().contains("--header 'Referer: https://a.example/q?token=<redacted>'"))
+    #expect(request.curlCommand(revealingSecrets: true).contains("token=secret"))
+  }
+
   @Test func everythingIsThereWhenAskedFor() throws {
     var request = try request("PUT", "it's")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")

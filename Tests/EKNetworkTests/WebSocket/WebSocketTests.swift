@@ -105,6 +105,20 @@ struct WebSocketTests {
     server.stop()
   }
 
+  @Test("The greatest durations, by which callers mean never, are no trap")
+  func endlessOptions() async throws {
+    let server = try echo()
+    var options = WebSocketOptions()
+    options.connectTimeout = .seconds(Int64.max)
+    options.keepAliveInterval = .seconds(Int64.max)
+    options.closeTimeout = .seconds(Int64.max)
+    let socket = try await WebSocket.connect(to: url(server), options: options)
+    try await socket.send("a")
+    #expect(try await socket.receive() == .text("a"))
+    try await socket.close()
+    server.stop()
+  }
+
   @Test("Cancelling the reader closes the connection")
   func cancellation() async throws {
     let server = try LoopbackServer()

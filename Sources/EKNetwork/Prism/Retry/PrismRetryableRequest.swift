@@ -40,7 +40,7 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
       } catch {
         if Task.isCancelled { throw CancellationError() }
         guard !error.isCancellation, policy.allowsRetry(after: error, attempt: attempt) else { throw error }
-        try await clock.sleep(for: max(policy.delay(for: attempt), .zero))
+        try await clock.sleep(for: max(policy.delay(for: attempt), .zero).sleepable)
       }
       attempt = attempt == .max ? attempt : attempt + 1
     }

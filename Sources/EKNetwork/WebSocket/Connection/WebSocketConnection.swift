@@ -237,7 +237,7 @@ final class WebSocketConnection: Sendable {
   private func keepAlive(every interval: Duration) async {
     var keeper = KeepAliveState()
     while true {
-      guard (try? await options.clock.sleep(for: interval)) != nil else { return }
+      guard (try? await options.clock.sleep(for: interval.sleepable)) != nil else { return }
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil else { return nil }
@@ -270,7 +270,7 @@ final class WebSocketConnection: Sendable {
     let transport = transport
     let (clock, timeout) = (options.clock, options.closeTimeout)
     return Task {
-      if (try? await clock.sleep(for: timeout)) != nil { transport.cancel() }
+      if (try? await clock.sleep(for: timeout.sleepable)) != nil { transport.cancel() }
     }
   }
 

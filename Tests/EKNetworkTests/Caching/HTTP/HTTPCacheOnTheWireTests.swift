@@ -284,6 +284,25 @@ import Testing
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=90-"])).isHit == false)
   }
 
+  /// Who says `.max` wants no limit, and what a server announces need not come.
+  @Test func noCapacityAndNoLengthIsTooLarge() async throws {
+    let folder = try ScratchFolder()
+    for directory in [nil, folder["cache"]] {
+      let bench = try CacheBench()
+      bench.manager.httpCache = HTTPCache(memoryCapacity: .max, directory: directory, diskCapacity: .max)
+      bench.answerInTurn(["Cache-Control": "max-age=60"])
+      bench.server.route("/liar") { _ in
+        .raw([
+          .sendString("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 9223372036854775807\r\n\r\nx"),
+          .close,
+        ])
+      }
+      #expect(try await bench.send().text == "1")
+      #expect(try await bench.send().isHit)
+      await #expect(throws: URLError.self) { try await bench.send(CacheProbe(path: "/liar")) }
+    }
+  }
+
   @Test func aRangeThatIsRefusedSaysNothingAboutTheWhole() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in

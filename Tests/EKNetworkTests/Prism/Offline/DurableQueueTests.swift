@@ -87,6 +87,16 @@ import Testing
     try await run { _ in }
   }
 
+  @Test func noNameOfAFileIsTooLarge() async throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    for name in ["18446744073709551614-0", "9223372036854775808-0", "9223372036854775807-0"] {
+      try Data("x".utf8).write(to: directory.appendingPathComponent(name + ".request"))
+    }
+    let queue = try open()
+    try await queue.enqueue(request("/a"))
+    #expect(await queue.count == 1)
+  }
+
   @Test func whoWantsNoCookiesGetsNone() async throws {
     server.route("/login") { _ in .status(204, headers: ["Set-Cookie": "session=1; Path=/"]) }
     server.route("/item") { _ in .status(204, headers: ["Set-Cookie": "seen=1; Path=/"]) }

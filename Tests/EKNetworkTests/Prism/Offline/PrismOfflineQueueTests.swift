@@ -270,6 +270,70 @@ import Testing
     #expect(await queue.count == 0)
   }
 
+  /// Its callers have left, but what it sends has not noticed yet.
+  @Test(.timeLimit(.minutes(10))) func aCancelledFlushEndsBeforeTheNextBegins() async throws {
+    let started = AsyncStream<Int>.makeStream()
+    let release = AsyncStream<Void>.makeStream()
+    let (underWay, most, count) = (Locked(0), Locked(0), Locked(0))
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let now = underWay.withLock { underWay in
+          underWay += 1
+          return underWay
+        }
+        most.withLock { $0 = max($0, now) }
+        defer { underWay.withLock { $0 -= 1 } }
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        started.continuation.yield(number)
+        // Deaf to cancellation.
+        if number == 1 { await Task.detached { for await _ in release.stream {} }.value }
+        try Task.checkCancellation()
+      }, autoFlush: false)
+    await queue.enqueue(try request("/a"))
+    var starts = started.stream.makeAsyncIterator()
+    let lonely = Task { try await queue.flush() }
+    #expect(await starts.next() == 1)
+    lonely.cancel()
+    await #expect(throws: CancellationError.self) { try await lonely.value }
+    let next = Task { try await queue.flush() }
+    while !queue.isFlushing { await Task.yield() }
+    release.continuation.finish()
+    try await next.value
+    #expect(most.withLock { $0 } == 1)
+    #expect(await queue.count == 0)
+  }
+
+  @Test func whatTheDeliveryCancelsIsTriedAgain() async throws {
+    let clock = ManualClock()
+    let attempts = AsyncStream<Int>.makeStream()
+    let count = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        attempts.continuation.yield(number)
+        if number == 1 { throw CancellationError() }
+      },
+      options: options {
+        $0.clock = clock
+        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(10))
+      })
+    var numbers = attempts.stream.makeAsyncIterator()
+    await queue.enqueue(try request("/a"))
+    #expect(await numbers.next() == 1)
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    #expect(await numbers.next() == 2)
+    try await queue.flush()
+  }
+
   @Test func aHandlerThatFlushesDoesNotWaitForItself() async throws {
     let holder = Locked<PrismOfflineQueue?>(nil)
     let queue = PrismOfflineQueue { _ in try await holder.withLock { $0 }?.flush() }

@@ -17,12 +17,9 @@ struct VaryingFields: Sendable, Equatable {
   }
 
   init(response: CacheFields, request: CacheFields) {
-    var names: [String] = []
+    var names: Set<String> = []
     for value in response.values("vary") {
-      for name in FieldList.members(value) {
-        let name = name.lowercased()
-        if !names.contains(name) { names.append(name) }
-      }
+      for name in FieldList.members(value) { names.insert(name.lowercased()) }
     }
     selectors = names.sorted().map { Selector(name: $0, value: Self.normalised($0, request)) }
     language = selectors.isEmpty ? nil : Self.language(of: response)

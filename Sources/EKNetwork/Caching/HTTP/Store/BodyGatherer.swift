@@ -6,6 +6,7 @@ import Foundation
 final class BodyGatherer {
   /// What is kept in memory of a body that a disk can take.
   static let greatestBuffer: Int64 = 256 * 1024
+  private static let greatestReservation: Int64 = 1024 * 1024
 
   /// A whole body.
   enum Content {
@@ -33,7 +34,8 @@ final class BodyGatherer {
     self.memoryLimit = memoryLimit
     self.disk = disk
     bufferLimit = disk == nil ? memoryLimit : Self.greatestBuffer
-    data.reserveCapacity(Int(clamping: min(expected ?? 0, bufferLimit)))
+    // What the server announces need not come.
+    data.reserveCapacity(Int(clamping: min(expected ?? 0, bufferLimit, Self.greatestReservation)))
   }
 
   /// `false` when the body cannot be stored after all.

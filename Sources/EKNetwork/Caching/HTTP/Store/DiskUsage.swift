@@ -9,7 +9,8 @@ struct DiskUsage: Sendable {
   /// What had been written when the look that is under way began.
   private var seen: Int64 = 0
 
-  init(capacity: Int64) { self.capacity = max(0, capacity) }
+  /// No more than can be added to without an overflow: who says `.max` wants no limit.
+  init(capacity: Int64) { self.capacity = min(max(0, capacity), 1 << 60) }
 
   /// One response may take a quarter of it all.
   var greatestBody: Int64 { capacity / 4 }
@@ -48,5 +49,5 @@ struct DiskUsage: Sendable {
   }
 
   /// What a file of that length takes: whole blocks.
-  static func size(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
+  static func size(_ length: Int64) -> Int64 { (min(max(0, length), 1 << 52) + 4095) / 4096 * 4096 }
 }
