@@ -86,7 +86,7 @@ struct DiskRecord: Sendable {
       let length = head.number32().flatMap({ Int(exactly: $0) }),
       let bodyLength = head.number64().flatMap({ Int64(exactly: $0) }), let bodyFile = head.number64(),
       // More than any disk holds would overflow what is computed with it.
-      bodyLength <= 1 << 60,
+      bodyLength <= Int64(1) << 60,
       let bodyDigest = head.number32(), let digest = head.number32(), head.number32() == 0,
       head.number32() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),
       length <= min(greatestFields, bytes.count - headLength)

@@ -10,7 +10,7 @@ struct DiskUsage: Sendable {
   private var seen: Int64 = 0
 
   /// No more than can be added to without an overflow: who says `.max` wants no limit.
-  init(capacity: Int64) { self.capacity = min(max(0, capacity), 1 << 60) }
+  init(capacity: Int64) { self.capacity = min(max(0, capacity), Int64(1) << 60) }
 
   /// One response may take a quarter of it all.
   var greatestBody: Int64 { capacity / 4 }
@@ -49,5 +49,5 @@ struct DiskUsage: Sendable {
   }
 
   /// What a file of that length takes: whole blocks.
-  static func size(_ length: Int64) -> Int64 { (min(max(0, length), 1 << 52) + 4095) / 4096 * 4096 }
+  static func size(_ length: Int64) -> Int64 { (min(max(0, length), Int64(1) << 52) + 4095) / 4096 * 4096 }
 }
