@@ -6,7 +6,8 @@ import Foundation
 
 /// A response on its way through ``NetworkMiddleware``.
 ///
-/// The body is read once: who wants to look at it takes it by ``data(maximumSize:)``, which puts it back.
+/// The body is read once: who wants to look at it takes it by ``data(maximumSize:)``, which puts it back, for copies of
+/// this response too.
 public struct NetworkMiddlewareResponse: Sendable {
   /// The status code.
   public var statusCode: Int { didSet { isChanged = true } }
@@ -15,33 +16,36 @@ public struct NetworkMiddlewareResponse: Sendable {
   /// The body.
   public private(set) var body: StreamingBody
 
+  private var content: RereadableBody {
+    didSet { body = StreamingBody(content) }
+  }
   private let head: ResponseHead?
   private let redirect: RedirectDecision
   private var isChanged = false
 
   /// A response of the middleware's own.
   public init(statusCode: Int, headers: [String: String] = [:], data: Data = Data()) {
-    self.init(statusCode, headers, StreamingBody(BufferedBody(data)), nil)
+    self.init(statusCode, headers, BufferedBody(data), nil)
   }
 
   /// A response of the middleware's own, whose body comes in pieces.
   public init(statusCode: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode, headers, StreamingBody(AsyncSequenceBody(chunks)), nil)
+    self.init(statusCode, headers, AsyncSequenceBody(chunks), nil)
   }
 
   init(_ response: TransportResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(
-      http.statusCode, http.headerDictionary, StreamingBody(response.body), response.head, response.redirect)
+    self.init(http.statusCode, http.headerDictionary, response.body, response.head, response.redirect)
   }
 
   private init(
-    _ statusCode: Int, _ headers: [String: String], _ body: StreamingBody, _ head: ResponseHead?,
+    _ statusCode: Int, _ headers: [String: String], _ body: any TransportBody, _ head: ResponseHead?,
     _ redirect: RedirectDecision = .undecided
   ) {
     self.statusCode = statusCode
     self.headers = headers
-    self.body = body
+    content = RereadableBody(body)
+    self.body = StreamingBody(content)
     self.head = head
     self.redirect = redirect
   }
@@ -52,31 +56,27 @@ public struct NetworkMiddlewareResponse: Sendable {
   /// The whole body, which stays there to be read.
   ///
   /// - Parameter maximumSize: The most bytes that are read. Defaults to 16 MiB.
-  /// - Throws: ``ResponseLimitError`` for a longer body, and whatever ends it early.
+  /// - Throws: ``ResponseLimitError`` for a longer body, ``ConcurrentReadError`` while another reads it, and whatever ends
+  ///   it early.
   public mutating func data(maximumSize: Int = 16 * 1024 * 1024) async throws -> Data {
-    var data = Data()
-    while let chunk = try await body.source.body.next() {
-      data.append(chunk)
-      guard data.count <= maximumSize else {
-        body.source.body.cancel()
-        throw ResponseLimitError(limit: .size(Int64(maximumSize)))
-      }
-    }
-    body = StreamingBody(BufferedBody(data))
-    return data
+    final class Reader {}
+    let (reader, source) = (Reader(), body.source)
+    guard source.claim(for: reader) else { throw ConcurrentReadError() }
+    defer { source.release(by: reader) }
+    return try await content.collect(maximumSize: maximumSize)
   }
 
   /// The same with another body. `Content-Length` is the caller's to set.
   public func replacingBody(with data: Data) -> NetworkMiddlewareResponse {
     var response = self
-    response.body = StreamingBody(BufferedBody(data))
+    response.content = RereadableBody(BufferedBody(data))
     return response
   }
 
   /// The same, its body read through another.
   func watchingBody(_ watch: (any TransportBody) -> any TransportBody) -> NetworkMiddlewareResponse {
     var response = self
-    response.body = StreamingBody(watch(body.source.body))
+    response.content = RereadableBody(watch(content.current))
     return response
   }
 
@@ -90,7 +90,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   ///
   /// - Parameter url: The URL of the request.
   func transportResponse(url: URL?) throws -> TransportResponse {
-    if let head, !isChanged { return TransportResponse(head: head, body: body.source.body, redirect: redirect) }
+    if let head, !isChanged { return TransportResponse(head: head, body: content.current, redirect: redirect) }
     var fields = CacheFields()
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
       guard HeaderSyntax.isToken(name), let value = HeaderSyntax.trimmedValue(value) else {
@@ -101,6 +101,6 @@ public struct NetworkMiddlewareResponse: Sendable {
     guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
       let head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
-    return TransportResponse(head: head, body: body.source.body, redirect: redirect)
+    return TransportResponse(head: head, body: content.current, redirect: redirect)
   }
 }

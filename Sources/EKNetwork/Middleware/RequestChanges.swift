@@ -9,11 +9,13 @@ import Foundation
 struct RequestChanges: Sendable {
   private let before: URLRequest
   private let after: URLRequest
+  private let options: (before: RequestOptions, after: RequestOptions)
   private var fields: [(name: String, value: String?)] = []
 
   init(from before: URLRequest, to after: URLRequest) {
     self.before = before
     self.after = after
+    options = (RequestOptions(before), RequestOptions(after))
     let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
     for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
@@ -24,7 +26,7 @@ struct RequestChanges: Sendable {
     if before.url != after.url { request.url = after.url }
     if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
     if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
-    if before.cachePolicy != after.cachePolicy { request.cachePolicy = after.cachePolicy }
+    if options.before != options.after { options.after.apply(to: &request) }
     if before.httpShouldHandleCookies != after.httpShouldHandleCookies {
       request.httpShouldHandleCookies = after.httpShouldHandleCookies
     }

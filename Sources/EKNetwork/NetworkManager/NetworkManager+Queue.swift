@@ -31,10 +31,11 @@ extension NetworkManager {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = try QueuedNetworkRequest(queued.urlRequest)
     let runner = runner(over: transport)
-    // What a NetworkRequest cannot say: whose cookies go with it, and who keeps those of the response.
+    // What a NetworkRequest cannot say: whose cookies go with it, which networks it may use, and the like.
     let before = URLRequest(url: url)
     var after = before
     after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
+    RequestOptions(queued.urlRequest).apply(to: &after)
     _ = try await runner.fetch(
       ChangedAttempts(
         source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),

@@ -24,8 +24,11 @@ struct StoredRequest: Codable, Equatable {
   var url: URL
   var method: String
   var fields: [String: String]
-  var timeout: TimeInterval
+  /// `nil` for an infinite one: JSON has no number for it.
+  var timeout: TimeInterval?
   var handlesCookies: Bool
+  // Optional: files of earlier versions do not have it.
+  var options: RequestOptions?
   var body: Body
 
   init(_ request: PrismQueuedRequest, body: Body, storesCredentials: Bool) throws(PrismOfflineQueueError) {
@@ -37,8 +40,10 @@ struct StoredRequest: Codable, Equatable {
     method = request.urlRequest.httpMethod ?? "GET"
     fields = request.urlRequest.allHTTPHeaderFields ?? [:]
     if !storesCredentials { fields = fields.filter { !Self.credentials.contains($0.key.lowercased()) } }
-    timeout = request.urlRequest.timeoutInterval
+    let interval = request.urlRequest.timeoutInterval
+    timeout = interval.isFinite ? interval : nil
     handlesCookies = request.urlRequest.httpShouldHandleCookies
+    options = RequestOptions(request.urlRequest)
     self.body = body
   }
 
@@ -47,8 +52,9 @@ struct StoredRequest: Codable, Equatable {
     var urlRequest = URLRequest(url: url)
     urlRequest.httpMethod = method
     urlRequest.allHTTPHeaderFields = fields
-    urlRequest.timeoutInterval = timeout
+    urlRequest.timeoutInterval = timeout ?? .infinity
     urlRequest.httpShouldHandleCookies = handlesCookies
+    options?.apply(to: &urlRequest)
     if body == .inline { urlRequest.httpBody = data }
     var request = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)

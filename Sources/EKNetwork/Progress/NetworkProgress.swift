@@ -7,8 +7,9 @@ import Foundation
 /// The progress of an upload or download.
 ///
 /// Give one to a request; it starts at 0, never goes backwards, not even when the request is retried, and is exactly 1
-/// once the request has succeeded. It changes at most about 30 times a second. With a body of 64 KiB or more it follows
-/// the upload, otherwise the download; what has no announced length cannot be counted.
+/// once the request has succeeded. It changes at most about 30 times a second. With a body of 64 KiB or more it counts
+/// the upload, and the response too if its length is announced; otherwise the download. What has no announced length
+/// has no fraction.
 ///
 /// On Apple platforms it is an `ObservableObject`, whose changes are published on the main thread; read it there.
 /// Elsewhere it is set and can be read on any thread, and `progress.$fractionCompleted.values` works as it does with
@@ -19,7 +20,7 @@ import Foundation
 public final class NetworkProgress: @unchecked Sendable {
   /// The fraction that is done, from 0 to 1.
   @Published public var fractionCompleted: Double = 0
-  /// The bytes that are done, in the direction that the fraction follows. Counted also where no length is announced.
+  /// The bytes that are done, of what the fraction counts. Counted also where no length is announced.
   @Published public internal(set) var completedBytes: Int64 = 0
   /// The bytes that there are to do; `nil` while that is unknown.
   @Published public internal(set) var totalBytes: Int64?

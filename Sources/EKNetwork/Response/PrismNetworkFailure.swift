@@ -14,7 +14,7 @@ public struct PrismNetworkFailure: Error, Sendable {
   /// What is thrown without this type.
   public let error: PrismNetworkError
   /// What caused it: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`,
-  /// or what the request's own `decode(data:with:)` threw.
+  /// a ``WebSocketError``, or what the request's own `decode(data:with:)` threw.
   public let underlyingError: (any Error)?
   /// Where the request went, as far as that was known.
   public let url: URL?

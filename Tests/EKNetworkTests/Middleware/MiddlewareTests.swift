@@ -239,6 +239,31 @@ struct Intercept: NetworkMiddleware {
     #expect(all.allSatisfy { $0 == streamed })
   }
 
+  @Test func aCopyThatIsLookedAtLeavesTheBodyToTheResponse() async throws {
+    let manager = Wire.automatic.manager(server)
+    let look = Intercept { request, _, next in
+      let response = try await next(request)
+      for _ in 0..<2 {
+        var copy = response
+        #expect(try await copy.data().isEmpty == false)
+      }
+      return response
+    }
+    manager.middleware = [look]
+    manager.attemptMiddleware = [look]
+    #expect(try await manager.send(ItemProbe()).id == 1)
+  }
+
+  @Test func aBodyHasOneReader() async throws {
+    var response = NetworkMiddlewareResponse(statusCode: 200, data: Data("abc".utf8))
+    var other = response
+    var iterator = response.body.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("abc".utf8))
+    await #expect(throws: ConcurrentReadError.self) { try await other.data() }
+    #expect(try await iterator.next() == nil)
+    #expect(try await response.data() == Data())
+  }
+
   @Test func aBodyThatIsTooLongToLookAtIsAnError() async throws {
     server.route("/item") { _ in .data(Data(count: 100_000)) }
     let manager = Wire.automatic.manager(server)

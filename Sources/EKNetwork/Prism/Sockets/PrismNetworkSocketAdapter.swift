@@ -33,7 +33,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   ///   ``disconnectionError`` says why.
   /// - Throws: What the endpoint's port throws; ``PrismNetworkError/noConnectivity`` when there is no connection to
   ///   be had, ``PrismNetworkError/unauthorized`` and others by the status with which a WebSocket is refused;
-  ///   `CancellationError`.
+  ///   `CancellationError`. ``PrismNetworkFailure/detailed(_:)`` has what was behind it.
   public func connect(to endpoint: any PrismNetworkSocketEndpoint) async throws -> AsyncStream<Data> {
     disconnect()
     generation += 1
@@ -61,7 +61,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      throw PrismNetworkError.noConnectivity
+      throw PrismNetworkFailure(.noConnectivity, because: error).surfaced
     }
   }
 
@@ -89,16 +89,20 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
       throw error
     } catch is CancellationError {
       throw CancellationError()
-    } catch WebSocketError.refused(let status, _) {
-      throw PrismNetworkError(status: status)
-    } catch WebSocketError.invalidURL {
-      throw PrismNetworkError.invalidURL
-    } catch is InvalidHeaderError {
-      throw PrismNetworkError.badRequest
-    } catch WebSocketError.invalidHandshake {
-      throw PrismNetworkError.invalidResponse
     } catch {
-      throw PrismNetworkError.noConnectivity
+      throw Self.failure(error, url: target.isWebSocket ? try? target.request().url : nil).surfaced
+    }
+  }
+
+  private static func failure(_ error: any Error, url: URL?) -> PrismNetworkFailure {
+    switch error {
+    case WebSocketError.refused(let status, let headers):
+      PrismNetworkFailure(
+        PrismNetworkError(status: status), because: error, url: url, statusCode: status, headers: headers)
+    case WebSocketError.invalidURL: PrismNetworkFailure(.invalidURL, because: error, url: url)
+    case is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: url)
+    case WebSocketError.invalidHandshake: PrismNetworkFailure(.invalidResponse, because: error, url: url)
+    default: PrismNetworkFailure(.noConnectivity, because: error, url: url)
     }
   }
 }

@@ -97,6 +97,28 @@ import Testing
     #expect(await queue.count == 1)
   }
 
+  @Test func itsOptionsAreKept() async throws {
+    try await run { queue in
+      try await queue.enqueue(
+        self.request("/a") {
+          $0.timeoutInterval = .infinity
+          $0.cachePolicy = .reloadIgnoringLocalCacheData
+          $0.allowsCellularAccess = false
+          $0.networkServiceType = .background
+        })
+    }
+    let requests = Locked<[PrismQueuedRequest]>([])
+    try await run { queue in
+      let all = await queue.dequeueAll()
+      requests.withLock { $0 = all }
+    }
+    let loaded = try #require(requests.withLock { $0.first?.urlRequest })
+    #expect(loaded.timeoutInterval == .infinity)
+    #expect(loaded.cachePolicy == .reloadIgnoringLocalCacheData)
+    #expect(!loaded.allowsCellularAccess)
+    #expect(loaded.networkServiceType == .background)
+  }
+
   @Test func whoWantsNoCookiesGetsNone() async throws {
     server.route("/login") { _ in .status(204, headers: ["Set-Cookie": "session=1; Path=/"]) }
     server.route("/item") { _ in .status(204, headers: ["Set-Cookie": "seen=1; Path=/"]) }

@@ -111,8 +111,18 @@ struct SocketPageTests {
     let socket = PrismNetworkSocketAdapter()
     let endpoint = Endpoint(number: UInt16(server.port))
     await #expect(throws: PrismNetworkError.unauthorized) { try await socket.connect(to: endpoint) }
+    let refused = await #expect(throws: PrismNetworkFailure.self) {
+      _ = try await PrismNetworkFailure.detailed { try await socket.connect(to: endpoint) }
+    }
+    #expect(refused?.statusCode == 401)
+    #expect(refused?.url?.port == server.port)
     server.stop()
     await #expect(throws: PrismNetworkError.noConnectivity) { try await socket.connect(to: endpoint) }
+    let missing = await #expect(throws: PrismNetworkFailure.self) {
+      _ = try await PrismNetworkFailure.detailed { try await socket.connect(to: endpoint) }
+    }
+    #expect(missing?.error == .noConnectivity)
+    #expect((missing?.underlyingError as? URLError)?.code == .cannotConnectToHost)
   }
 
   @Test("Without WebSocket options lines travel over TCP, and an unterminated one is dropped")
