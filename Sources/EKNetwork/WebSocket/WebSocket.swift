@@ -65,7 +65,13 @@ public final class WebSocket: Sendable, AsyncSequence {
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
     let transport = try ByteTransports.make(handshake.address, options)
-    let agreement = try await Handshake.run(handshake, on: transport, options: options)
+    let agreement: HandshakeResponse.Agreement
+    do {
+      agreement = try await Handshake.run(handshake, on: transport, options: options)
+    } catch let error as URLError {
+      // The transport knows only the host and the port.
+      throw error.replacingURL(with: request.url)
+    }
     if let url = request.url { await cookies.keep(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)

@@ -30,9 +30,10 @@
       var options = WebSocketOptions()
       options.useProxies(
         of: configuration(proxy, ["kCFProxyUsernameKey": "alice", "kCFProxyPasswordKey": "secret"]))
-      let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(target.port)/"))
+      let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(target.port)/?room=1"))
       let error = await #expect(throws: URLError.self) { _ = try await WebSocket.connect(to: url, options: options) }
       #expect(error?.code == .cannotConnectToHost)
+      #expect(error?.failingURL == url)
       #expect(target.acceptedConnections == 0)
       #expect(proxy.requests.map(\.method) == ["CONNECT"])
       let basic = "Basic \(Data("alice:secret".utf8).base64EncodedString())"

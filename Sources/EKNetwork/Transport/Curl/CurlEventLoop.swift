@@ -233,7 +233,8 @@
           deadlines.insert(transfer, at: transfer.loopDeadline)
           continue
         }
-        fail(transfer, .timedOut, "The request timed out")
+        let wait = transfer.loopHandle == nil ? " while all connections to the host were in use" : ""
+        fail(transfer, .timedOut, "The request timed out" + wait)
       }
     }
 

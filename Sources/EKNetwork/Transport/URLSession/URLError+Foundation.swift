@@ -13,6 +13,12 @@ extension URLError {
     self.init(code, userInfo: userInfo)
   }
 
+  func replacingURL(with url: URL?) -> URLError {
+    var userInfo = errorUserInfo
+    userInfo[NSURLErrorFailingURLErrorKey] = url
+    return URLError(code, userInfo: userInfo)
+  }
+
   static func timedOut(_ url: URL?) -> URLError {
     URLError(.timedOut, url: url, description: "The request timed out.")
   }

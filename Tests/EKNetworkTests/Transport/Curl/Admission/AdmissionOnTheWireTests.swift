@@ -104,6 +104,7 @@
       let start = ContinuousClock.now
       let error = await #expect(throws: URLError.self) { try await transport.fetch(late) }
       #expect(error?.code == .timedOut)
+      #expect(error?.localizedDescription.contains("connections to the host were in use") == true)
       #expect(ContinuousClock.now - start >= .milliseconds(200))
       #expect(server.requestCount == 1)
       hung.cancel()
