@@ -139,6 +139,16 @@ class Faulty(asyncio.Protocol):
             # GOAWAY by hand: for h2 it is the end of the connection.
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + stream.to_bytes(4, "big") + bytes(4))
             self.h2.send_data(stream, PART, end_stream=True)
+        elif kind == "goaway-feed":
+            # Without an error, too, and it goes on until somebody asks for /release.
+            self.respond(stream, PART, end=False)
+            self.flush()
+            self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + stream.to_bytes(4, "big") + bytes(4))
+
+            def end():
+                self.h2.send_data(stream, PART, end_stream=True)
+                self.flush()
+            held.append(end)
         elif kind == "large-head":
             fields = [(f"x-{number}", os.urandom(2000).hex()[:3000]) for number in range(100)]
             self.respond(stream, b"ok", *fields)

@@ -28,6 +28,9 @@ struct ResponseHead: Sendable {
   /// Whether the status is that of an error (RFC 9110 §15.5, §15.6).
   var isError: Bool { statusCode.map { $0 >= 400 } ?? false }
 
+  /// Whether a body follows, whatever the fields say of one (RFC 9112 §6.3).
+  func hasBody(method: String?) -> Bool { method != "HEAD" && statusCode != 204 && statusCode != 304 }
+
   /// The value of a field, whatever the case of its name; repeated fields are joined with `", "`. `name` is in lower
   /// case.
   func value(_ name: StaticString) -> String? {

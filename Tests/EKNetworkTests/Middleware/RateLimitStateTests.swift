@@ -68,6 +68,14 @@ import Testing
     #expect(state.isBlank(at: .seconds(3)))
   }
 
+  @Test func whatIsUnderWayIsUse() {
+    var state = state(nil)
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(!state.isUnused(at: .seconds(100)))
+    state.end(nil, at: .seconds(100))
+    #expect(state.isUnused(at: .seconds(100)))
+  }
+
   @Test func whoWouldWaitTooLongIsRefusedAtOnce() {
     var state = state(1, wait: .seconds(2), waiting: 5)
     #expect(state.arrive(1, at: .zero) == .go)

@@ -20,6 +20,22 @@ import Testing
     return server
   }
 
+  /// RFC 9112 §6.3: what the fields say of a body does not make one.
+  @Test(arguments: [204, 304, 200]) func aResponseWithoutABodyIsNotJudgedByIt(status: Int) async throws {
+    for server in [
+      try server { .status(status, headers: ["Content-Encoding": "aws-chunked"]) },
+      try server { .status(status, headers: ["Content-Length": "5000"]) },
+    ] {
+      defer { server.stop() }
+      let blob = Blob(method: status == 200 ? .head : .get, maximumResponseSize: 100)
+      do {
+        #expect(try await Wire.automatic.manager(server).send(blob).statusCode == status)
+      } catch let error as HTTPError {
+        #expect(error.statusCode == status)
+      }
+    }
+  }
+
   @Test(arguments: Wire.allCases) func whatIsAnnouncedIsJudgedAtOnce(_ wire: Wire) async throws {
     // The body never comes: only its announcement can end the request.
     let server = try server { .streaming(contentLength: 101, [.stall]) }

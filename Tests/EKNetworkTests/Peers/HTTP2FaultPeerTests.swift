@@ -33,8 +33,11 @@
     }
 
     /// A manager with connections of its own.
-    private static func makeManager(_ peer: PeerProcess, port: String = "faulty") throws -> NetworkManager {
+    private static func makeManager(
+      _ peer: PeerProcess, port: String = "faulty", connections: Int = 6
+    ) throws -> NetworkManager {
       let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = connections
       configuration.timeoutIntervalForRequest = 60
       // Sessions share connections where they trust the same file.
       let authority = peer.file("\(UUID().uuidString).pem")
@@ -207,6 +210,23 @@
       let outcome = await streamed(Probe(path: "/goaway-mid"))
       #expect(outcome.count == 2_000 && outcome.error == nil)
       try await isWell()
+    }
+
+    @Test("A feed on a connection that the server gives up holds up nobody", arguments: [1, 2])
+    func goAwayBesideAFeed(connections: Int) async throws {
+      let manager = try Self.makeManager(peer, connections: connections)
+      var feeds: [StreamingSequence<Data>.AsyncIterator] = []
+      for number in 0..<connections {
+        let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/goaway-feed/\(number)"))
+        feeds.append(feed.body.makeAsyncIterator())
+        #expect(try await feeds[number].next()?.count == 1_000)
+      }
+      for _ in 0..<3 { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
+      _ = try await manager.send(Probe<StatusCodeResponse>(path: "/release"))
+      for index in feeds.indices {
+        #expect(try await feeds[index].next()?.count == 1_000)
+        #expect(try await feeds[index].next() == nil)
+      }
     }
 
     @Test("Interim answers are not the answer, however many")

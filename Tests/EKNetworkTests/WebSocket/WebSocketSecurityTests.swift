@@ -55,6 +55,9 @@
       let tls = TLSOptions(certificateAuthorityFile: file, pinnedPublicKeys: ["a"], clientCertificate: client)
       let secured = tls.curlOptions.map(\.option)
       #expect(Set(secured) == [.cainfo, .pinnedpublickey, .sslcert, .sslkey, .keypasswd])
+      // OpenSSL asks the terminal for what it is not given.
+      let plain = TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
+      #expect(plain.curlOptions.last { $0.option == .keypasswd }?.value.isEmpty == true)
       let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))
       let proxied = proxies.curlOptions(isSecure: true).map(\.option)
       #expect(Set(proxied) == [.proxy, .noproxy, .proxyusername, .proxypassword])

@@ -56,8 +56,13 @@
           throw InvalidHeaderError(field: name, reason: .invalidValue)
         }
         let lowercased = name.lowercased()
-        // libcurl writes the length itself, from the body that it sends.
-        guard lowercased != "content-length", names.insert(lowercased).inserted else { continue }
+        // libcurl writes the length itself, from the body that it sends, and the coding is added below. Any other would
+        // let the server see the request's end elsewhere (RFC 9112 §6.3).
+        if lowercased == "transfer-encoding", value.lowercased() != "chunked" {
+          throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+        }
+        guard lowercased != "content-length", lowercased != "transfer-encoding", names.insert(lowercased).inserted
+        else { continue }
         fields.append((name, value))
       }
       func addDefault(_ name: String, _ value: String?) {
@@ -72,7 +77,7 @@
         // RFC 9110 §8.6: a method that anticipates content says so when there is none.
         fields.append(("Content-Length", "0"))
       case .sized, .chunked:
-        if content == .chunked { addDefault("Transfer-Encoding", "chunked") }
+        if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
         if !names.contains("content-type") { suppressed.append("Content-Type") }
         // libcurl would wait a second for a server that does not know RFC 9110 §10.1.1.
         if !names.contains("expect") { suppressed.append("Expect") }

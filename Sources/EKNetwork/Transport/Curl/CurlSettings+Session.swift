@@ -8,7 +8,8 @@
         (.cainfo, certificateAuthorityFile?.path),
         (.sslcert, clientCertificate?.certificateFile.path),
         (.sslkey, clientCertificate?.keyFile.path),
-        (.keypasswd, clientCertificate?.keyPassword),
+        // Without one OpenSSL would ask the terminal, and wait for it on the event loop's thread.
+        (.keypasswd, clientCertificate.map { $0.keyPassword ?? "" }),
       ]
       if !pinnedPublicKeys.isEmpty {
         options.append((.pinnedpublickey, pinnedPublicKeys.sorted().map { "sha256//\($0)" }.joined(separator: ";")))

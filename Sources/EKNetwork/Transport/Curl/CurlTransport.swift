@@ -47,7 +47,9 @@
       let head = try await transfer.start()
       await configuration.cookies.keep(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
-      guard request.decodesContent else { return TransportResponse(head: head, body: body) }
+      guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
+        return TransportResponse(head: head, body: body)
+      }
       return TransportResponse(
         head: head,
         body: try ContentCoding.decoding(

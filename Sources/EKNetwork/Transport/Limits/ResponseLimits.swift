@@ -20,7 +20,7 @@ struct ResponseLimits: Sendable {
     guard let size else { return response }
     // The length of an encoded body says nothing of the decoded one, which is counted as it comes.
     if let announced = response.head.contentLength, announced > size,
-      response.head.value("content-encoding") == nil, request.httpMethod != "HEAD"
+      response.head.value("content-encoding") == nil, response.head.hasBody(method: request.httpMethod)
     {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)

@@ -50,6 +50,8 @@ import Testing
     #expect(ByteRange("Bytes=1-")?.offsets(in: 11) == 1..<11)
     #expect(ByteRange("bytes=-1")?.offsets(in: 11) == 10..<11)
     #expect(ByteRange("bytes=-20")?.offsets(in: 11) == 0..<11)
+    #expect(ByteRange("bytes=5-5")?.offsets(in: 11) == 5..<6)
+    #expect(ByteRange("bytes=5-4") == nil)
     #expect(ByteRange("bytes=5-99")?.offsets(in: 11) == 5..<11)
     #expect(ByteRange("bytes=11-")?.offsets(in: 11) == nil)
     #expect(ByteRange("bytes=-0")?.offsets(in: 11) == nil)

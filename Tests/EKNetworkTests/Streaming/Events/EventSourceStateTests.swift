@@ -20,6 +20,16 @@ import Testing
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
   }
 
+  @Test func onlyAStreamWithoutEventsIsAReasonToWait() {
+    for hasReceived in [false, true] {
+      var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .zero))
+      state.opened()
+      if hasReceived { state.received() }
+      let least: Duration = hasReceived ? .milliseconds(50) : .milliseconds(100)
+      #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == least)
+    }
+  }
+
   @Test func theServersRetryTakesTheirPlace() throws {
     var parser = EventStreamParser(maximumSize: 1_000)
     parser.append(Data("retry: 700\nid: 9\ndata: a\n\n".utf8))

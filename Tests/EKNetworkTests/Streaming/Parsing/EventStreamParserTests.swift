@@ -7,6 +7,14 @@ import Testing
 
   private func parser(_ maximum: Int = 10_000) -> EventStreamParser { EventStreamParser(maximumSize: maximum) }
 
+  @Test func theLinesOfAnEventAreCountedTogether() throws {
+    let line = "data: " + String(repeating: "a", count: 59) + "\n"
+    var parser = parser(100)
+    parser.append(Data((line + "\n" + line + line).utf8))
+    #expect(try parser.next()?.data.count == 59)
+    #expect(throws: StreamLineTooLongError.self) { try parser.next() }
+  }
+
   /// The rules of WHATWG HTML §9.2, one row each.
   private static let rows: [(rule: String, input: String, events: [ServerSentEvent])] = [
     ("§9.2.6 a data line and a blank line", "data: a\n\n", [Event(data: "a")]),

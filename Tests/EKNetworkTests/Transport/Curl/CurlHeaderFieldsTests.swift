@@ -50,6 +50,31 @@
       }
     }
 
+    /// Whoever has set it: the session's fields and middleware's get here, too.
+    @Test func howABodyIsFramedIsNotForTheFieldsToSay() throws {
+      for content in [CurlHeaderFields.Content.none, .empty, .sized, .chunked] {
+        _ = try headerFields.lines(for: ["transfer-encoding": "Chunked"], content: content)
+        for coding in ["gzip", "identity", "gzip, chunked", ""] {
+          #expect(throws: InvalidHeaderError(field: "Transfer-Encoding", reason: .managedByLibrary)) {
+            try headerFields.lines(for: ["Transfer-Encoding": coding], content: content)
+          }
+        }
+      }
+    }
+
+    @Test func aSessionsTransferEncodingIsNotSent() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/item") { _ in .status(204) }
+      let manager = Wire.automatic.manager(server) { $0.httpAdditionalHeaders = ["Transfer-Encoding": "chunked"] }
+      _ = try await manager.send(Probe<EmptyResponse>(path: "/item"))
+      var upload = Probe<EmptyResponse>(path: "/item", method: .post)
+      upload.body = RequestBody(data: Data("abc".utf8), contentType: "a/b")
+      _ = try await manager.send(upload)
+      #expect(server.requests.map { $0.header("Transfer-Encoding") } == [nil, nil])
+      #expect(server.requests.last?.body == Data("abc".utf8))
+    }
+
     @Test func whatCannotBeSentIsRefusedEachTime() throws {
       _ = try headerFields.lines(for: fields, content: .none)
       for _ in 1...2 {

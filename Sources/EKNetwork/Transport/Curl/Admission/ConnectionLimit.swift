@@ -28,6 +28,9 @@ struct ConnectionLimit {
   private var streamsPerConnection = maximumStreams
   /// How many requests all connections have had room for, once that has turned out.
   private var ceiling = Int.max
+  /// Ports to which libcurl has preferred one connection more than there may be, and from which nothing has been sent
+  /// since: they are full, or the server closes them (GOAWAY, RFC 9113 §6.8), which may take as long as their last stream.
+  private var closing: Set<Int32> = []
 
   init(connections: Int, negotiates: Bool) {
     self.connections = max(1, connections)
@@ -53,8 +56,11 @@ struct ConnectionLimit {
     // Each that is not sent may open a connection, if those that are open have no stream left.
     let free = connections - streams.count
     if ownConnection { return unsent < free }
-    return active < min(connections * streamsPerConnection, ceiling)
-      && unsent < max(1, min(free, Self.maximumConnecting))
+    if active < min(connections * streamsPerConnection, ceiling) {
+      return unsent < max(1, min(free, Self.maximumConnecting))
+    }
+    // One at a time goes past connections that may be closing.
+    return unsent == 0 && !closing.isEmpty && active == closing.reduce(0) { $0 + (streams[$1] ?? 0) }
   }
 
   mutating func begin() {
@@ -71,6 +77,7 @@ struct ConnectionLimit {
   mutating func sent(port: Int32, last: Int32?, ownConnection: Bool = false) {
     if let last { release(last) } else { unsent -= 1 }
     guard port > 0 else { return }
+    closing.remove(port)
     let count = (streams[port] ?? 0) + 1
     streams[port] = count
     if count == 2 { sharedPorts += 1 }
@@ -78,7 +85,10 @@ struct ConnectionLimit {
     // Beside a connection that is shared, libcurl opens another only because that one is full, or about to close.
     guard count == 1, isShared, streams.count > 1, !ownConnection else { return }
     streamsPerConnection = streams.values.max() ?? streamsPerConnection
-    if streams.count > connections { ceiling = max(connections, active - 1) }
+    if streams.count > connections {
+      ceiling = max(connections, active - 1)
+      closing.formUnion(streams.keys.lazy.filter { $0 != port })
+    }
   }
 
   mutating func responded(isHTTP2: Bool) { hasHTTP2Response = isHTTP2 }

@@ -57,6 +57,26 @@ import Testing
     #expect(fill(&limit, port: nil) == 1)
   }
 
+  /// A feed keeps the only connection open that there may be, and the server has given it up.
+  @Test func besideAConnectionThatCloses() {
+    var limit = ConnectionLimit(connections: 1, negotiates: true)
+    limit.begin()
+    limit.sent(port: 1_000, last: nil)
+    limit.responded(isHTTP2: true)
+    for _ in 0..<3 {
+      #expect(limit.hasRoom())
+      limit.begin()
+      limit.sent(port: 2_000, last: nil)
+      // Not a third connection.
+      #expect(!limit.hasRoom())
+      limit.end(port: 2_000)
+    }
+    limit.begin()
+    // It was only full.
+    limit.sent(port: 1_000, last: nil)
+    #expect(!limit.hasRoom() && limit.active == 2)
+  }
+
   /// The server allows ten streams: the eleventh request needs the next connection.
   @Test func connectionsAreNeverMoreThanTheLimit() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
