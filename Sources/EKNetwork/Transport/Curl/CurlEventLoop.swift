@@ -13,7 +13,8 @@
   ///
   /// libcurl gets what can begin at once, and nothing else: those who wait are in `queue`.
   ///
-  /// Unchecked: `poller` is for every thread; all other state, and libcurl, belong to the thread that holds `turn`.
+  /// Unchecked: `poller`, `group` and `index` are for every thread; all other state, and libcurl, belong to the thread that holds
+  /// `turn`.
   final class CurlEventLoop: @unchecked Sendable {
     /// How long connections are kept for the next request: as long as libcurl uses them again (CURLOPT_MAXAGE_CONN).
     static let defaultPoolLifetime = Duration.seconds(118)
@@ -23,6 +24,10 @@
       case cancel(CurlTransfer)
       case resumeReceiving(CurlTransfer)
       case resumeSending(CurlTransfer)
+      /// From the loop whose queue it is in: carry it out.
+      case take(CurlTransfer)
+      /// From the loop that has carried it out: it is over, or to be sent again.
+      case takeBack(CurlTransfer, resends: Bool)
     }
 
     private static let noResources = "libcurl is out of resources"
@@ -31,27 +36,36 @@
     private static let maximumPasses = 8
 
     let capabilities: CurlCapabilities
-    private let poller: LoopPoller<Operation>
+    let group: LoopGroup<CurlEventLoop>
+    let index: Int
+    let poller: LoopPoller<Operation>
     private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
-    private var pools: CurlPools
-    private var queue: RequestQueue<CurlTransfer>
-    private var deadlines = DeadlineHeap<CurlTransfer>()
-    private var sockets = WatchedSockets()
+    var pools: CurlPools
+    var queue: RequestQueue<CurlTransfer>
+    var deadlines = DeadlineHeap<CurlTransfer>()
+    /// Transfers in queues of other loops that this one carries out.
+    var borrowed: Set<ObjectIdentifier> = []
+    var sockets = WatchedSockets()
     private var dirty: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
     /// the process has no descriptors left.
     ///
-    /// - Parameter poolLifetime: How long unused connections are kept.
-    init?(poolLifetime: Duration = defaultPoolLifetime) {
+    /// - Parameters:
+    ///   - poolLifetime: How long unused connections are kept.
+    ///   - group: The loops that help each other.
+    ///   - index: This loop's in the group.
+    init?(poolLifetime: Duration, group: LoopGroup<CurlEventLoop>, index: Int) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
+      self.group = group
+      self.index = index
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.speaksHTTP2)
+      queue = RequestQueue(mayShareConnections: capabilities.speaksHTTP2, loops: group.count)
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
@@ -116,7 +130,7 @@
     // MARK: - A turn
 
     private func finishTurn(_ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery]) {
-      turn.began(queue.count)
+      turn.began(queue.count + borrowed.count)
       collectFinished()
       expireDeadlines()
       admit()
@@ -129,12 +143,15 @@
       }
       gatherDeliveries(into: &finished)
       admit()
-      turn.ended(queue.count)
+      turn.ended(queue.count + borrowed.count)
     }
 
     private func perform(_ operation: Operation) {
+      if passesOn(operation) { return }
       switch operation {
       case .start(let transfer): start(transfer)
+      case .take(let transfer): borrow(transfer)
+      case .takeBack(let transfer, let resends): takeBack(transfer, resends: resends)
       case .cancel(let transfer): remove(transfer)
       case .resumeReceiving(let transfer): resume(transfer, bit: Int(EKN_PAUSE_RECV))
       case .resumeSending(let transfer): resume(transfer, bit: Int(EKN_PAUSE_SEND))
@@ -158,11 +175,13 @@
     @discardableResult
     private func admit() -> Bool {
       let waiting = queue.waitingCount
-      while let (transfer, _) = queue.next() { begin(transfer) }
+      while let (transfer, ticket) = queue.next() {
+        if !lend(transfer, ticket) { begin(transfer) }
+      }
       return queue.waitingCount < waiting
     }
 
-    private func begin(_ transfer: CurlTransfer) {
+    func begin(_ transfer: CurlTransfer) {
       // Cancelled while it waited; the loop has not come to that yet.
       if transfer.loopSubmitted < now, transfer.isOver { return remove(transfer) }
       transfer.loopLastActivity = now
@@ -179,7 +198,7 @@
       deadlines.insert(transfer, at: transfer.loopDeadline)
     }
 
-    private func fail(_ transfer: CurlTransfer, _ code: URLError.Code = .unknown, _ text: String = noResources) {
+    func fail(_ transfer: CurlTransfer, _ code: URLError.Code = .unknown, _ text: String = noResources) {
       finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
     }
 
@@ -209,11 +228,10 @@
     private func collectFinished() {
       for case let pool? in pools.all where pool.activeCount > 0 {
         while let (transfer, code) = pool.nextFinished() {
-          if transfer.loopMayResend(after: code), let ticket = transfer.loopTicket {
+          if transfer.loopMayResend(after: code) {
             pool.remove(transfer)
-            queue.resend(ticket)
             deadlines.remove(transfer)
-            if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
+            resend(transfer)
             continue
           }
           transfer.loopMeasure()
@@ -245,15 +263,17 @@
       markDirty(transfer)
     }
 
-    private func remove(_ transfer: CurlTransfer) {
+    func remove(_ transfer: CurlTransfer) {
       deadlines.remove(transfer)
       transfer.request.upload?.close()
-      guard let pool = transfer.loopPool else { return }
-      if transfer.loopHandle != nil { pool.remove(transfer) }
+      if let pool = transfer.loopPool {
+        if transfer.loopHandle != nil { pool.remove(transfer) }
+        transfer.loopPool = nil
+        pools.release(pool, now: now)
+      }
       if let ticket = transfer.loopTicket { queue.remove(ticket) }
       transfer.loopTicket = nil
-      transfer.loopPool = nil
-      pools.release(pool, now: now)
+      giveBack(transfer, resends: false)
     }
 
     // MARK: - Delivery
@@ -289,40 +309,6 @@
       }
       dirty.removeAll(keepingCapacity: true)
       swap(&deliveries, &finished)
-    }
-
-    // MARK: - Sockets
-
-    /// libcurl wants to know when a socket is ready. Done at once, never later in the turn: a descriptor may be closed
-    /// and its number be another's by then.
-    func watch(_ socket: Int32, _ what: Int32, pool: Int) {
-      let tag = UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket))
-      if what == EKN_POLL_REMOVE {
-        sockets.remove(socket)
-      } else if !sockets.want(socket, what, tag: tag) {
-        return
-      }
-      poller.watch(socket, what, tag: tag)
-    }
-
-    /// libcurl keeps a connection for the next request. ``closed(_:)`` follows when it closes it.
-    func letGo(_ socket: Int32) { sockets.letGo(socket) }
-
-    /// A socket is closed, and so the poller has let go of it.
-    func closed(_ socket: Int32) { sockets.remove(socket) }
-
-    /// - Parameter withErrors: Whether to believe in errors. Not after a request was started directly, for the number may
-    ///   be another socket's by now: if it is not, the next wait brings the error again. To try what is not ready does no
-    ///   harm.
-    private func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
-      for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
-        let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
-        guard sockets.isWanted(socket) else {
-          watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)
-          continue
-        }
-        pools[Int(event.tag >> 32)]?.act(on: socket, events: event.events)
-      }
     }
 
     /// When a timer or a deadline is due.

@@ -2,8 +2,9 @@
   import Foundation
   import FoundationNetworking
 
-  /// The event loops that drive the requests of the process. All requests to an origin go through the same one, so that they
-  /// find its connections; other origins have other loops, so that a server's cores share the work.
+  /// The event loops that drive the requests of the process. All requests to an origin go to the same one, so that they
+  /// find its connections; other origins have other loops, so that a server's cores share the work. Where an origin is busy,
+  /// others help its loop: ``ConnectionLanes``.
   final class CurlEventLoops: Sendable {
     static let shared = CurlEventLoops(count: LoopCount.ofProcess)
 
@@ -19,7 +20,7 @@
 
     /// - Parameter poolLifetime: How long unused connections are kept.
     init(count: Int, poolLifetime: Duration = CurlEventLoop.defaultPoolLifetime) {
-      loops = LoopGroup(count: count) { CurlEventLoop(poolLifetime: poolLifetime) }
+      loops = LoopGroup(count: count) { CurlEventLoop(poolLifetime: poolLifetime, group: $0, index: $1) }
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 

@@ -5,19 +5,23 @@
 
   /// One exchange on the wire, shared by the event loop, which pushes, and a consumer, which pulls.
   ///
-  /// Unchecked: `request` is immutable, `loop…` members belong to the thread that holds the event loop's turn, and the rest is in
-  /// `queue`, which has its lock.
+  /// Unchecked: `request` is immutable, `loop…` members belong to the thread that holds the turn of the event loop that has the
+  /// transfer, but for `loopLoan`, and the rest is in `queue`, which has its lock.
   final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
       UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
     >
 
     let request: CurlRequest
-    private let eventLoop: CurlEventLoop
+    /// Whose queue it is in. Another may carry it out.
+    let eventLoop: CurlEventLoop
     private let queue = Locked(Queue())
     private let measured = Locked<NetworkTimings?>(nil)
 
-    // The event loop's own, touched in its turns alone.
+    /// While another loop has it. Touched in the turns of `eventLoop` alone.
+    var loopLoan: CurlEventLoop.Loan?
+
+    // The loop's own that has it, touched in its turns alone.
     /// From when it is submitted to its end.
     var loopPool: CurlPool?
     var loopTicket: RequestQueue<CurlTransfer>.Ticket?

@@ -2,10 +2,10 @@
   /// The event loops of the process of one kind, each with a thread of its own that is started with the first use of it.
   final class LoopGroup<Loop: Sendable>: Sendable {
     private let slots: [Locked<Loop?>]
-    private let make: @Sendable () -> Loop?
+    private let make: @Sendable (LoopGroup, Int) -> Loop?
 
-    /// - Parameter make: `nil` where there can be no loop now. The next use tries again.
-    init(count: Int, make: @escaping @Sendable () -> Loop?) {
+    /// - Parameter make: Makes the loop of an index. `nil` where there can be none now: the next use tries again.
+    init(count: Int, make: @escaping @Sendable (LoopGroup, Int) -> Loop?) {
       slots = (0..<max(1, count)).map { _ in Locked(nil) }
       self.make = make
     }
@@ -17,7 +17,7 @@
 
     subscript(index: Int) -> Loop? {
       slots[index].withLock { loop in
-        if loop == nil { loop = make() }
+        if loop == nil { loop = make(self, index) }
         return loop
       }
     }

@@ -16,7 +16,7 @@
         }]
     }
 
-    private static let loops = LoopGroup(count: LoopCount.ofProcess) { CurlSocketLoop() }
+    private static let loops = LoopGroup(count: LoopCount.ofProcess) { _, _ in CurlSocketLoop() }
     private static let turn = Locked(0)
 
     typealias Operation = @Sendable () -> Void

@@ -40,7 +40,7 @@
 
     @Test func aLoopIsStartedWhenItIsNeeded() {
       let tries = Locked(0)
-      let group = LoopGroup<Int>(count: 4) {
+      let group = LoopGroup<Int>(count: 4) { _, _ in
         tries.withLock { tries in
           tries += 1
           return tries == 1 ? nil : tries
@@ -51,7 +51,7 @@
       #expect(group[2] == 2)
       #expect(group[2] == 2)
       #expect(group.started == [2])
-      #expect(LoopGroup<Int>(count: 0, make: { 1 }).count == 1)
+      #expect(LoopGroup<Int>(count: 0, make: { 1 + $1 }).count == 1)
     }
 
     /// Each origin has its limit, whichever loop it is with, and its connections are used again by every session.
@@ -77,6 +77,47 @@
         for transport in transports { _ = try await transport.fetch(request(server.url("/number"))) }
       }
       #expect(servers.map(\.acceptedConnections) == before)
+    }
+
+    /// The loops of a busy origin share its limit; bodies larger than what is kept unread go through them, too.
+    @Test func aBusyOriginHasSeveralLoops() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/ok") { _ in .text("ok") }
+      server.route("/large") { _ in .data(Data(count: 3_000_000)) }
+      let gate = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
+      let transport = try transport { $0.httpMaximumConnectionsPerHost = 99 }
+      let held = (0..<99).map { _ in Task { try await transport.fetch(request(server.url("/held"))).data.count } }
+      #expect(await server.waitForOpenConnections(99))
+      let late = Task { try await transport.fetch(request(server.url("/ok"))).data.count }
+      gate.open()
+      for task in held { #expect(try await task.value == 2) }
+      #expect(try await late.value == 2)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<600 {
+          let path = index % 20 == 0 ? "/large" : "/ok"
+          let task = Task { try await transport.fetch(request(server.url(path))).data.count }
+          if index % 7 == 0 { task.cancel() }
+          group.addTask {
+            do {
+              let count = try await task.value
+              #expect(count == (path == "/ok" ? 2 : 3_000_000))
+            } catch {
+              #expect(error is CancellationError && index % 7 == 0)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(server.peakConnections <= 99)
+      // Every place is free again.
+      let last = Gate()
+      server.route("/held") { _ in .streaming(contentLength: 2, [.wait(last), .sendString("ok")]) }
+      let again = (0..<99).map { _ in Task { try await transport.fetch(request(server.url("/held"))).data.count } }
+      await server.waitForRequests(count: 198, path: "/held")
+      last.open()
+      for task in again { #expect(try await task.value == 2) }
     }
 
     @Test func aCancelReachesTheLoopOfItsRequest() async throws {

@@ -34,6 +34,8 @@ struct RequestQueue<Request> {
     var previous = -1
     var next = -1
     var ownConnection = false
+    /// Which loop has it, counted from the origin's own.
+    var lane = 0
   }
 
   private struct List {
@@ -45,6 +47,7 @@ struct RequestQueue<Request> {
   private struct OriginQueue {
     var key: Key?
     var limit: ConnectionLimit
+    var lanes: ConnectionLanes
     var waiting = List()
     /// Sent once in vain, and to be sent again over a connection of their own. They go first.
     var resending = List()
@@ -58,6 +61,7 @@ struct RequestQueue<Request> {
   }
 
   private let mayShareConnections: Bool
+  private let loops: Int
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var queues: [OriginQueue] = []
@@ -73,8 +77,13 @@ struct RequestQueue<Request> {
   /// How many origins, each for one session, have requests.
   var originCount: Int { queueIndex.count }
 
-  /// - Parameter mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
-  init(mayShareConnections: Bool = true) { self.mayShareConnections = mayShareConnections }
+  /// - Parameters:
+  ///   - mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
+  ///   - loops: Among how many event loops requests that cannot share connections may be divided.
+  init(mayShareConnections: Bool = true, loops: Int = 1) {
+    self.mayShareConnections = mayShareConnections
+    self.loops = loops
+  }
 
   // MARK: - What happens
 
@@ -137,6 +146,9 @@ struct RequestQueue<Request> {
     check(entry.queue)
   }
 
+  /// Which loop has the request, from when it begins: 0 is the queue's own.
+  func lane(of ticket: Ticket) -> Int { entries[ticket.index].lane }
+
   /// Whether the request has begun and waits for other requests on its connections, which is not the server's silence.
   func waitsForStream(_ ticket: Ticket) -> Bool {
     let entry = entries[ticket.index]
@@ -152,6 +164,7 @@ struct RequestQueue<Request> {
       if let index = popFirst(of: queue) {
         queues[queue].limit.begin()
         entries[index].state = .begun
+        entries[index].lane = queues[queue].lanes.take()
         waitingCount -= 1
         guard let request = entries[index].request else { continue }
         return (request, Ticket(index: index))
@@ -181,9 +194,12 @@ struct RequestQueue<Request> {
 
   private mutating func queue(for key: Key, connections: Int) -> Int {
     if let index = queueIndex[key] { return index }
+    let negotiates = mayShareConnections && key.origin.scheme == "https"
+    let limit = ConnectionLimit(connections: connections, negotiates: negotiates)
     let queue = OriginQueue(
-      key: key,
-      limit: ConnectionLimit(connections: connections, negotiates: mayShareConnections && key.origin.scheme == "https"))
+      key: key, limit: limit,
+      // What may share a connection belongs to one loop.
+      lanes: ConnectionLanes(connections: limit.connections, loops: negotiates ? 1 : loops))
     let index = freeQueues.popLast() ?? queues.count
     if index == queues.count { queues.append(queue) } else { queues[index] = queue }
     queueIndex[key] = index
@@ -204,6 +220,7 @@ struct RequestQueue<Request> {
     case .begun: queues[entry.queue].limit.end(port: nil)
     case .sent(let port): queues[entry.queue].limit.end(port: port)
     }
+    queues[entry.queue].lanes.release(entry.lane)
     return true
   }
 
