@@ -49,8 +49,7 @@ public actor PrismResponseCache {
     let age = max(Date().timeIntervalSince(entry.cachedAt), 0)
     let rest = Duration(timeInterval: entry.ttl.timeInterval - age) ?? .zero
     let now = time.nanoseconds
-    let (deadline, overflow) = now.addingReportingOverflow(rest.clampedNanoseconds)
-    entries.store(entry, for: key, deadline: overflow ? .max : deadline, now: now)
+    entries.store(entry, for: key, deadline: now.addingClamped(rest.clampedNanoseconds), now: now)
   }
 
   /// Removes an entry.

@@ -17,7 +17,7 @@ extension Duration {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow ? .max : product.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000).partialValue
+    return overflow ? .max : product.addingClamped(UInt64(attoseconds) / 1_000_000_000)
   }
 
   /// `nil` unless `timeInterval` is positive and finite. A century, and all above it, is a century: no sum with an

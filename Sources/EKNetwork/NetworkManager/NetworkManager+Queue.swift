@@ -82,6 +82,10 @@ private struct QueuedNetworkRequest: NetworkRequest {
 
   var timeout: Duration? {
     // 60 is what a request starts with, and stands for the session's own timeout.
-    urlRequest.timeoutInterval == 60 ? nil : Duration(timeInterval: urlRequest.timeoutInterval)
+    switch urlRequest.timeoutInterval {
+    case 60: nil
+    case .infinity: .clamped(seconds: .infinity)
+    case let seconds: Duration(timeInterval: seconds)
+    }
   }
 }

@@ -125,11 +125,3 @@ struct ProgressMeter: Sendable {
     return ofBoth.map { min($0, Self.greatestUnfinished) }
   }
 }
-
-extension Int64 {
-  /// The sum, or the greatest number that there is: any size can be claimed.
-  func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
-}

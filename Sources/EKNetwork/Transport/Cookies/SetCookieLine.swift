@@ -85,7 +85,7 @@ struct SetCookieLine: Equatable {
   private static func startsPair(_ bytes: ArraySlice<UInt8>) -> Bool {
     let rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
     // Longer names exist in theory; looking no further keeps a head full of commas from costing its square.
-    let token = rest.prefix(largestPair / 16).prefix { HTTPToken.isValid(String(UnicodeScalar($0))) }
+    let token = rest.prefix(largestPair / 16).prefix(while: HeaderSyntax.token.contains)
     return !token.isEmpty && rest.dropFirst(token.count).drop { $0 == 0x20 || $0 == 0x09 }.first == UInt8(ascii: "=")
   }
 }

@@ -21,9 +21,4 @@ extension UInt64 {
     let (product, overflow) = multipliedReportingOverflow(by: 1_000_000)
     return overflow ? .max : product
   }
-
-  func addingClamped(_ other: UInt64) -> UInt64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
 }

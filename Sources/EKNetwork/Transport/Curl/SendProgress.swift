@@ -18,8 +18,7 @@
 
     /// When to look again.
     func nextLook(after activity: UInt64, idle: UInt64) -> UInt64 {
-      let (sum, overflow) = max(activity, lastLook).addingReportingOverflow(max(1, idle / Self.looks))
-      return overflow ? .max : sum
+      return max(activity, lastLook).addingClamped(max(1, idle / Self.looks))
     }
 
     /// Takes what the kernel has of the connection. `true` when bytes of the body have left since the last look; of the first

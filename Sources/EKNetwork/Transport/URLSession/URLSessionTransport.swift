@@ -96,12 +96,14 @@ extension URLRequest {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }
     // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
-    guard HTTPToken.isValid(httpMethod ?? "GET") else {
+    guard HeaderSyntax.isToken(httpMethod ?? "GET") else {
       throw URLError(.badURL, url: url, description: "The method is not a token.")
     }
-    for (name, value) in allHTTPHeaderFields ?? [:]
-    where !HTTPToken.isValid(name) || !HTTPToken.isValid(fieldValue: value) {
-      throw URLError(.badURL, url: url, description: "The header field \(name.debugDescription) is not valid.")
+    for (name, value) in allHTTPHeaderFields ?? [:] {
+      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+      guard HeaderSyntax.trimmedValue(value) != nil else {
+        throw InvalidHeaderError(field: name, reason: .invalidValue)
+      }
     }
     if bodyStreamWasOpened {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
