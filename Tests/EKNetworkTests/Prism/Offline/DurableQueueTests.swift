@@ -98,13 +98,14 @@ import Testing
   }
 
   @Test func itsOptionsAreKept() async throws {
+    let background = try #require(URLRequest.NetworkServiceType(rawValue: 3))
     try await run { queue in
       try await queue.enqueue(
         self.request("/a") {
           $0.timeoutInterval = .infinity
           $0.cachePolicy = .reloadIgnoringLocalCacheData
           $0.allowsCellularAccess = false
-          $0.networkServiceType = .background
+          $0.networkServiceType = background
         })
     }
     let requests = Locked<[PrismQueuedRequest]>([])
@@ -116,7 +117,7 @@ import Testing
     #expect(loaded.timeoutInterval == .infinity)
     #expect(loaded.cachePolicy == .reloadIgnoringLocalCacheData)
     #expect(!loaded.allowsCellularAccess)
-    #expect(loaded.networkServiceType == .background)
+    #expect(loaded.networkServiceType == background)
   }
 
   @Test func whoWantsNoCookiesGetsNone() async throws {
