@@ -66,7 +66,8 @@ struct Exchange: Sendable {
   ///
   /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.
   func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
-    try await open(try hop(urlRequest), collectsBody: collectsBody)
+    defer { if let shared, !ExchangeKey.isSafe(urlRequest) { shared.seal() } }
+    return try await open(try hop(urlRequest), collectsBody: collectsBody)
   }
 
   /// The same for a first hop that was made with ``hop(_:)``.

@@ -29,7 +29,7 @@ extension NetworkManager {
   /// Sends what was queued.
   nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
-    let request = try QueuedNetworkRequest(queued.urlRequest)
+    let request = QueuedNetworkRequest(queued.urlRequest)
     let runner = runner(over: transport)
     // What a NetworkRequest cannot say: whose cookies go with it, which networks it may use, and the like.
     let before = URLRequest(url: url)
@@ -64,12 +64,14 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let urlRequest: URLRequest
   let path = ""
   let method: HTTPMethod
+  let methodName: String
   let headers: [String: String]?
 
-  init(_ urlRequest: URLRequest) throws {
-    guard let method = HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET") else { throw NetworkError.invalidURL }
+  init(_ urlRequest: URLRequest) {
     self.urlRequest = urlRequest
-    self.method = method
+    methodName = urlRequest.httpMethod ?? "GET"
+    // One that is not among those of the API may do anything: it is not repeated.
+    method = HTTPMethod(rawValue: methodName) ?? .post
     headers = urlRequest.allHTTPHeaderFields
   }
 

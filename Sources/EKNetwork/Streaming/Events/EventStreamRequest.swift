@@ -17,6 +17,7 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
 
   var path: String { base.path }
   var method: HTTPMethod { base.method }
+  var methodName: String { base.methodName }
   var queryParameters: [String: String]? { base.queryParameters }
   var contentType: String { base.contentType }
   var body: RequestBody? { base.body }
@@ -37,6 +38,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var redirectPolicy: RedirectPolicy { base.redirectPolicy }
   var expectsContinue: Bool { base.expectsContinue }
   var isIdempotent: Bool { base.isIdempotent }
+  var cacheMode: CacheMode { base.cacheMode }
+  var decodesContent: Bool { base.decodesContent }
   var maximumResponseSize: Int64? { base.maximumResponseSize }
   var maximumInflation: Int? { base.maximumInflation }
 

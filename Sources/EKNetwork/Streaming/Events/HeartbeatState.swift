@@ -9,18 +9,30 @@ struct HeartbeatState: Sendable {
   static let shortest = Duration.seconds(30)
   private static let missedBeats = 3
 
+  /// Comments that come closer together are one heartbeat: a server may send several at once.
+  private static let shortestPace = Duration.seconds(1)
+
   private let fixed: Duration?
   private var heartbeats = 0
   private var longestPause = Duration.zero
+  /// The time since the last heartbeat; `nil` before the first one.
+  private var sinceHeartbeat: Duration?
 
   /// - Parameter fixed: The silence that is allowed, if it does not depend on heartbeats.
   init(fixed: Duration? = nil) { self.fixed = fixed }
 
   /// Something has come, after a pause.
-  mutating func received(after pause: Duration) { longestPause = max(longestPause, pause) }
+  mutating func received(after pause: Duration) {
+    longestPause = max(longestPause, pause)
+    sinceHeartbeat? += pause
+  }
 
   /// A comment was among it.
-  mutating func heard() { heartbeats += 1 }
+  mutating func heard() {
+    if let sinceHeartbeat, sinceHeartbeat < Self.shortestPace { return }
+    sinceHeartbeat = .zero
+    heartbeats += 1
+  }
 
   /// How long the next silence may be.
   var allowance: Duration {

@@ -26,7 +26,7 @@ final class WatchedBody: TransportBody {
   init(_ body: any TransportBody, heartbeat: HeartbeatState, clock: any Clock<Duration>) {
     self.body = body
     elapsed = Self.stopwatch(clock)
-    sleep = { try await clock.sleep(for: $0) }
+    sleep = { try await clock.sleep(for: $0.sleepable) }
     state = Locked(State(heartbeat: heartbeat))
   }
 

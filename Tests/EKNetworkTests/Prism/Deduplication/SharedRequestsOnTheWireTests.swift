@@ -88,14 +88,15 @@ import Testing
     for task in tasks { _ = try await task.value }
   }
 
-  @Test func aResponseFromBeforeAChangeIsNotGivenAfterIt() async throws {
+  @Test(arguments: [false, true]) func aResponseFromBeforeAChangeIsNotGivenAfterIt(streams: Bool) async throws {
     holdItem { _ in .json(Item(id: 1)) }
     server.route("POST", "/change") { _ in .json(Item(id: 2)) }
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
     let before = Task { try await manager.send(ItemProbe()) }
     await server.waitForRequests(count: 1)
-    _ = try await manager.send(ItemProbe(path: "/change", method: .post))
+    let change = ItemProbe(path: "/change", method: .post)
+    if streams { _ = try await manager.stream(change) } else { _ = try await manager.send(change) }
     let after = Task { try await manager.send(ItemProbe()) }
     await server.waitForRequests(count: 3)
     gate.open()

@@ -120,6 +120,14 @@ import Testing
     #expect(loaded.networkServiceType == background)
   }
 
+  @Test func aMethodThatIsNotAmongTheAPIsIsSent() async throws {
+    server.route("/item") { _ in .status(204) }
+    let queue = try open(.manager(Wire.automatic.manager(server)))
+    try await queue.enqueue(request("/item") { $0.httpMethod = "PURGE" })
+    try await queue.flush()
+    #expect(server.requests.map(\.method) == ["PURGE"])
+  }
+
   @Test func whoWantsNoCookiesGetsNone() async throws {
     server.route("/login") { _ in .status(204, headers: ["Set-Cookie": "session=1; Path=/"]) }
     server.route("/item") { _ in .status(204, headers: ["Set-Cookie": "seen=1; Path=/"]) }

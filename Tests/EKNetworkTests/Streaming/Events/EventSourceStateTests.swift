@@ -151,9 +151,18 @@ import Testing
     state.received(after: .seconds(1_000))
     #expect(state.allowance == HeartbeatState.quiet)
     var quick = HeartbeatState()
-    for _ in 0..<10 { quick.heard() }
-    quick.received(after: .seconds(1))
+    for _ in 0..<10 {
+      quick.heard()
+      quick.received(after: .seconds(1))
+    }
     #expect(quick.allowance == HeartbeatState.shortest)
+    var burst = HeartbeatState()
+    burst.received(after: .seconds(5))
+    for _ in 0..<10 {
+      burst.heard()
+      burst.received(after: .milliseconds(10))
+    }
+    #expect(burst.allowance == HeartbeatState.quiet)
     #expect(HeartbeatState(fixed: .seconds(7)).allowance == .seconds(7))
   }
 

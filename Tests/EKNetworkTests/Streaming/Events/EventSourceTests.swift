@@ -29,6 +29,23 @@ import Testing
     #expect(clock.sleeps.count == 3)
   }
 
+  private struct Query: NetworkRequest {
+    typealias Response = EmptyResponse
+    let path = "/item"
+    let method = HTTPMethod.post
+    let methodName = "QUERY"
+    let decodesContent = false
+    let timeout: Duration? = .seconds(Int64.max)
+  }
+
+  /// What is not among the methods of the API, and a timeout that no clock can hold.
+  @Test(arguments: Wire.allCases) func theRequestsOwnMethodIsSent(_ wire: Wire) async throws {
+    server.route("/item") { _ in Self.events("data: a\n\n", then: .stall) }
+    var iterator = wire.manager(server).events(Query()).makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    #expect(server.requests.map(\.method) == ["QUERY"])
+  }
+
   @Test func aServerThatRestartsIsFoundAgain() async throws {
     server.route("/item") { request in
       request.headers["Last-Event-ID"] == "7"
