@@ -9,7 +9,7 @@ extension NetworkManager {
   ///
   /// The request is built now, with the base URL of the moment and without a token, which is asked for when it is sent:
   /// by the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. Its retry policy is not used: the queue has
-  /// its own.
+  /// its own. Neither are what it says of redirects, which are followed, and of the response, which is not looked at.
   ///
   /// - Parameters:
   ///   - request: What to send.

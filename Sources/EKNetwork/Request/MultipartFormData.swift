@@ -91,6 +91,14 @@ public struct MultipartFormData: Equatable, Sendable {
     parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
   }
 
+  /// Gives a boundary that a caller has chosen a random end: whoever makes a file that is sent could know the rest.
+  mutating func randomizeBoundary() {
+    let random = UUID().uuidString
+    guard UUID(uuidString: String(boundary.suffix(random.count))) == nil else { return }
+    // At most 70 characters (RFC 2046 §5.1.1).
+    boundary = boundary.prefix(69 - random.count) + "-" + random
+  }
+
   /// The whole body: every part in order, then the closing boundary.
   ///
   /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end the quoted string or the header line that

@@ -128,8 +128,10 @@ struct RawHead: Sendable {
         for (name, _) in fields[..<index] { spelling?[name.lowercased()] = name }
       }
       let key = spelling?[name.lowercased()] ?? name
-      if let earlier = joined[key] {
-        joined[key] = earlier + ", " + value
+      if joined[key] != nil {
+        // In place: thousands of fields of one name would be copied again and again.
+        joined[key]?.append(", ")
+        joined[key]?.append(value)
       } else {
         spelling?[name.lowercased()] = name
         joined[name] = value

@@ -16,7 +16,8 @@ public struct PrismMultipartFormData: Sendable {
   /// An empty form.
   ///
   /// - Parameter boundary: What separates the parts. One that RFC 2046 §5.1.1 does not allow, or that occurs in the data
-  ///   of a part, is replaced by another. Defaults to a new one.
+  ///   of a part, is replaced by another; in a form with a file, which is not searched, it gets a random end. Defaults to a
+  ///   new one.
   public init(boundary: String = UUID().uuidString) {
     form = MultipartFormData(boundary: Self.isBoundary(boundary) ? boundary : UUID().uuidString)
   }
@@ -45,6 +46,7 @@ public struct PrismMultipartFormData: Sendable {
   ///   - fileName: The name of the file. Defaults to `nil`: its own.
   ///   - mimeType: The media type.
   public mutating func append(file: URL, name: String, fileName: String? = nil, mimeType: String) {
+    form.randomizeBoundary()
     form.addPart(name: name, fileURL: file, mimeType: Self.mediaType(mimeType), filename: fileName)
   }
 

@@ -122,6 +122,7 @@ public actor PrismUploadTask {
 
   /// Ends the upload, if it is under way: its streams end, and ``response()`` throws `CancellationError`.
   public nonisolated func cancel() {
+    state.withLock { $0.cancel() }
     let task = work.withLock { $0 }
     task?.cancel()
   }
@@ -155,8 +156,8 @@ public actor PrismUploadTask {
       for waiter in waiters { waiter.resume(with: result) }
     }
     work.withLock { $0 = task }
-    // The last caller may have left before there was a task to cancel.
-    cancelIfAbandoned()
+    // The last caller may have left, or cancelled it, before there was a task to cancel.
+    if state.withLock({ $0.isCancelled || $0.isAbandoned }) { cancel() }
   }
 
   private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Received {

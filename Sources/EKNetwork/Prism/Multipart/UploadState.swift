@@ -16,6 +16,8 @@ struct UploadState<Response: Sendable> {
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
   private var isStarted = false
+  /// Whether it was cancelled while it was under way.
+  private(set) var isCancelled = false
 
   init(total: Int64) { progress = PrismUploadProgress(bytesUploaded: 0, totalBytes: total) }
 
@@ -31,6 +33,10 @@ struct UploadState<Response: Sendable> {
   mutating func start() -> Bool {
     defer { isStarted = true }
     return !isStarted
+  }
+
+  mutating func cancel() {
+    if isStarted, result == nil { isCancelled = true }
   }
 
   /// `false` when there is nothing more to hear.

@@ -44,6 +44,19 @@ import Testing
     #expect(PrismMultipartFormData().contentType != PrismMultipartFormData().contentType)
   }
 
+  /// The file is not searched for the boundary, and its maker may know the one that the caller always uses.
+  @Test func besideAFileABoundaryIsRandom() {
+    for chosen in ["b", String(repeating: "a", count: 70), "a b c"] {
+      var form = PrismMultipartFormData(boundary: chosen)
+      form.append(file: URL(fileURLWithPath: "/a"), name: "a", mimeType: "a/b")
+      let boundary = form.form.boundary
+      #expect(UUID(uuidString: String(boundary.suffix(36))) != nil)
+      #expect(boundary.utf8.count <= 70 && boundary.first == chosen.first)
+      form.append(file: URL(fileURLWithPath: "/a"), name: "a", mimeType: "a/b")
+      #expect(form.form.boundary == boundary)
+    }
+  }
+
   @Test func aFormIsABodyOfItsOwnAlone() {
     #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode(["form": PrismMultipartFormData()]) }
   }

@@ -54,7 +54,7 @@ import Testing
     _ = try await PrismUploadTask(session: session, request: request, file: file).response()
     #expect(server.requests.map(\.body) == [form.build().0, Data.noise(300_000)])
     #expect(server.requests.map(\.method) == ["POST", "PUT"])
-    #expect(server.requests[0].header("Content-Type") == "multipart/form-data; boundary=between-the-parts")
+    #expect(server.requests[0].header("Content-Type") == form.contentType)
     #expect(server.requests[0].header("Content-Length") == String(form.build().0.count))
     let missing = PrismUploadTask(session: session, request: request, file: folder["none"])
     await #expect(throws: RequestBodyError.fileNotFound(folder["none"])) { _ = try await missing.response() }

@@ -13,6 +13,16 @@ import Testing
     #expect(starts == [true, false])
   }
 
+  @Test func aCancelBeforeThereIsATaskIsKept() {
+    var state = UploadState<Int>(total: 10)
+    state.cancel()
+    #expect(!state.isCancelled)
+    let starts = state.start()
+    #expect(starts)
+    state.cancel()
+    #expect(state.isCancelled)
+  }
+
   @Test func itIsAbandonedWhenTheLastListenerHasGone() {
     var state = UploadState<Int>(total: 10)
     let id = state.takeID()
