@@ -48,7 +48,7 @@ struct DownloadState: Equatable, Sendable {
     self.resource = resource
     self.asker = asker
     self.wantsPart = wantsPart
-    // A tag is of one representation alone, whoever asks (RFC 9110 §8.8.1); what two users get may have the same date.
+    // A tag is of one representation alone, for every user (RFC 9110 §8.8.1); what two users get may have the same date.
     guard let held, held.resource == resource, held.condition != nil, held.asker == asker || held.entityTag != nil,
       length > 0, length <= held.total ?? .max
     else { return }

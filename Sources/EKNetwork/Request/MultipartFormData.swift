@@ -91,7 +91,7 @@ public struct MultipartFormData: Equatable, Sendable {
     parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
   }
 
-  /// Gives a boundary that a caller has chosen a random end: whoever makes a file that is sent could know the rest.
+  /// Gives a boundary that a caller has chosen a random end: the author of a file that is sent could know the rest.
   mutating func randomizeBoundary() {
     let random = UUID().uuidString
     guard UUID(uuidString: String(boundary.suffix(random.count))) == nil else { return }

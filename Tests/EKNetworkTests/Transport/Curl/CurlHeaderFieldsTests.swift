@@ -50,7 +50,7 @@
       }
     }
 
-    /// Whoever has set it: the session's fields and middleware's get here, too.
+    /// The session's own fields and middleware's get here, too.
     @Test func howABodyIsFramedIsNotForTheFieldsToSay() throws {
       for content in [CurlHeaderFields.Content.none, .empty, .sized, .chunked] {
         _ = try headerFields.lines(for: ["transfer-encoding": "Chunked"], content: content)

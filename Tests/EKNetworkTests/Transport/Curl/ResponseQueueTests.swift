@@ -52,7 +52,7 @@ import Testing
     #expect(error is Failure)
   }
 
-  @Test func anErrorBeforeTheHeadReachesWhoeverWaitsForIt() {
+  @Test func anErrorBeforeTheHeadReachesItsWaiter() {
     var queue = Queue()
     _ = queue.waitForHead("a")
     let delivery = queue.deliver(head: nil, chunk: nil, outcome: .failure(Failure()))

@@ -30,7 +30,7 @@ struct StoredResponse: Sendable, Equatable {
     self.reason = reason
     directives = CacheDirectives(fields.value("cache-control"))
     var fields = fields
-    // Whoever else gets the response must not get a session with it.
+    // Another user who gets the response must not get a session with it.
     if directives.isShareable { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
     self.fields = fields
     self.requestTime = requestTime

@@ -30,7 +30,7 @@ import Testing
     lanes.release(1)
     #expect(take(&lanes, 3) == [1, 1, 1])
     #expect(take(&lanes, 57).count { $0 == 1 } == 28)
-    // More than there may be: not lost, whoever has asked for it.
+    // One more than there may be still has a loop to begin on.
     #expect(lanes.take() == 0)
   }
 
