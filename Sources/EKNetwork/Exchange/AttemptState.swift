@@ -30,12 +30,13 @@ struct AttemptState {
 
   /// The server has responded. `error` makes the error of a response that is not a success.
   mutating func answered(
-    status: Int, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?, random: () -> Double,
-    error: () -> any Error
+    status: Int, isFromOtherOrigin: Bool = false, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?,
+    random: () -> Double, error: () -> any Error
   ) -> Action {
     if (200..<300).contains(status) { return .deliver }
-    // RFC 9110 §15.5.2: the credentials were refused. A stream that is half read could only be sent wrongly.
-    if status == 401, canRefresh, !hasRefreshed, bodyIsReplayable {
+    // RFC 9110 §15.5.2: the credentials were refused, unless it is an origin that has not got them. A stream that is half
+    // read could only be sent wrongly.
+    if status == 401, !isFromOtherOrigin, canRefresh, !hasRefreshed, bodyIsReplayable {
       hasRefreshed = true
       return .refreshToken
     }

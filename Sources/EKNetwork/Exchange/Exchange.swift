@@ -86,7 +86,7 @@ struct Exchange: Sendable {
     request.onSend = onSend ?? progress?.onSend
     request.onReceive = progress?.onReceive
     while true {
-      let response = try await transport.start(request)
+      var response = try await transport.start(request)
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
         // RFC 9110 §15.5.18: it is the expectation that was refused, not the request.
         try await response.drain()
@@ -96,7 +96,9 @@ struct Exchange: Sendable {
         continue
       }
       switch redirects.received(response.head, for: request.hop, decision: response.redirect) {
-      case .deliver: return try limits.applied(to: response, of: request.urlRequest)
+      case .deliver:
+        response.head.isFromOtherOrigin = redirects.hasLeftOrigin
+        return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
         response.body.cancel()
         throw error

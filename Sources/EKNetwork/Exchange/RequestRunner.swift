@@ -107,24 +107,36 @@ struct RequestRunner {
     _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let log = log(request.methodName)
-    let exchange = exchange(for: request, progress: nil, log: log)
+    return try await stream(
+      source(request, baseURL, accessToken),
+      over: exchange(for: request, progress: nil, log: log(request.methodName)))
+  }
+
+  /// The same for a request of any kind.
+  ///
+  /// - Parameters:
+  ///   - collectsBody: Whether the caller is going to pull the body to its end at once.
+  ///   - reportsUnread: Whether an error response whose body cannot be read is thrown as what went wrong with the body,
+  ///     and not as what its status means.
+  nonisolated(nonsending) func stream(
+    _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, reportsUnread: Bool = true
+  ) async throws -> TransportResponse {
     do {
-      var response = try await call(
-        of: source(request, baseURL, accessToken), policy: RetryPolicy(), over: exchange, adapter: .streamed
-      ) { urlRequest in
-        let response = try await exchange.open(urlRequest, collectsBody: false)
+      var response = try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) { request in
+        let response = try await exchange.open(request, collectsBody: collectsBody)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
-        return try await Self.refusal(response)
+        let refusal: Answer<TransportResponse> = try await Self.refusal(response)
+        guard !reportsUnread, case .refusal(let collected, _) = refusal else { return refusal }
+        return .refusal(collected)
       }
-      if log.hasListeners {
+      if let log = exchange.log, log.hasListeners {
         response.body = ObservedBody(
           response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
       }
       return response
     } catch {
-      log.failed(error)
+      exchange.log?.failed(error)
       throw error
     }
   }
@@ -222,8 +234,8 @@ struct RequestRunner {
     case .success(.success): return .deliver
     case .success(.refusal(let response, _)):
       return state.answered(
-        status: response.head.statusCode ?? 0, bodyIsReplayable: isReplayable,
-        retryAfter: response.head.retryAfter, random: random, error: error)
+        status: response.head.statusCode ?? 0, isFromOtherOrigin: response.head.isFromOtherOrigin,
+        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter, random: random, error: error)
     case .failure:
       return state.failed(
         with: error(), bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)

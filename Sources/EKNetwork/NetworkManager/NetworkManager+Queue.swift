@@ -9,7 +9,7 @@ extension NetworkManager {
   ///
   /// The request is built now, with the base URL of the moment and without a token, which is asked for when it is sent:
   /// by the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. Its retry policy is not used: the queue has
-  /// its own. Neither are what it says of redirects, which are followed, and of the response, which is not looked at.
+  /// its own. Neither is what it says of the response, whose body is read and not kept.
   ///
   /// - Parameters:
   ///   - request: What to send.
@@ -23,24 +23,29 @@ extension NetworkManager {
     guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
     let urlRequest = try RequestBuilder.build(
       request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString())
-    return try await queue.enqueue(urlRequest, priority: priority)
+    var queued = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
+    queued.redirectPolicy = request.redirectPolicy
+    try await queue.enqueue(queued, body: .ofRequest)
+    return queued
   }
 
   /// Sends what was queued.
   nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
-    let request = QueuedNetworkRequest(queued.urlRequest)
+    let request = QueuedNetworkRequest(queued)
     let runner = runner(over: transport)
     // What a NetworkRequest cannot say: whose cookies go with it, which networks it may use, and the like.
     let before = URLRequest(url: url)
     var after = before
     after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
     RequestOptions(queued.urlRequest).apply(to: &after)
-    _ = try await runner.fetch(
+    let response = try await runner.stream(
       ChangedAttempts(
         source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
-      policy: request.retryPolicy,
-      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
+      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)),
+      collectsBody: true, reportsUnread: false)
+    // A server that breaks off may not have done what it was about to: the request is sent again.
+    while try await response.body.next() != nil {}
   }
 }
 
@@ -66,9 +71,11 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let method: HTTPMethod
   let methodName: String
   let headers: [String: String]?
+  let redirectPolicy: RedirectPolicy
 
-  init(_ urlRequest: URLRequest) {
-    self.urlRequest = urlRequest
+  init(_ queued: PrismQueuedRequest) {
+    urlRequest = queued.urlRequest
+    redirectPolicy = queued.redirectPolicy
     methodName = urlRequest.httpMethod ?? "GET"
     // One that is not among those of the API may do anything: it is not repeated.
     method = HTTPMethod(rawValue: methodName) ?? .post

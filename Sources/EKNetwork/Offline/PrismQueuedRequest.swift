@@ -16,6 +16,9 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   public let retryCount: Int
   /// Requests of a higher priority go first.
   public let priority: Int
+  /// What happens when the server redirects, where ``PrismQueueDelivery/manager(_:accessToken:)`` sends the request.
+  /// Defaults to ``RedirectPolicy/follow``.
+  public var redirectPolicy = RedirectPolicy.follow
 
   /// A request for a queue.
   ///
@@ -62,6 +65,7 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     var copy = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     copy.bodyFile = bodyFile
+    copy.redirectPolicy = redirectPolicy
     return copy
   }
 }

@@ -27,8 +27,9 @@ struct StoredRequest: Codable, Equatable {
   /// `nil` for an infinite one: JSON has no number for it.
   var timeout: TimeInterval?
   var handlesCookies: Bool
-  // Optional: files of earlier versions do not have it.
+  // Optional: files of earlier versions do not have them.
   var options: RequestOptions?
+  var rejectsRedirects: Bool?
   var body: Body
 
   init(_ request: PrismQueuedRequest, body: Body, storesCredentials: Bool) throws(PrismOfflineQueueError) {
@@ -44,6 +45,7 @@ struct StoredRequest: Codable, Equatable {
     timeout = interval.isFinite ? interval : nil
     handlesCookies = request.urlRequest.httpShouldHandleCookies
     options = RequestOptions(request.urlRequest)
+    rejectsRedirects = request.redirectPolicy == .reject
     self.body = body
   }
 
@@ -59,6 +61,7 @@ struct StoredRequest: Codable, Equatable {
     var request = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     request.bodyFile = file
+    request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
     return request
   }
 

@@ -12,6 +12,8 @@ struct ResponseHead: Sendable {
   }
 
   private let source: Source
+  /// Whether redirects have led to another origin, to which the request's credentials were not sent.
+  var isFromOtherOrigin = false
 
   init(_ response: URLResponse) { source = .foundation(response) }
 

@@ -48,6 +48,28 @@ import Testing
     #expect(sent.headers["X-Keep"] == "k")
   }
 
+  /// A new token would not reach it, either.
+  @Test(arguments: Wire.allCases)
+  func a401OfAnotherOriginRefreshesNoToken(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.fallback = { _ in .status(401) }
+    let target = other.url("/far").absoluteString
+    server.route("/item") { _ in .redirect(to: target, status: 302) }
+    let tokens = TestTokens("secret")
+    let manager = wire.manager(server)
+    manager.tokenRefresher = tokens
+    await #expect(throws: NetworkError.unauthorized) {
+      _ = try await manager.send(ItemProbe()) { tokens.current }
+    }
+    await #expect(throws: NetworkError.unauthorized) {
+      _ = try await manager.stream(ItemProbe()) { tokens.current }
+    }
+    #expect(tokens.count == 0)
+    #expect(server.requestCount == 2)
+    #expect(other.requests.map { $0.headers["Authorization"] } == [nil, nil])
+  }
+
   @Test(arguments: Wire.allCases)
   func aCircleEndsAfterTwentyHops(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/other", status: 302) }

@@ -1,0 +1,112 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// What a queue makes of the responses that its manager gets.
+@Suite(.timeLimit(.minutes(10))) struct QueueDeliveryTests {
+  private let folder: ScratchFolder
+  private let server: LoopbackServer
+
+  init() throws {
+    folder = try ScratchFolder()
+    server = try LoopbackServer()
+  }
+
+  private func open(
+    _ manager: NetworkManager, undelivered: Locked<[any Error]> = Locked([])
+  ) throws -> PrismOfflineQueue {
+    var options = PrismOfflineQueueOptions()
+    options.undelivered = { _, error in undelivered.withLock { $0.append(error) } }
+    return try PrismOfflineQueue(
+      directory: folder["queue"], delivery: .manager(manager), autoFlush: false, options: options)
+  }
+
+  private struct Order: NetworkRequest {
+    typealias Response = EmptyResponse
+    let path = "/order"
+    let method = HTTPMethod.post
+    var redirectPolicy = RedirectPolicy.reject
+  }
+
+  /// By the request in the folder, too, which is all that the next run of the program has.
+  @Test(arguments: Wire.allCases) func aRedirectThatIsNotWantedIsNotFollowed(wire: Wire) async throws {
+    server.route("/order") { _ in .status(307, headers: ["Location": "/elsewhere"]) }
+    server.route("/elsewhere") { _ in .status(204) }
+    let manager = wire.manager(server)
+    manager.offlineQueue = try open(manager)
+    defer { manager.offlineQueue = nil }
+    #expect(try await manager.enqueue(Order()).redirectPolicy == .reject)
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder["queue"].path)
+    #expect(files.count == 2)
+    manager.offlineQueue = nil
+    let undelivered = Locked<[any Error]>([])
+    let queue = try await reopened(manager, undelivered: undelivered)
+    try await queue.flush()
+    #expect(undelivered.withLock { $0.map { ($0 as? HTTPError)?.statusCode } } == [307])
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    try await queue.flush()
+    #expect(server.requests.map(\.path) == ["/order", "/order", "/elsewhere"])
+  }
+
+  /// The queue before lets go of the folder when its last reference is gone.
+  private func reopened(
+    _ manager: NetworkManager, undelivered: Locked<[any Error]>
+  ) async throws -> PrismOfflineQueue {
+    while true {
+      do { return try open(manager, undelivered: undelivered) } catch PrismOfflineQueueError.alreadyOpen {
+        await Task.yield()
+      }
+    }
+  }
+
+  /// What the server says of the request is in its status, of which another attempt would make nothing else.
+  @Test(arguments: ["Content-Length: 100\r\n\r\nshort", "Content-Length: 3000000\r\n\r\n"])
+  func aRefusalCountsWhateverItsBody(rest: String) async throws {
+    let body = rest.hasSuffix("short") ? "" : String(repeating: "x", count: 3_000_000)
+    server.route("/order", .raw([.sendString("HTTP/1.1 400 Bad Request\r\n" + rest + body)]))
+    let undelivered = Locked<[any Error]>([])
+    let queue = try open(Wire.automatic.manager(server), undelivered: undelivered)
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    try await queue.flush()
+    #expect(undelivered.withLock { $0.map { ($0 as? HTTPError)?.statusCode } } == [400])
+    #expect(await queue.count == 0)
+  }
+
+  @Test func aSuccessThatBreaksOffIsSentAgain() async throws {
+    let count = Locked(0)
+    server.route("/order") { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return number == 1 ? .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")]) : .status(204)
+    }
+    let queue = try open(Wire.automatic.manager(server))
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    await #expect(throws: URLError.self) { try await queue.flush() }
+    #expect(await queue.count == 1)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    let keys = server.requests.map { $0.header("Idempotency-Key") }
+    #expect(keys.count == 2)
+    #expect(Set(keys).count == 1)
+  }
+
+  /// More than a stream on Foundation's implementation may hold unread.
+  @Test(arguments: Wire.allCases) func aLongResponseIsReadToItsEndAndNotKept(wire: Wire) async throws {
+    let length = 96 << 20
+    server.route(
+      "/order", .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"), .flood(bytes: length)]))
+    let manager = wire.manager(server)
+    let bytes = Locked<Int64>(0)
+    manager.eventHandler = { event in
+      if case .finished(_, let received, _) = event.kind { bytes.withLock { $0 = received } }
+    }
+    let queue = try open(manager)
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(bytes.withLock { $0 } == Int64(length))
+  }
+}
