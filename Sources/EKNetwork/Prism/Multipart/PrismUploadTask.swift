@@ -84,17 +84,21 @@ public actor PrismUploadTask {
   /// response no caller waits for, is cancelled.
   public func upload() -> AsyncStream<PrismUploadProgress> {
     let (stream, continuation) = AsyncStream<PrismUploadProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let (id, isListening, progress) = state.withLock { state in
-      let id = state.takeID()
-      return (id, state.listen(continuation, id: id), state.progress)
-    }
+    let (id, progress) = state.withLock { ($0.takeID(), $0.progress) }
     // Holds the task: who only has the stream wants the upload.
     continuation.onTermination = { _ in
       let old = self.state.withLock { $0.removeListener(id) }
       withExtendedLifetime(old) { self.cancelIfAbandoned() }
     }
+    // Before the upload knows of the stream: what it reports is newer.
     continuation.yield(progress)
-    if isListening { start() } else { continuation.finish() }
+    let (isListening, latest) = state.withLock { ($0.listen(continuation, id: id), $0.progress) }
+    if isListening {
+      start()
+    } else {
+      continuation.yield(latest)
+      continuation.finish()
+    }
     return stream
   }
 
