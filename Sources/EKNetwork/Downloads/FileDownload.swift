@@ -53,7 +53,10 @@ actor FileDownload {
     switch options.existingFile {
     case .replace: return nil
     case .fail: throw .fileExists(destination)
-    case .keep: return DownloadedFile(url: destination, size: Int64(status.st_size), statusCode: nil)
+    case .keep:
+      // The size of what a link leads to.
+      _ = stat(destination.path, &status)
+      return DownloadedFile(url: destination, size: Int64(status.st_size), statusCode: nil)
     }
   }
 

@@ -18,13 +18,14 @@ final class PartialFile: Sendable {
     var removals = 0
     while true {
       // Nothing is waited for: what is there may be a pipe of another program's.
-      guard let file = OpenFile(url.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o666) else {
-        throw DownloadError(errno, destination)
-      }
+      let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+      let made = OpenFile(url.path, flags | O_EXCL, mode: 0o666)
+      guard let file = made ?? OpenFile(url.path, flags, mode: 0o666) else { throw DownloadError(errno, destination) }
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
       // The last owner of the lock may have moved or removed what was just opened.
       guard Self.isSame(file, url) else { continue }
-      guard Self.isOwn(file) else {
+      // What was just made is its maker's, also on a file system that names another owner.
+      guard made != nil || Self.isOwn(file) else {
         // In a folder that others may write to, another user may have put it there. It is never used, only removed, where the
         // folder allows that.
         removals += 1

@@ -11,6 +11,8 @@ struct Exchange: Sendable {
   var redirectPolicy = RedirectPolicy.follow
   /// What the request says of itself; `nil` leaves it to the method.
   var isIdempotent: Bool?
+  /// The method of which it says so; `nil`: any.
+  var method: String?
   var cacheMode = CacheMode.default
   var decodesContent = true
   var limits = ResponseLimits()
@@ -78,7 +80,8 @@ struct Exchange: Sendable {
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
-    request.isIdempotent = isIdempotent
+    // Middleware around the call may have changed the method.
+    request.isIdempotent = method == nil || method == hop.urlRequest.httpMethod ? isIdempotent : nil
     request.cacheMode = cacheMode
     request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation

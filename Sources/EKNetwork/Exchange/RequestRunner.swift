@@ -160,7 +160,7 @@ struct RequestRunner {
   ) -> Exchange {
     Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
-      cacheMode: request.cacheMode, decodesContent: request.decodesContent,
+      method: request.methodName, cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
       progress: progress, log: log, shared: shared)
   }

@@ -14,6 +14,22 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// What the system knows of it.
+  var status: stat? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status : nil
+  }
+
+  /// How many bytes it has.
+  var size: Int64? { status.map { Int64($0.st_size) } }
+
+  /// All of its bytes.
+  var contents: Data? {
+    guard let size, let count = Int(exactly: size) else { return nil }
+    var data = Data(count: count)
+    return data.withUnsafeMutableBytes({ read(into: $0, at: 0) }) ? data : nil
+  }
+
   /// Fills a buffer with the bytes from a position on. `false` when they cannot all be read.
   func read(into bytes: UnsafeMutableRawBufferPointer, at position: Int64) -> Bool {
     var done = 0

@@ -12,7 +12,7 @@ import Foundation
 /// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one.
 public final class CircuitBreaker: NetworkMiddleware {
   /// What a request is refused with. It is not tried again by a retry policy.
-  public struct OpenError: NonRetriableError, LocalizedError, Equatable, Sendable {
+  public struct OpenError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
     /// The host that is spared.
     public let host: String
     /// When a request may try again, from now; zero while one is trying.

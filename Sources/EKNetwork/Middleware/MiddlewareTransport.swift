@@ -38,6 +38,7 @@ struct MiddlewareTransport: Transport {
       if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
+      if changed.httpMethod != hop.urlRequest.httpMethod { request.isIdempotent = nil }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
       return try NetworkMiddlewareResponse(try await wire.start(request))
     }

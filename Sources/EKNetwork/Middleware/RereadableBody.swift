@@ -17,12 +17,18 @@ final class RereadableBody: TransportBody {
   func collect(maximumSize: Int) async throws -> Data {
     let source = current
     var data = Data()
-    while let chunk = try await source.next() {
-      data.append(chunk)
-      guard data.count <= maximumSize else {
-        source.cancel()
-        throw ResponseLimitError(limit: .size(Int64(maximumSize)))
+    do {
+      while let chunk = try await source.next() {
+        data.append(chunk)
+        guard data.count <= maximumSize else {
+          source.cancel()
+          throw ResponseLimitError(limit: .size(Int64(maximumSize)))
+        }
       }
+    } catch {
+      // What has been read is gone: the rest must not pass for the whole.
+      state.withLock { $0 = FailedBody(error) }
+      throw error
     }
     let collected = BufferedBody(data)
     state.withLock { $0 = collected }

@@ -22,7 +22,8 @@ extension NetworkManager {
   ) async throws -> PrismQueuedRequest {
     guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
     let urlRequest = try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString())
+      request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString(),
+      accept: transport.sessionSettings.adds("accept") ? nil : RequestBuilder.json)
     var queued = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
     queued.redirectPolicy = request.redirectPolicy
     try await queue.enqueue(queued, body: .ofRequest)

@@ -15,7 +15,13 @@ struct OfflineContent {
   var stored = StoredRequest.Body.none
 
   /// - Parameter isDurable: Whether it has to outlive the process.
-  init(_ request: URLRequest, _ body: PrismQueuedBody, isDurable: Bool) throws(PrismOfflineQueueError) {
+  init(_ queued: PrismQueuedRequest, _ body: PrismQueuedBody, isDurable: Bool) throws(PrismOfflineQueueError) {
+    let request = queued.urlRequest
+    var body = body
+    if body == .ofRequest, request.httpBody == nil, request.httpBodyStream == nil, let file = queued.bodyFile {
+      // It was in a queue before, whose own copy may be gone soon.
+      body = file.pathExtension == OfflineStore.bodyExtension ? .copy(file) : .reference(file)
+    }
     switch body {
     case .reference(let url):
       guard (try? FileSegment(url)) != nil else { throw .bodyNotReadable(url) }

@@ -16,13 +16,15 @@ enum OfflineFailure: Equatable {
   init(_ error: any Error, now: Date = Date()) {
     switch error {
     case _ where error.isCancellation: self = .cancelled
+    case let error as any TemporaryRefusal: self = .passing(retryAfter: error.retryAfter)
+    case let error as RequestBodyError where error.isPassing: self = .passing(retryAfter: nil)
     case is NonRetriableError, is EncodingError: self = .permanent
     case let error as HTTPError:
       self = Self.meaning(of: error.statusCode, retryAfter: RetryAfter.delay(in: error, now: now))
     case let error as NetworkError:
       self = error == .unauthorized || error == .invalidResponse ? .passing(retryAfter: nil) : .permanent
     case let failure as PrismNetworkFailure:
-      if let cause = failure.underlyingError as? HTTPError {
+      if let cause = failure.underlyingError, cause is HTTPError || cause is any TemporaryRefusal {
         self.init(cause, now: now)
       } else if let status = failure.statusCode, !(200..<300).contains(status) {
         self = Self.meaning(of: status, retryAfter: nil)
@@ -31,7 +33,15 @@ enum OfflineFailure: Equatable {
       }
     case let error as PrismNetworkError: self = Self.meaning(of: error)
     default:
-      self = [.badURL, .unsupportedURL].contains(error.urlErrorCode) ? .permanent : .passing(retryAfter: nil)
+      self = Self.isPermanent(error.urlErrorCode) ? .permanent : .passing(retryAfter: nil)
+    }
+  }
+
+  /// A request that cannot be sent, or a redirect that cannot be followed.
+  private static func isPermanent(_ code: URLError.Code?) -> Bool {
+    switch code {
+    case .badURL?, .unsupportedURL?, .httpTooManyRedirects?, .appTransportSecurityRequiresSecureConnection?: true
+    default: false
     }
   }
 
@@ -49,6 +59,17 @@ enum OfflineFailure: Equatable {
     // A redirect that could not be followed, or a request that is wrong as it is (RFC 9110 §15.5).
     case 300..<500: .permanent
     default: .passing(retryAfter: retryAfter)
+    }
+  }
+}
+
+extension RequestBodyError {
+  /// Whether a later attempt may be able to read the file: there were too many open ones, or it was being written.
+  fileprivate var isPassing: Bool {
+    switch self {
+    case .fileChanged: true
+    case .fileNotReadable(_, let code): ![EACCES, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(code)
+    case .fileNotFound, .notARegularFile, .lengthMismatch, .alreadySent: false
     }
   }
 }

@@ -38,6 +38,14 @@ struct OfflineFlushState {
     return !isEmpty
   }
 
+  /// A flush that was asked for has delivered everything. Whether there is a wait to be ended, so that what comes next goes
+  /// at once.
+  mutating func flushed() -> Bool {
+    guard phase == .waiting else { return false }
+    (phase, failures) = (.idle, 0)
+    return true
+  }
+
   /// A flush has stopped at a request that could not be delivered yet. How long to wait.
   mutating func failed(retryAfter: Duration?) -> Duration {
     phase = .waiting

@@ -13,6 +13,9 @@ final class OfflineStore: Sendable {
     var lastSequence: UInt64 = 0
   }
 
+  /// Of a file with the body of a request.
+  static let bodyExtension = "body"
+
   private static let mark = Data("EKNQ1 ".utf8)
 
   let directory: URL
@@ -29,7 +32,8 @@ final class OfflineStore: Sendable {
       try? FileManager.default.createDirectory(
         at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
-    guard let lock = OpenFile(directory.appendingPathComponent("lock").path, O_RDWR | O_CREAT | O_CLOEXEC) else {
+    let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+    guard let lock = OpenFile(directory.appendingPathComponent("lock").path, flags) else {
       throw .notWritable(directory, code: errno)
     }
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyOpen(directory) }
@@ -48,13 +52,14 @@ final class OfflineStore: Sendable {
     }
     var loaded = Loaded()
     var bodies: Set<String> = []
+    let own = made(in: directory)
     for name in names {
       let url = directory.appendingPathComponent(name)
       if name.hasSuffix(".partial") {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
         loaded.lastSequence = max(loaded.lastSequence, sequence)
-        if let entry = read(url, sequence, retryCount, in: directory) {
+        if let entry = read(url, sequence, retryCount, in: directory, like: own) {
           loaded.entries.append(entry)
           bodies.insert(bodyName(sequence))
         } else {
@@ -71,9 +76,9 @@ final class OfflineStore: Sendable {
   }
 
   private static func read(
-    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL
+    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?
   ) -> OfflineQueueEntry? {
-    guard let data = try? Data(contentsOf: url), data.starts(with: mark),
+    guard let data = open(url, like: own)?.contents, data.starts(with: mark),
       let end = data.firstIndex(of: UInt8(ascii: "\n")),
       case let lengths = String(decoding: data[data.startIndex + mark.count..<end], as: UTF8.self)
         .split(separator: " "),
@@ -88,13 +93,30 @@ final class OfflineStore: Sendable {
     case .referenced(let path): file = URL(fileURLWithPath: path)
     case .copied:
       let copy = directory.appendingPathComponent(bodyName(sequence))
-      guard let size = try? FileSegment(copy).size else { return nil }
+      guard let size = open(copy, like: own)?.size else { return nil }
       bytes += size
       file = copy
     }
     let body = Data(data[(end + 1 + headLength)...])
     return OfflineQueueEntry(
       sequence: sequence, request: stored.request(retryCount: retryCount, data: body, file: file), bytes: bytes)
+  }
+
+  /// What a file is like that this process makes in a folder: some file systems map owners, or keep no permissions.
+  private static func made(in directory: URL) -> stat? {
+    let probe = directory.appendingPathComponent("owner.partial")
+    defer { unlink(probe.path) }
+    return make(probe)?.status
+  }
+
+  /// A file that this user has written. In a folder of somebody else's there may be requests that are to be sent with this
+  /// user's credentials, or with this user's files.
+  private static func open(_ url: URL, like own: stat?) -> OpenFile? {
+    guard let file = OpenFile(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), let status = file.status,
+      status.st_mode & S_IFMT == S_IFREG, status.st_uid == own?.st_uid ?? geteuid(),
+      status.st_mode & 0o022 & ~(own?.st_mode ?? 0) == 0
+    else { return nil }
+    return file
   }
 
   // MARK: - Writing
@@ -115,7 +137,7 @@ final class OfflineStore: Sendable {
   func copy(_ segments: [BodySegment], sequence: UInt64) throws(PrismOfflineQueueError) -> URL {
     let url = directory.appendingPathComponent(Self.bodyName(sequence))
     let partial = url.appendingPathExtension("partial")
-    guard let file = OpenFile(partial.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) else {
+    guard let file = Self.make(partial) else {
       throw .notWritable(directory, code: errno)
     }
     let reader = SegmentReader(segments)
@@ -149,6 +171,22 @@ final class OfflineStore: Sendable {
     unlink(directory.appendingPathComponent(Self.bodyName(entry.sequence)).path)
   }
 
+  /// Forgets a request and hands it over, with its body, whose file is gone then.
+  func take(_ entry: OfflineQueueEntry) -> PrismQueuedRequest {
+    let url = directory.appendingPathComponent(Self.bodyName(entry.sequence))
+    guard entry.request.bodyFile == url else {
+      remove(entry)
+      return entry.request
+    }
+    guard let open = entry.request.holdingBody else {
+      // Too many files are open: the body stays where it is until the folder is opened again.
+      unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path)
+      return entry.request
+    }
+    remove(entry)
+    return open
+  }
+
   /// Takes back a body whose request was not kept.
   func removeBody(_ sequence: UInt64) {
     unlink(directory.appendingPathComponent(Self.bodyName(sequence)).path)
@@ -157,7 +195,7 @@ final class OfflineStore: Sendable {
   private func write(_ data: Data, _ name: String) throws(PrismOfflineQueueError) {
     let url = directory.appendingPathComponent(name)
     let partial = url.appendingPathExtension("partial")
-    guard let file = OpenFile(partial.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) else {
+    guard let file = Self.make(partial) else {
       throw .notWritable(directory, code: errno)
     }
     guard file.append(data) else { throw failure(removing: partial) }
@@ -172,6 +210,12 @@ final class OfflineStore: Sendable {
     fsync(folder.descriptor)
   }
 
+  /// A new file, in the place of whatever is there: never through a link that another user may have put there.
+  private static func make(_ partial: URL) -> OpenFile? {
+    unlink(partial.path)
+    return OpenFile(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+  }
+
   private func failure(removing partial: URL) -> PrismOfflineQueueError {
     let code = errno
     unlink(partial.path)
@@ -184,7 +228,7 @@ final class OfflineStore: Sendable {
     padded(sequence) + "-\(retryCount).request"
   }
 
-  private static func bodyName(_ sequence: UInt64) -> String { padded(sequence) + ".body" }
+  private static func bodyName(_ sequence: UInt64) -> String { padded(sequence) + "." + bodyExtension }
 
   private static func padded(_ sequence: UInt64) -> String {
     let digits = String(sequence)

@@ -2,7 +2,10 @@
 extension PrismOfflineQueue {
   func arrived() {
     guard autoFlush, flushing.enqueued() else { return }
-    Task { [weak self] in await self?.flushByItself() }
+    // Not part of the flush whose handler has enqueued the request: that one does not wait for this.
+    Self.$enclosing.withValue([]) {
+      _ = Task { [weak self] in await self?.flushByItself() }
+    }
   }
 
   private func flushByItself() async {

@@ -31,7 +31,8 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are no requests any more. They are kept for inspection, and never sent.
+  /// Files in the folder that are no requests, or that another user has written or may write to. They are kept for
+  /// inspection, and never sent.
   public nonisolated let damagedFiles: [URL]
 
   /// A queue in memory.
@@ -168,13 +169,11 @@ public actor PrismOfflineQueue {
   }
 
   /// Takes everything out that is not being sent, the highest priority first. The caller has it now: nothing of it is
-  /// kept.
+  /// kept. A body that was copied into the queue's folder is the `httpBodyStream` of its request.
   public func dequeueAll() -> [PrismQueuedRequest] {
     let entries = state.takeAll()
-    if let store {
-      for entry in entries { store.remove(entry) }
-    }
-    return entries.map(\.request)
+    guard let store else { return entries.map(\.request) }
+    return entries.map { store.take($0) }
   }
 
   // MARK: - Sending
@@ -185,15 +184,20 @@ public actor PrismOfflineQueue {
   ///   `CancellationError` when the task is cancelled, and no other task waits for the flush.
   public func flush() async throws {
     // A handler that flushes is part of the flush that it would wait for.
-    let name = ObjectIdentifier(self)
-    let enclosing = Self.enclosing
-    guard !enclosing.contains(name) else { return }
+    let enclosing = Self.enclosing.filter { !$0.isOver }
+    guard !enclosing.contains(where: { $0.queue == ObjectIdentifier(self) }) else { return }
     repeat {
       try await flights.run(0) {
-        try await Self.$enclosing.withValue(enclosing + [name]) { try await self.deliverInTurn() }
+        let flush = OfflineFlush(of: self)
+        defer { flush.end() }
+        try await Self.$enclosing.withValue(enclosing + [flush]) { try await self.deliverInTurn() }
       }
       // What came when the flush that was joined had looked for the last time is sent as well.
     } while state.count > 0 && delivers
+    if flushing.flushed() {
+      waiting?.cancel()
+      waiting = nil
+    }
   }
 
   /// A flush whose callers have all left is cancelled, but what it sends may still be on its way.
@@ -211,8 +215,8 @@ public actor PrismOfflineQueue {
     try await deliverAll()
   }
 
-  /// The queues in whose flush the current task is.
-  @TaskLocal private static var enclosing: [ObjectIdentifier] = []
+  /// The flushes that the current task is part of. Tasks inherit them, and may outlive them.
+  @TaskLocal static var enclosing: [OfflineFlush] = []
 
   private func deliverAll() async throws {
     switch delivery.way {
@@ -285,7 +289,7 @@ public actor PrismOfflineQueue {
 
   private func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
     guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }
-    let content = try OfflineContent(request.urlRequest, body, isDurable: store != nil)
+    let content = try OfflineContent(request, body, isDurable: store != nil)
     guard let store else {
       try state.check(bytes: content.size)
       var kept = request

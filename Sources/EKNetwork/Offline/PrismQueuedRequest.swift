@@ -34,7 +34,7 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     self.id = id
     self.urlRequest = urlRequest
     self.createdAt = createdAt
-    self.retryCount = retryCount
+    self.retryCount = max(0, retryCount)
     self.priority = priority
   }
 
@@ -59,6 +59,19 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
       request.httpBodyStream = body.unread
     }
     return with(request, retryCount: retryCount)
+  }
+
+  /// The same with its file open, so that it can be removed; `nil` when it cannot be opened.
+  var holdingBody: PrismQueuedRequest? {
+    guard let bodyFile, let file = OpenFile(bodyFile.path, O_RDONLY | O_CLOEXEC), let size = file.size else {
+      return nil
+    }
+    var request = urlRequest
+    request.httpBodyStream = BodyInputStream(
+      .segments([.file(FileSegment(unlinked: file, name: bodyFile, size: size))]))
+    var copy = with(request, retryCount: retryCount)
+    copy.bodyFile = nil
+    return copy
   }
 
   private func with(_ urlRequest: URLRequest, retryCount: Int) -> PrismQueuedRequest {

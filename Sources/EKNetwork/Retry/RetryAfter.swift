@@ -20,8 +20,10 @@ enum RetryAfter: Equatable, Sendable {
     }
   }
 
-  /// What the server wishes that sent this error's response; `nil` when it is not an ``HTTPError`` or names no time.
+  /// What the server wishes that sent this error's response, or middleware that refused the request; `nil` where it names
+  /// no time.
   static func delay(in error: any Error, now: Date) -> Duration? {
+    if let refusal = error as? any TemporaryRefusal { return refusal.retryAfter }
     guard let value = (error as? HTTPError)?.value(forHTTPHeaderField: "Retry-After") else { return nil }
     return RetryAfter(value, now: now)?.delay(from: now)
   }

@@ -34,7 +34,11 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
   /// Each element is pulled in a task of its own, which ``cancel()`` can end.
   func next() async throws -> Data? {
     try Task.checkCancellation()
-    guard let pull = begin() else { return nil }
+    guard let pull = begin() else {
+      // The rest was not read, which is no end of the body.
+      if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+      return nil
+    }
     let result = await withTaskCancellationHandler {
       await pull.result
     } onCancel: {

@@ -50,6 +50,12 @@ import Testing
   }
 
   /// Looking before is not enough: somebody may be quicker.
+  @Test func aLinkThatIsKeptHasTheSizeOfItsFile() async throws {
+    let target = try folder.file("target", Data(count: 100))
+    #expect(symlink(target.path, folder["a"].path) == 0)
+    #expect(try await download(to: folder["a"], .keep).size == 100)
+  }
+
   @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
   func aFileThatAppearsMeanwhile(_ existing: DownloadOptions.ExistingFile) async throws {
     let url = folder["a"]

@@ -17,6 +17,56 @@ import Testing
     server.route("/item") { _ in .json(Item(id: 1)) }
   }
 
+  // MARK: - What it changes
+
+  private struct ToPost: NetworkMiddleware {
+    func intercept(
+      _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+    ) async throws -> NetworkMiddlewareResponse {
+      var request = request
+      request.httpMethod = "POST"
+      request.httpBody = Data("x".utf8)
+      return try await next(request)
+    }
+  }
+
+  /// What a GET says of itself is not true of what middleware makes of it.
+  @Test(arguments: [true, false]) func anotherMethodIsNotSentTwice(aroundCall: Bool) async throws {
+    let count = Locked(0)
+    server.route("/item") { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      // A connection that dies when it is used again.
+      return number == 2 ? .raw([]) : .json(Item(id: 1))
+    }
+    let manager = Wire.automatic.isolatedManager(server)
+    if aroundCall { manager.middleware = [ToPost()] } else { manager.attemptMiddleware = [ToPost()] }
+    _ = try await manager.send(ItemProbe())
+    await #expect(throws: URLError.self) { _ = try await manager.send(ItemProbe()) }
+    #expect(server.requestCount == 2)
+  }
+
+  private struct Glance: NetworkMiddleware {
+    func intercept(
+      _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+    ) async throws -> NetworkMiddlewareResponse {
+      var response = try await next(request)
+      _ = try? await response.data(maximumSize: 1000)
+      return response
+    }
+  }
+
+  /// The caller does not get the rest for the whole.
+  @Test(arguments: Wire.allCases, [true, false])
+  func aBodyThatWasTooLongToLookAtIsNoEmptyOne(_ wire: Wire, aroundCall: Bool) async throws {
+    server.route("/item") { _ in .data(Data(count: 100_000)) }
+    let manager = wire.manager(server)
+    if aroundCall { manager.middleware = [Glance()] } else { manager.attemptMiddleware = [Glance()] }
+    await #expect(throws: ResponseLimitError.self) { _ = try await manager.send(Probe<Data>()) }
+  }
+
   // MARK: - Whose it is
 
   @Test(arguments: Wire.allCases)

@@ -16,6 +16,22 @@ import Testing
     released.filter { $0.refusedFor == nil }.map(\.id)
   }
 
+  /// The one that was to find out has not reached the server.
+  @Test func aResponseOfACacheSaysNothingOfTheLimit() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(RateLimitReport(isRefusal: true), at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    var hit = RateLimitReport()
+    hit.isFromCache = true
+    state.end(hit, at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    #expect(state.arriveIfOpen(at: .zero) == .wait)
+    state.end(RateLimitReport(), at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+  }
+
   // MARK: - A limit of one's own
 
   /// Whatever comes when: no period has more than the limit, and nobody waits longer than need be.

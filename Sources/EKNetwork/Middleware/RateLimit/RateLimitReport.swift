@@ -11,6 +11,8 @@ struct RateLimitReport: Equatable, Sendable {
     var limit: Int?
   }
 
+  /// Whether it is no response of the server's, which has not seen the request.
+  var isFromCache = false
   /// Whether the request was one too many (RFC 6585 §4).
   var isRefusal = false
   /// How long nothing is to be sent.
@@ -31,7 +33,10 @@ struct RateLimitReport: Equatable, Sendable {
   ///   - now: What dates are compared with.
   init(status: Int, now: Date, field: (String) -> String?) {
     // What a cache has stored was said to another request (RFC 9211 §2.1).
-    if let caches = field("Cache-Status"), Self.isHit(caches) { return }
+    if let caches = field("Cache-Status"), Self.isHit(caches) {
+      isFromCache = true
+      return
+    }
     isRefusal = status == 429
     if status == 429 || status == 503, let value = field("Retry-After") {
       pause = RetryAfter(value, now: now)?.delay(from: now)

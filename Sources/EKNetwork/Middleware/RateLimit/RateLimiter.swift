@@ -23,7 +23,7 @@ import Foundation
 /// may share one. A request that the ``HTTPCache`` serves counts, too; what the server said with a stored response does not.
 public final class RateLimiter: NetworkMiddleware {
   /// What a request is refused with that would have to wait too long. It is not tried again by a retry policy.
-  public struct LimitError: NonRetriableError, LocalizedError, Equatable, Sendable {
+  public struct LimitError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
     /// Why a request does not wait for its turn.
     public enum Reason: Sendable, Equatable {
       /// Its turn would come later than `maximumWait`, or has not come until then.

@@ -86,6 +86,6 @@ struct EventSourceState {
 
   /// Whether the error may be gone with the next attempt.
   private static func isTransient(_ error: any Error) -> Bool {
-    !error.isCancellation && RetryPolicy.isTransient(error)
+    !error.isCancellation && (RetryPolicy.isTransient(error) || error is any TemporaryRefusal)
   }
 }

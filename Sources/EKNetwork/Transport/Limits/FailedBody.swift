@@ -1,6 +1,6 @@
 import Foundation
 
-/// A body of which it is known beforehand that it is not read.
+/// A body that cannot be read, or not as a whole.
 final class FailedBody: TransportBody {
   private let error: any Error
 

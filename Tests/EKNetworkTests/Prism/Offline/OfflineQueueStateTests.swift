@@ -166,6 +166,7 @@ import Testing
     #expect(OfflineFailure(URLError(.cancelled)) == .cancelled)
     #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .passing(retryAfter: nil))
     #expect(OfflineFailure(URLError(.badURL)) == .permanent)
+    #expect(OfflineFailure(URLError(.httpTooManyRedirects)) == .permanent)
     #expect(OfflineFailure(Hopeless()) == .permanent)
     #expect(OfflineFailure(NetworkError.unauthorized) == .passing(retryAfter: nil))
     #expect(OfflineFailure(NetworkError.invalidURL) == .permanent)
@@ -174,5 +175,15 @@ import Testing
     #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .passing(retryAfter: nil))
     #expect(OfflineFailure(PrismNetworkFailure(.invalidResponse, statusCode: 404)) == .permanent)
     #expect(OfflineFailure(RequestBodyError.alreadySent) == .permanent)
+    let file = URL(fileURLWithPath: "/a")
+    #expect(OfflineFailure(RequestBodyError.fileNotFound(file)) == .permanent)
+    #expect(OfflineFailure(RequestBodyError.fileNotReadable(file, code: EACCES)) == .permanent)
+    #expect(OfflineFailure(RequestBodyError.fileNotReadable(file, code: EMFILE)) == .passing(retryAfter: nil))
+    #expect(
+      OfflineFailure(RequestBodyError.fileChanged(file, announced: 1, actual: 2)) == .passing(retryAfter: nil))
+    let limit = RateLimiter.LimitError(host: "a", reason: .waitTooLong, retryAfter: .seconds(7))
+    #expect(OfflineFailure(limit) == .passing(retryAfter: .seconds(7)))
+    #expect(
+      OfflineFailure(PrismNetworkFailure(.serverError, because: limit)) == .passing(retryAfter: .seconds(7)))
   }
 }

@@ -109,4 +109,41 @@ import Testing
     #expect(await queue.count == 0)
     #expect(bytes.withLock { $0 } == Int64(length))
   }
+
+  /// A body that lies beside its request goes with it, into another queue too.
+  @Test(arguments: [true, false]) func aRequestThatIsTakenOutHasItsBody(goesIntoAnotherQueue: Bool) async throws {
+    server.route("POST", "/order") { _ in .status(204) }
+    let manager = Wire.automatic.manager(server)
+    let file = try folder.file("body", Data("content".utf8))
+    var order = URLRequest(url: server.url("/order"))
+    order.httpMethod = "POST"
+    let first = try PrismOfflineQueue(directory: folder["first"])
+    try await first.enqueue(PrismQueuedRequest(urlRequest: order), body: .copy(file))
+    let taken = try #require(await first.dequeueAll().first)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder["first"].path) == ["lock"])
+    let queue = try PrismOfflineQueue(
+      directory: goesIntoAnotherQueue ? folder["second"] : nil, delivery: .manager(manager), autoFlush: false)
+    try await queue.enqueue(taken, body: .ofRequest)
+    try await queue.flush()
+    #expect(server.requests.map(\.text) == ["content"])
+  }
+
+  /// As the handler of what is undelivered may, which has it while the first queue still does.
+  @Test(arguments: [PrismQueuedBody.copy, PrismQueuedBody.reference])
+  func aRequestThatIsEnqueuedAgainHasItsBody(kind: @Sendable (URL) -> PrismQueuedBody) async throws {
+    server.route("POST", "/order") { _ in .status(204) }
+    let file = try folder.file("body", Data("content".utf8))
+    var order = URLRequest(url: server.url("/order"))
+    order.httpMethod = "POST"
+    let second = try open(Wire.automatic.manager(server))
+    var options = PrismOfflineQueueOptions()
+    options.undelivered = { request, _ in await second.enqueue(request) }
+    let first = try PrismOfflineQueue(
+      directory: folder["first"], delivery: .each { _ in throw URLError(.badURL) }, autoFlush: false, options: options)
+    try await first.enqueue(PrismQueuedRequest(urlRequest: order), body: kind(file))
+    try await first.flush()
+    #expect(await first.count == 0)
+    try await second.flush()
+    #expect(server.requests.map(\.text) == ["content"])
+  }
 }

@@ -20,6 +20,16 @@ import Testing
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
   }
 
+  /// Middleware spares the server for a while.
+  @Test func aRefusalThatPassesIsAReasonToWait() {
+    var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(1)))
+    let open = CircuitBreaker.OpenError(host: "a", retryAfter: .seconds(20))
+    let after = RetryAfter.delay(in: open, now: .distantPast)
+    #expect(after == .seconds(20))
+    let action = state.lost(because: open, retryAfter: after, bodyIsReplayable: true, random: 0)
+    #expect(delay(action) == .seconds(20))
+  }
+
   @Test func onlyAStreamWithoutEventsIsAReasonToWait() {
     for hasReceived in [false, true] {
       var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .zero))
