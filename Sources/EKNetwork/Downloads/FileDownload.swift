@@ -43,7 +43,10 @@ actor FileDownload {
   static func existing(at destination: URL, options: DownloadOptions) throws(DownloadError) -> DownloadedFile? {
     guard destination.isFileURL else { throw .notAFileURL(destination) }
     var status = stat()
-    guard lstat(destination.path, &status) == 0 else { return nil }
+    guard lstat(destination.path, &status) == 0 else {
+      if errno == ENAMETOOLONG { throw .notWritable(destination, code: ENAMETOOLONG) }
+      return nil
+    }
     switch status.st_mode & S_IFMT {
     case S_IFREG, S_IFLNK: break
     case S_IFDIR: throw .notWritable(destination, code: EISDIR)

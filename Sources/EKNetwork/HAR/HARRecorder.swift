@@ -105,9 +105,22 @@ public final class HARRecorder: NetworkMiddleware {
 
   /// Writes what ``data()`` gives to a file, in the place of one that is there. It is there as a whole or not at all.
   ///
+  /// With ``HAROptions/revealsSecrets`` its user alone may read it.
+  ///
   /// - Parameter url: A file URL.
   /// - Throws: The error of the file system, or that of ``data()``.
-  public func write(to url: URL) throws { try data().write(to: url, options: .atomic) }
+  public func write(to url: URL) throws {
+    let data = try data()
+    guard !redaction.hidesSecrets else { return try data.write(to: url, options: .atomic) }
+    let partial = url.appendingPathExtension(UUID().uuidString)
+    guard let file = OpenFile(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC), file.append(data),
+      rename(partial.path, url.path) == 0
+    else {
+      let code = errno
+      unlink(partial.path)
+      throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+    }
+  }
 }
 
 extension HARRecorder: TimedMiddleware {}

@@ -256,7 +256,8 @@ public actor PrismOfflineQueue {
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
     guard entries.count == 1, meaning == .permanent || meaning != .cancelled && isGivenUp(entries[0]) else {
-      for entry in state.failed(entries, counts: meaning != .cancelled) {
+      // A batch with one that can never be delivered is delivered again at once, one by one: it counts then.
+      for entry in state.failed(entries, counts: meaning != .cancelled && meaning != .permanent) {
         store?.note(entry, was: entry.request.retryCount - 1)
       }
       throw error

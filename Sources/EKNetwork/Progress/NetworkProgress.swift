@@ -74,11 +74,14 @@ public final class NetworkProgress: @unchecked Sendable {
     /// It is there when this returns: a command-line program may keep its main thread waiting for the request.
     /// An observer of the fraction finds the bytes that belong to it, or later ones.
     func advance(to update: ProgressUpdate) {
-      let update = latest.withLock { $0.advance(to: update) }
-      $totalBytes.update { $0 = update.totalBytes }
-      $completedBytes.update { $0 = max($0, update.completedBytes) }
-      $bytesPerSecond.update { $0 = update.bytesPerSecond }
-      $fractionCompleted.update { $0 = max($0, update.fraction) }
+      latest.withLock { $0.advance(to: update) }
+      // Each takes the newest when it is set: of two that publish at once, the one that comes last may have the older.
+      $totalBytes.update { $0 = newest.totalBytes }
+      $completedBytes.update { $0 = max($0, newest.completedBytes) }
+      $bytesPerSecond.update { $0 = newest.bytesPerSecond }
+      $fractionCompleted.update { $0 = max($0, newest.fraction) }
     }
+
+    private var newest: ProgressUpdate { latest.withLock { $0.newest } }
   }
 #endif

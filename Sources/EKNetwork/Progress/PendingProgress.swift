@@ -3,27 +3,23 @@
 struct PendingProgress {
   enum Step { case publish, schedule, nothing }
 
-  private var update = ProgressUpdate()
+  private(set) var newest = ProgressUpdate()
   private var isScheduled = false
 
   mutating func report(onMainThread isMain: Bool, _ change: (inout ProgressUpdate) -> Void) -> Step {
-    change(&update)
+    change(&newest)
     if isMain { return .publish }
     defer { isScheduled = true }
     return isScheduled ? .nothing : .schedule
   }
 
-  mutating func reset() { update = ProgressUpdate() }
+  mutating func reset() { newest = ProgressUpdate() }
 
-  /// Takes an update in, and returns the newest.
-  mutating func advance(to newer: ProgressUpdate) -> ProgressUpdate {
-    update.advance(to: newer)
-    return update
-  }
+  mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 
   /// What is to be published now.
   mutating func take() -> ProgressUpdate {
     isScheduled = false
-    return update
+    return newest
   }
 }

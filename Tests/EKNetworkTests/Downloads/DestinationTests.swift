@@ -49,13 +49,19 @@ import Testing
     #expect(folder.names == ["a"])
   }
 
-  /// Looking before is not enough: somebody may be quicker.
   @Test func aLinkThatIsKeptHasTheSizeOfItsFile() async throws {
     let target = try folder.file("target", Data(count: 100))
     #expect(symlink(target.path, folder["a"].path) == 0)
     #expect(try await download(to: folder["a"], .keep).size == 100)
   }
 
+  @Test func aNameThatIsTooLongIsAnErrorBeforeAnythingIsSent() async throws {
+    let url = folder[String(repeating: "a", count: 256)]
+    await #expect(throws: DownloadError.notWritable(url, code: ENAMETOOLONG)) { try await download(to: url) }
+    #expect(file.server.acceptedConnections == 0)
+  }
+
+  /// Looking before is not enough: somebody may be quicker.
   @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
   func aFileThatAppearsMeanwhile(_ existing: DownloadOptions.ExistingFile) async throws {
     let url = folder["a"]
@@ -149,6 +155,19 @@ import Testing
     #expect(folder.names == [url.lastPathComponent])
   }
 
+  #if os(Linux)
+    /// As an NFS server does, or a FAT file system.
+    @Test(.enabled("Only root has files made as somebody else's.") { geteuid() == 0 })
+    func aFileSystemMayNameAnotherOwner() throws {
+      #expect(chmod(folder.url.path, 0o777) == 0)
+      let user = setFileSystemUser(65_534)
+      defer { _ = setFileSystemUser(UInt32(user)) }
+      _ = try PartialFile(for: folder["a"])
+      var status = stat()
+      #expect(stat(folder[".a.download"].path, &status) == 0 && status.st_uid == 65_534)
+    }
+  #endif
+
   @Test func aNoteThatIsNoneIsIgnored() async throws {
     try folder.file(".a.download", Data(count: 500))
     try folder.file(".a.download.json", Data("{".utf8))
@@ -167,3 +186,8 @@ import Testing
     }
   }
 }
+
+#if os(Linux)
+  /// Of the calling thread alone. Glibc's module has not got it.
+  @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32
+#endif

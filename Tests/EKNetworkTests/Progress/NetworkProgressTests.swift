@@ -1,5 +1,7 @@
-import EKNetwork
+import Dispatch
 import Testing
+
+@testable import EKNetwork
 
 #if canImport(Combine)
   import Combine
@@ -40,6 +42,16 @@ import Testing
       #expect(model.uploadProgress == 0.5)
     }
   #else
+    @Test func ofTwoReportsAtOnceTheNewestStays() {
+      for _ in 0..<30_000 {
+        let progress = NetworkProgress()
+        DispatchQueue.concurrentPerform(iterations: 2) { index in
+          progress.advance(to: ProgressUpdate(fraction: Double(index), totalBytes: Int64(index)))
+        }
+        #expect(progress.fractionCompleted == 1 && progress.totalBytes == 1)
+      }
+    }
+
     @Test func theValuesEndWithTheProgress() async {
       var progress: NetworkProgress? = NetworkProgress()
       progress?.fractionCompleted = 0.5

@@ -49,6 +49,36 @@ import Testing
     #expect(server.requests.map(\.path) == ["/order", "/order", "/elsewhere"])
   }
 
+  /// As with a request that is sent at once.
+  @Test func theAcceptOfASessionGoesBeforeTheUsualOne() async throws {
+    server.route("POST", "/order") { _ in .status(204) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["Accept": "application/vnd.example+json"]
+    for session in [URLSession(configuration: configuration), nil] {
+      let manager = NetworkManager(baseURL: server.url("/"), session: session ?? URLSession.shared)
+      manager.offlineQueue = try PrismOfflineQueue(directory: nil, delivery: .manager(manager), autoFlush: false)
+      try await manager.enqueue(Order())
+      try await manager.offlineQueue?.flush()
+      manager.offlineQueue = nil
+    }
+    #expect(server.requests.map { $0.header("Accept") } == ["application/vnd.example+json", "application/json"])
+  }
+
+  /// One by one, they are sent at once: that is the attempt that counts.
+  @Test func aBatchWithOneThatCannotBeDeliveredIsNoRetry() async throws {
+    let batches = Locked<[[Int]]>([])
+    var options = PrismOfflineQueueOptions()
+    options.undelivered = { _, _ in }
+    let queue = try PrismOfflineQueue(directory: folder["queue"], options: options) { requests in
+      batches.withLock { $0.append(requests.map { $0.retryCount }) }
+      if requests.contains(where: { $0.urlRequest.url?.path == "/bad" }) { throw URLError(.badURL) }
+    }
+    for path in ["/a", "/bad", "/b"] { try await queue.enqueue(URLRequest(url: server.url(path))) }
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(batches.withLock { $0 } == [[0, 0, 0], [0], [0], [0]])
+  }
+
   /// The queue before lets go of the folder when its last reference is gone.
   private func reopened(
     _ manager: NetworkManager, undelivered: Locked<[any Error]>

@@ -259,4 +259,17 @@ import Testing
     _ = try await manager.send(probe)
     #expect(try entries().map(\.status) == [200])
   }
+
+  @Test(arguments: [true, false]) func aFileWithSecretsIsItsUsersAlone(revealsSecrets: Bool) async throws {
+    let folder = try ScratchFolder()
+    let recorder = HARRecorder(options: HAROptions(revealsSecrets: revealsSecrets))
+    for _ in 0..<2 {
+      try recorder.write(to: folder["a.har"])
+      #expect(try Data(contentsOf: folder["a.har"]) == recorder.data())
+      let mode = try FileManager.default.attributesOfItem(atPath: folder["a.har"].path)[.posixPermissions] as? Int
+      #expect(((mode ?? 0) & 0o044 == 0) == revealsSecrets)
+    }
+    #expect(folder.names == ["a.har"])
+    #expect(throws: (any Error).self) { try recorder.write(to: folder["none/a.har"]) }
+  }
 }
