@@ -88,11 +88,11 @@ struct ReplayRecording {
   /// A secret that was recorded stands for itself. Any other stands, from its first response on, for the secret of that
   /// one, and for secrets that no other stands for: a token that was renewed is two secrets.
   private func narrowBySecrets(_ candidates: inout [Int], _ request: HARRequest) {
-    for name in knownSecrets.keys.sorted() {
+    for (name, known) in knownSecrets.sorted(by: { $0.key < $1.key }) {
       let secret = request.fingerprints[name] ?? ""
       // Cookies come and go with their storage, which a replay has not.
       if name == "cookie", secret.isEmpty { continue }
-      let isKnown = knownSecrets[name]?.contains(secret) ?? false
+      let isKnown = known.contains(secret)
       candidates.removeAll { index in
         let recorded = entries[index].request.fingerprints[name] ?? ""
         if isKnown { return recorded != secret }

@@ -185,10 +185,10 @@ public actor PrismOfflineQueue {
   public func flush() async throws {
     // A handler that flushes is part of the flush that it would wait for.
     let enclosing = Self.enclosing.filter { !$0.isOver }
-    guard !enclosing.contains(where: { $0.queue == ObjectIdentifier(self) }) else { return }
+    guard !enclosing.contains(where: { $0.name == ObjectIdentifier(self) }) else { return }
     repeat {
       try await flights.run(0) {
-        let flush = OfflineFlush(of: self)
+        let flush = EnclosingWork(ObjectIdentifier(self))
         defer { flush.end() }
         try await Self.$enclosing.withValue(enclosing + [flush]) { try await self.deliverInTurn() }
       }
@@ -216,7 +216,7 @@ public actor PrismOfflineQueue {
   }
 
   /// The flushes that the current task is part of. Tasks inherit them, and may outlive them.
-  @TaskLocal static var enclosing: [OfflineFlush] = []
+  @TaskLocal static var enclosing: [EnclosingWork<ObjectIdentifier>] = []
 
   private func deliverAll() async throws {
     switch delivery.way {

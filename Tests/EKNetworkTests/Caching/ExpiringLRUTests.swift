@@ -41,6 +41,14 @@ import Testing
     #expect(cache.value(for: "a", now: 5)?.isExpired == true)
   }
 
+  @Test func aDeadlineMayBeForEver() {
+    var cache = ExpiringLRU<String, Int>(capacity: 2)
+    cache.store(1, for: "a", deadline: .max, now: 0)
+    cache.store(2, for: "b", deadline: .max, now: 1 << 63)
+    #expect(cache.value(for: "a", now: .max - 2)?.isExpired == false)
+    #expect(cache.store(3, for: "c", deadline: .max, now: .max - 2) == 2)
+  }
+
   @Test(arguments: [0, -1]) func noCapacityStoresNothing(_ capacity: Int) {
     var cache = ExpiringLRU<String, Int>(capacity: capacity)
     cache.store(1, for: "a", deadline: 10, now: 0)

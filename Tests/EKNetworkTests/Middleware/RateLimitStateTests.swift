@@ -53,6 +53,14 @@ import Testing
     }
   }
 
+  /// It is the last of them that counts, wherever it is kept.
+  @Test(arguments: 0...7) func aWindowIsIdleWhenNothingSentCountsAnyMore(sent: Int) {
+    var window = SendWindow(limit: 3, period: .seconds(10))
+    for step in 0..<sent { window.record(.seconds(5 * step)) }
+    let end = Duration.seconds(5 * (sent - 1) + 10)
+    #expect(window.isIdle(at: end) && window.isIdle(at: end - .milliseconds(1)) == (sent == 0))
+  }
+
   /// What a place in the line is worth is what comes of it.
   @Test(arguments: 1...4, 0...4) func aPlaceTellsTheTime(limit: Int, sent: Int) {
     var window = SendWindow(limit: limit, period: .seconds(1))

@@ -35,18 +35,20 @@ public actor PrismRequestDeduplicator {
     _ request: @Sendable @escaping () async throws -> T, key: String
   ) async throws -> T {
     // Work that asks for itself would wait for ever.
-    let name = Enclosing(flights: ObjectIdentifier(flights), key: key, type: ObjectIdentifier(T.self))
-    if Self.enclosing.contains(name) { return try await request() }
-    let enclosing = Self.enclosing + [name]
+    let name = Name(flights: ObjectIdentifier(flights), key: key, type: ObjectIdentifier(T.self))
+    let enclosing = Self.enclosing.filter { !$0.isOver }
+    if enclosing.contains(where: { $0.name == name }) { return try await request() }
     return try await flights.run(key) {
-      try await Self.$enclosing.withValue(enclosing) { try await request() }
+      let work = EnclosingWork(name)
+      defer { work.end() }
+      return try await Self.$enclosing.withValue(enclosing + [work]) { try await request() }
     }
   }
 
   /// The requests that the current task is part of.
-  @TaskLocal private static var enclosing: [Enclosing] = []
+  @TaskLocal private static var enclosing: [EnclosingWork<Name>] = []
 
-  private struct Enclosing: Hashable {
+  private struct Name: Hashable {
     let flights: ObjectIdentifier
     let key: String
     let type: ObjectIdentifier

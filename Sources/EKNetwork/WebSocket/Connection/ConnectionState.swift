@@ -155,7 +155,7 @@ struct ConnectionState {
 
   struct Closing {
     /// Whether this began it.
-    var isFirst = false
+    let isFirst: Bool
     /// The frame that is to be sent now.
     var frame: [UInt8]?
     var reader: CheckedContinuation<Void, Never>?

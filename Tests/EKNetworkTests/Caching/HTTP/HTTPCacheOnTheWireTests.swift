@@ -51,20 +51,6 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  @Test func aConfirmationOfAnotherVersionIsAskedAbout() async throws {
-    let bench = try CacheBench()
-    bench.server.route("/a") { request in
-      request.headers["If-None-Match"] == nil
-        ? .text("\(Int.random(in: 0..<1_000_000))", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
-        : .status(304, headers: ["ETag": "\"w\""])
-    }
-    let first = try await bench.send()
-    bench.date.advance(by: 6)
-    let second = try await bench.send()
-    #expect(second.status == 200 && second.text != first.text)
-    #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v\"", nil])
-  }
-
   @Test func twoUsersShareNothingThatIsNotPublic() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60"])
@@ -179,32 +165,6 @@ import Testing
     isDown.withLock { $0 = .status(503) }
     bench.date.advance(by: 60)
     await #expect(throws: HTTPError.self) { try await bench.send(lenient) }
-  }
-
-  @Test func aStaleOneIsRenewedMeanwhile() async throws {
-    let bench = try CacheBench()
-    bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])
-    _ = try await bench.send()
-    bench.date.advance(by: 10)
-    let stale = try await bench.send()
-    #expect(stale.text == "1" && stale.isHit && stale.cacheStatus.contains("ttl=-"))
-    while bench.cache.statistics.stores < 2 { await Task.yield() }
-    let renewed = try await bench.send()
-    #expect(renewed.text == "2" && renewed.isHit)
-    #expect(bench.server.requestCount == 2)
-  }
-
-  @Test(.timeLimit(.minutes(10))) func aBackgroundRequestDoesNotReadForEver() async throws {
-    let bench = try CacheBench(memory: 100_000)
-    bench.server.route(
-      "/a", .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"]),
-      .streaming(contentLength: 1 << 40, Array(repeating: .send(Data(count: 65_536)), count: 1 << 10) + [.stall])
-        .header("Cache-Control", "max-age=5"))
-    _ = try await bench.send()
-    bench.date.advance(by: 10)
-    #expect(try await bench.send().text == "1")
-    await bench.server.waitForRequests(count: 2)
-    #expect(await bench.server.waitForOpenConnections(0))
   }
 
   @Test func theModesOfFetch() async throws {

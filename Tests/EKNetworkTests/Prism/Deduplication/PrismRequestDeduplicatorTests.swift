@@ -35,6 +35,33 @@ import Testing
     #expect(try await deduplicator.deduplicate({ 7 }, key: "a") == 7)
   }
 
+  /// A task that outlives the request in which it began is not part of it any more.
+  @Test func whatBeganWithinARequestIsSharedAfterIt() async throws {
+    let (isOver, gate, count) = (Gate(), Gate(), Locked(0))
+    let ask: @Sendable () async throws -> Int = { [deduplicator] in
+      try await deduplicator.deduplicate(
+        {
+          count.withLock { $0 += 1 }
+          await gate.wait()
+          return 1
+        }, key: "a")
+    }
+    let later = try await deduplicator.deduplicate(
+      { () async throws -> [Task<Int, any Error>] in
+        (0..<2).map { _ in
+          Task {
+            await isOver.wait()
+            return try await ask()
+          }
+        }
+      }, key: "a")
+    isOver.open()
+    await wait(2, "a", Int.self)
+    gate.open()
+    for task in later { #expect(try await task.value == 1) }
+    #expect(count.withLock { $0 } == 1)
+  }
+
   @Test func twoTypesUnderOneKeyAreTwoFlights() async throws {
     let gate = Gate()
     async let number = deduplicator.deduplicate(

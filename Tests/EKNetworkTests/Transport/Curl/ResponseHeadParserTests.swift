@@ -18,6 +18,17 @@ import Testing
     return nil
   }
 
+  /// Whether a request may be sent again depends on it.
+  @Test func anInterimResponseIsNothingAndAStatusLineSomething() throws {
+    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
+    var seen = [parser.isEmpty]
+    for line in ["HTTP/1.1 103 Early Hints\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n"] {
+      _ = Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: false) }
+      seen.append(parser.isEmpty)
+    }
+    #expect(seen == [true, false, true, false, false])
+  }
+
   @Test func interimResponsesAreSkipped() {
     let head = head([
       "HTTP/1.1 103 Early Hints\r\n", "Link: x\r\n", "\r\n", "HTTP/1.1 100 Continue\r\n", "\r\n",

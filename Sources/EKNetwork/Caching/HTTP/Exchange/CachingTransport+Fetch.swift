@@ -18,8 +18,8 @@ extension CachingTransport {
     case .forward(let reason): status.forward = reason
     case .validate(let reason):
       status.forward = reason
-      // A HEAD has nothing to be confirmed, and a range of a stale response is the server's to cut.
-      isValidating = query.method == "GET" && query.range == nil
+      // A HEAD has nothing to be confirmed. A server looks at the condition before the range (RFC 9110 §13.2.2).
+      isValidating = query.method == "GET" && (query.range == nil || entry?.range(of: query) != nil)
     // A range that cannot be cut out of what is stored.
     default: status.forward = .request
     }
@@ -202,7 +202,7 @@ extension CachingTransport {
   private func storable(
     _ head: ResponseHead, _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
   ) -> StoredResponse? {
-    guard query.mode != .noStore, !query.isRangeRefused(code) else { return nil }
+    guard query.mode != .noStore, !query.isRangeRefused(code), !isRedirected(head, query) else { return nil }
     let kept = StoredFields.kept(of: fields)
     let response = StoredResponse(
       status: code, reason: head.reasonPhrase, fields: kept, requestTime: requestTime, responseTime: now,
@@ -212,6 +212,13 @@ extension CachingTransport {
       method: query.method, url: query.url, request: query.directives, status: code, fields: kept,
       response: response.directives, freshness: response.freshness)
     return mayBeStored ? response : nil
+  }
+
+  /// Whether the response is another URL's, to which the session has followed a redirect by itself: for how long the
+  /// redirect is right is not known.
+  private func isRedirected(_ head: ResponseHead, _ query: CacheQuery) -> Bool {
+    guard wire.resolvesRedirects, let url = head.urlResponse.url else { return false }
+    return CacheLocation.key(of: url) != query.key
   }
 
   /// What the response to a HEAD says about the stored response to a GET (RFC 9111 §4.3.5).

@@ -31,7 +31,7 @@ enum CachePlan: Sendable, Equatable {
     case .default: self = Self.byRules(request, stored, now)
     }
     if case .use = self { return }
-    if mode == .default, request.onlyIfCached, self != .useAndRevalidate { self = .unavailable }
+    if mode == .default, request.onlyIfCached { self = .unavailable }
   }
 
   /// Why the request is sent; `nil` when it need not be.
@@ -66,7 +66,8 @@ enum CachePlan: Sendable, Equatable {
     if let window = stored.directives.staleWhileRevalidate, request.maxAge == nil, request.minFresh == nil,
       -remaining <= Double(window)
     {
-      return .useAndRevalidate
+      // §5.2.1.7: nothing is sent for a request that may not be.
+      return request.onlyIfCached ? .use : .useAndRevalidate
     }
     return asking(stored, .stale)
   }

@@ -7,9 +7,9 @@ enum Freshening {
 
   /// Whether a 304 is about this response. One that names another version cannot be used (§4.3.4).
   static func applies(_ update: CacheFields, to stored: CacheFields) -> Bool {
-    guard let new = ResponseValidators(update).strongTag, let old = ResponseValidators(stored).strongTag else {
-      return true
-    }
+    let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
+    if let new = new.strongTag, let old = old.strongTag { return new == old }
+    guard let new = new.opaqueTag, let old = old.opaqueTag else { return true }
     return new == old
   }
 

@@ -19,6 +19,9 @@ struct ResponseValidators: Sendable, Equatable {
     return entityTag
   }
 
+  /// RFC 9110 §8.8.3.2: what a weak comparison looks at.
+  var opaqueTag: Substring? { entityTag.map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0[...] } }
+
   /// RFC 9111 §4.3.1: both, where there are both: old servers know dates alone.
   var conditionalFields: [(name: String, value: String)] {
     var fields: [(name: String, value: String)] = []

@@ -1,0 +1,135 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// Stale responses, and what the server says about them.
+@Suite struct HTTPCacheRevalidationTests {
+  @Test func aStaleOneIsRenewedMeanwhile() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    _ = try await bench.send()
+    bench.date.advance(by: 10)
+    let stale = try await bench.send()
+    #expect(stale.text == "1" && stale.isHit && stale.cacheStatus.contains("ttl=-"))
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    let renewed = try await bench.send()
+    #expect(renewed.text == "2" && renewed.isHit)
+    #expect(bench.server.requestCount == 2)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func aBackgroundRequestDoesNotReadForEver() async throws {
+    let bench = try CacheBench(memory: 100_000)
+    bench.server.route(
+      "/a", .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"]),
+      .streaming(contentLength: 1 << 40, Array(repeating: .send(Data(count: 65_536)), count: 1 << 10) + [.stall])
+        .header("Cache-Control", "max-age=5"))
+    _ = try await bench.send()
+    bench.date.advance(by: 10)
+    #expect(try await bench.send().text == "1")
+    await bench.server.waitForRequests(count: 2)
+    #expect(await bench.server.waitForOpenConnections(0))
+  }
+
+  /// RFC 9111 §5.2.1.7.
+  @Test func whatMayNotBeSentIsNotSentMeanwhileEither() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    _ = try await bench.send()
+    bench.date.advance(by: 10)
+    let stale = try await bench.send(CacheProbe(headers: ["Cache-Control": "only-if-cached"]))
+    #expect(stale.text == "1" && stale.isHit)
+    // Had it begun a revalidation, this one would not begin another.
+    #expect(try await bench.send().text == "1")
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cache-Control"] } == [nil, nil])
+  }
+
+  @Test(arguments: [("\"v\"", "\"w\""), ("W/\"v\"", "W/\"w\""), ("W/\"v\"", "\"w\"")])
+  func aConfirmationOfAnotherVersionIsAskedAbout(stored: String, confirmed: String) async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == nil
+        ? .text("\(Int.random(in: 0..<1_000_000))", headers: ["Cache-Control": "max-age=5", "ETag": stored])
+        : .status(304, headers: ["ETag": confirmed])
+    }
+    let first = try await bench.send()
+    bench.date.advance(by: 6)
+    let second = try await bench.send()
+    #expect(second.status == 200 && second.text != first.text)
+    #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
+  }
+
+  /// As where a proxy has encoded the body, or no longer does.
+  @Test(arguments: [("\"v\"", "W/\"v\""), ("W/\"v\"", "\"v\"")])
+  func aWeakTagConfirmsAStrongOne(stored: String, confirmed: String) async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == nil
+        ? .text("body", headers: ["Cache-Control": "max-age=5", "ETag": stored])
+        : .status(304, headers: ["ETag": confirmed])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    #expect(try await bench.send().text == "body")
+    #expect(bench.server.requestCount == 2)
+  }
+
+  /// Who reads a stale response in ranges alone renews it, too.
+  @Test(arguments: [true, false]) func aRangeOfAStaleResponseIsConfirmed(inTheBackground: Bool) async throws {
+    let bench = try CacheBench()
+    let control = "max-age=5" + (inTheBackground ? ", stale-while-revalidate=60" : "")
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == "\"v\""
+        ? .status(304, headers: ["Cache-Control": control, "ETag": "\"v\""])
+        : .text("0123456789", headers: ["Cache-Control": control, "ETag": "\"v\""])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    let part = CacheProbe(headers: ["Range": "bytes=2-4"])
+    let stale = try await bench.send(part)
+    #expect(stale.status == 206 && stale.text == "234" && stale.isHit == inTheBackground)
+    while bench.cache.statistics.validations < 1 { await Task.yield() }
+    let fresh = try await bench.send(part)
+    #expect(
+      fresh.text == "234" && fresh.isHit && fresh.cacheStatus.contains("ttl=") && !fresh.cacheStatus.contains("ttl=-"))
+    #expect(bench.server.requests.map { $0.headers["Range"] } == [nil, "bytes=2-4"])
+  }
+
+  @Test func aRangeOfAnotherVersionIsTheServers() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["Range"] == nil
+        ? .text("0123456789", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
+        : .text("CDE", status: 206, headers: ["Content-Range": "bytes 2-4/10", "ETag": "\"w\""])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    let part = try await bench.send(CacheProbe(headers: ["Range": "bytes=2-4"]))
+    #expect(part.status == 206 && part.text == "CDE" && !part.isHit)
+    #expect(bench.server.requests.last?.headers["If-None-Match"] == "\"v\"")
+  }
+
+  /// A session of the user's own follows redirects by itself: its response says nothing about how long they are right.
+  @Test func whatASessionWasRedirectedToIsNotStored() async throws {
+    let bench = try CacheBench()
+    let target = Locked("/one")
+    bench.server.route("/a") { _ in .redirect(to: target.withLock { $0 }, status: 302) }
+    for path in ["/one", "/two"] {
+      bench.server.route(path) { _ in .text(path, headers: ["Cache-Control": "max-age=31536000, immutable"]) }
+    }
+    let manager = NetworkManager(baseURL: bench.server.url("/"), session: FollowingSession())
+    manager.httpCache = bench.cache
+    #expect(try await manager.send(CacheProbe()).text == "/one")
+    target.withLock { $0 = "/two" }
+    #expect(try await manager.send(CacheProbe()).text == "/two")
+    #expect(try await manager.send(CacheProbe(path: "/two")).isHit == false)
+    #expect(try await manager.send(CacheProbe(path: "/two")).isHit)
+  }
+
+  private struct FollowingSession: URLSessionProtocol {
+    func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+      try await URLSession.shared.data(for: request)
+    }
+  }
+}
