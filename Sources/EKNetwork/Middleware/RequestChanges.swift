@@ -38,7 +38,13 @@ struct RequestChanges: Sendable {
     }
     // What the attempt has is meant for its own origin. What middleware has put in itself is its own to send.
     if before.url.flatMap({ Origin($0) }) != after.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
-    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    // All at once: the setter for one field drops a value that no field can have, and nobody would know.
+    var all = request.allHTTPHeaderFields ?? [:]
+    for (name, value) in fields {
+      for old in all.keys where old.lowercased() == name.lowercased() { all[old] = nil }
+      all[name] = value
+    }
+    request.allHTTPHeaderFields = all
     return request
   }
 }

@@ -67,6 +67,20 @@ import Testing
     await #expect(throws: ResponseLimitError.self) { _ = try await manager.send(Probe<Data>()) }
   }
 
+  @Test(arguments: Wire.allCases, [true, false])
+  func aFieldThatCannotBeSentIsNotLeftOut(_ wire: Wire, aroundCall: Bool) async throws {
+    server.route("/item") { _ in .json(Item(id: 1)) }
+    let manager = wire.manager(server)
+    let middleware = Intercept { request, _, next in
+      var request = request
+      request.allHTTPHeaderFields = ["X-Key": "a\r\nb: c"]
+      return try await next(request)
+    }
+    if aroundCall { manager.middleware = [middleware] } else { manager.attemptMiddleware = [middleware] }
+    await #expect(throws: InvalidHeaderError.self) { _ = try await manager.send(ItemProbe()) }
+    #expect(server.acceptedConnections == 0)
+  }
+
   // MARK: - Whose it is
 
   @Test(arguments: Wire.allCases)

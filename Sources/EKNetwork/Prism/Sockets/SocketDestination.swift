@@ -62,7 +62,8 @@ struct SocketDestination: Sendable {
       url.host != nil, url.port == port, url.user == nil
     else { throw PrismNetworkError.invalidURL }
     var request = URLRequest(url: url)
-    for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+    // All at once: the setter for one field drops a value that no field can have, without a word.
+    request.allHTTPHeaderFields = try HeaderFields(headers).fields
     return request
   }
 }

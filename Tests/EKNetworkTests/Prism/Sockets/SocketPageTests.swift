@@ -23,6 +23,7 @@ private struct Endpoint: PrismNetworkSocketEndpoint {
   let number: UInt16
   var isWebSocket = true
   var path = "/"
+  var headers: [String: String] = [:]
 
   var host: NWEndpoint.Host { "127.0.0.1" }
   var port: NWEndpoint.Port { NWEndpoint.Port(rawValue: number) ?? .https }
@@ -123,6 +124,17 @@ struct SocketPageTests {
     }
     #expect(missing?.error == .noConnectivity)
     #expect((missing?.underlyingError as? URLError)?.code == .cannotConnectToHost)
+  }
+
+  /// Without the credentials it would be another user's connection.
+  @Test("A header field that cannot be sent is an error, and not left out", arguments: ["a\r\nb: c", "a\0", "a\nb"])
+  func invalidFields(value: String) async throws {
+    let server = try LoopbackServer()
+    server.route("/") { .webSocketEcho($0) }
+    let endpoint = Endpoint(number: UInt16(server.port), headers: ["Authorization": value])
+    await #expect(throws: PrismNetworkError.badRequest) { try await PrismNetworkSocketAdapter().connect(to: endpoint) }
+    #expect(server.acceptedConnections == 0)
+    server.stop()
   }
 
   @Test("Without WebSocket options lines travel over TCP, and an unterminated one is dropped")
