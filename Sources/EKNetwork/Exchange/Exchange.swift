@@ -68,8 +68,14 @@ struct Exchange: Sendable {
   ///
   /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.
   func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
-    defer { if let shared, !ExchangeKey.isSafe(urlRequest) { shared.seal() } }
-    return try await open(try hop(urlRequest), collectsBody: collectsBody)
+    guard let shared, !ExchangeKey.isSafe(urlRequest) else {
+      return try await open(try hop(urlRequest), collectsBody: collectsBody)
+    }
+    defer { shared.seal() }
+    var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
+    // What the request changes may be done when its response has ended.
+    response.body = SealingBody(response.body, shared)
+    return response
   }
 
   /// The same for a first hop that was made with ``hop(_:)``.

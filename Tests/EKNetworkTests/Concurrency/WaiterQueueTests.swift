@@ -40,6 +40,16 @@ import Testing
     #expect(queue.withLock { $0.count } == 0)
   }
 
+  @Test func whoIsCancelledIsTheOneThatLeaves() async throws {
+    let queue = Locked(WaiterQueue<Int>())
+    let tasks = await wait(4, in: queue)
+    queue.withLock { $0.popFirst() }?.resume(returning: 0)
+    tasks[2].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[2].value }
+    for _ in 0..<2 { queue.withLock { $0.popFirst() }?.resume(returning: 7) }
+    #expect(try await [tasks[0].value, tasks[1].value, tasks[3].value] == [0, 7, 7])
+  }
+
   @Test func allCanBeTakenAtOnce() async throws {
     let queue = Locked(WaiterQueue<Int>())
     let tasks = await wait(3, in: queue)

@@ -41,6 +41,20 @@ import Testing
     #expect(state.total == 10)
   }
 
+  /// What is announced is the length of what travels, and what is written is longer, or shorter.
+  @Test func theLengthOfAnEncodedBodyIsUnknown() throws {
+    for count in [3, 25] {
+      var state = DownloadState(resource: "r")
+      let encoded = head(200) {
+        $0.contentLength = 10
+        $0.isEncoded = true
+      }
+      #expect(state.answered(encoded) == .write(at: 0))
+      try state.wrote(count)
+      #expect(state.total == nil && state.ended() == .complete)
+    }
+  }
+
   @Test func whatIsMissingIsAskedForOnTheConditionThatItIsTheSameVersion() throws {
     var state = try interrupted()
     #expect(state.isResumable)

@@ -75,6 +75,15 @@ import Testing
     }
   }
 
+  @Test func whatIsUnderWayIsNotForgotten() {
+    var state = state(2)
+    #expect(state.isBlank(at: .zero))
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(!state.isBlank(at: .seconds(100)))
+    state.end(nil, at: .zero)
+    #expect(!state.isBlank(at: .zero) && state.isBlank(at: .seconds(100)))
+  }
+
   @Test func theyGoInTheirOrderAsTimePasses() {
     var state = state(2)
     #expect(state.arrive(1, at: .zero) == .go)

@@ -104,6 +104,28 @@ import Testing
     #expect(server.requests(path: "/item").count == 2)
   }
 
+  /// As one that asks again and again while a stream is read.
+  @Test(arguments: [false, true]) func aResponseFromWithinAStreamIsNotGivenAfterIt(cancels: Bool) async throws {
+    holdItem { _ in .json(Item(id: 1)) }
+    let end = Gate()
+    server.route(
+      "POST", "/change",
+      .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"), .wait(end), .sendString("b")]))
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    var stream: StreamingResponse? = try await manager.stream(ItemProbe(path: "/change", method: .post))
+    let within = Task { try await manager.send(ItemProbe()) }
+    await server.waitForRequests(count: 2)
+    end.open()
+    if !cancels, let body = stream?.body { for try await _ in body {} }
+    stream = nil
+    let after = Task { try await manager.send(ItemProbe()) }
+    await server.waitForRequests(count: 3)
+    gate.open()
+    _ = try await (within.value, after.value)
+    #expect(server.requests(path: "/item").count == 2)
+  }
+
   @Test func theConnectionClosesWhenNobodyWaits() async throws {
     server.route("GET", "/item") { _ in .raw([.stall]) }
     let manager = Wire.automatic.manager(server)

@@ -1,0 +1,32 @@
+import Foundation
+
+/// The body of a response to a request that changes something: after its end no response from before it is shared.
+final class SealingBody: TransportBody {
+  private let body: any TransportBody
+  private let shared: SharedFlights<ExchangeKey>
+
+  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
+    self.body = body
+    self.shared = shared
+  }
+
+  deinit { shared.seal() }
+
+  var timings: NetworkTimings? { body.timings }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await body.next()
+      if chunk == nil { shared.seal() }
+      return chunk
+    } catch {
+      shared.seal()
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    shared.seal()
+  }
+}
