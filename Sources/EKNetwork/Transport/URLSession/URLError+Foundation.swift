@@ -91,6 +91,8 @@ extension URLError {
     // The connection went away before the message was complete (RFC 9112 §8).
     ("transfer closed with", .networkConnectionLost),
     ("outstanding read data", .networkConnectionLost),
+    // The same in libcurl 8.14.
+    ("bytes missing", .networkConnectionLost),
     ("connection reset", .networkConnectionLost),
     ("recv failure", .networkConnectionLost),
     ("send failure", .networkConnectionLost),
@@ -110,6 +112,7 @@ extension URLError {
     ("hexadecimal", .badServerResponse),
     ("failed writing header", .badServerResponse),
     ("failed writing received data", .badServerResponse),
+    ("failure writing output", .badServerResponse),
     ("header", .badServerResponse),
     ("nul byte", .badServerResponse),
     ("invalid content-length", .badServerResponse),

@@ -19,6 +19,8 @@ struct URLErrorMappingTests {
       ("error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
       ("transfer closed with 5 bytes remaining to read", .networkConnectionLost),
       ("transfer closed with outstanding read data remaining", .networkConnectionLost),
+      ("end of response with 7 bytes missing", .networkConnectionLost),
+      ("Failure writing output to destination, passed 2 returned 0", .badServerResponse),
       ("Recv failure: Connection reset by peer", .networkConnectionLost),
       ("Failed writing header", .badServerResponse),
       ("Unrecognized content encoding type. libcurl understands deflate, gzip", .cannotDecodeContentData),
