@@ -23,7 +23,9 @@ struct CurlCommand {
     // The length is curl's to say, of the body that it gets.
     for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key })
     where !hasBody || name.lowercased() != "content-length" {
-      words += ["--header", Self.quoted("\(name): \(shown(value, of: name))")]
+      let shown = shown(value, of: name)
+      // With a colon and nothing behind it, curl leaves the field out.
+      words += ["--header", Self.quoted(shown.isEmpty ? "\(name);" : "\(name): \(shown)")]
     }
     // Else curl adds a content type of its own.
     if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil { words += ["--header", "'Content-Type:'"] }

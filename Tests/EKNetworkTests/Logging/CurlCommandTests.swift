@@ -80,6 +80,7 @@ import Testing
       request.httpMethod = "POST"
       request.httpBody = Data(body.utf8)
       request.setValue("it's \"so\" $HOME", forHTTPHeaderField: "X-A")
+      request.setValue("", forHTTPHeaderField: "X-Empty")
       let command = request.curlCommand(revealingSecrets: true)
       // Without the libcurl that the tests may have been given: the system's `curl` need not start with it.
       let shell = try ChildProcess("/bin/sh", ["-c", "unset LD_LIBRARY_PATH\n\(command)"], hidesErrors: true)
@@ -89,6 +90,7 @@ import Testing
       #expect(sent.target == "/p?a=b%27c")
       #expect(sent.body == Data(body.utf8))
       #expect(sent.headers["X-A"] == "it's \"so\" $HOME")
+      #expect(sent.headers["X-Empty"] == "")
       #expect(sent.headers["Content-Type"] == nil)
     }
   #endif
