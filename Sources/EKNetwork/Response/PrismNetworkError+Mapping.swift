@@ -23,7 +23,7 @@ extension PrismNetworkError {
       switch code {
       case .badURL, .unsupportedURL: .invalidURL
       case .notConnectedToInternet, .networkConnectionLost, .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed,
-        .timedOut:
+        .timedOut, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
         .noConnectivity
       default: .invalidResponse
       }

@@ -222,6 +222,7 @@ import Testing
     (URLError.Code.badURL, PrismNetworkError.invalidURL), (.unsupportedURL, .invalidURL),
     (.notConnectedToInternet, .noConnectivity), (.networkConnectionLost, .noConnectivity),
     (.cannotFindHost, .noConnectivity), (.cannotConnectToHost, .noConnectivity), (.dnsLookupFailed, .noConnectivity),
+    (.internationalRoamingOff, .noConnectivity), (.callIsActive, .noConnectivity), (.dataNotAllowed, .noConnectivity),
     (.timedOut, .noConnectivity), (.secureConnectionFailed, .invalidResponse), (.badServerResponse, .invalidResponse),
   ])
   func transportFailures(_ code: URLError.Code, _ error: PrismNetworkError) {
