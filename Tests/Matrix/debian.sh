@@ -26,7 +26,7 @@ prepare() {
   # The archive that this machine uses itself.
   local archive
   archive="$(sed -nE 's#^(URIs:|deb( \[[^]]*\])?) +(https?://[^ ]+/debian)/?( .*)?$#\3#p' /etc/apt/sources.list \
-    /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)"
+    /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)" # sed fails where one of the files is not there
   [ -n "$archive" ] || absent "this machine knows no archive of Debian's"
   local making
   mkdir -p "$cache"
