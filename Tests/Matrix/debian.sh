@@ -9,7 +9,7 @@ cache="${EKNETWORK_CACHE:-$HOME/.cache/eknetwork}"
 system="$cache/debian-13"
 # The scripts of Tests/Peers run inside as well.
 packages="libcurl4t64,libbrotli1,libzstd1,libstdc++6,zlib1g,ca-certificates,netbase,tzdata,python3-minimal"
-packages="$packages,python3-cryptography,python3-h2,python3-websockets,python3-aiohttp,python3-werkzeug"
+packages="$packages,python3-cryptography,python3-cffi-backend,python3-h2,python3-websockets,python3-aiohttp,python3-werkzeug"
 packages="$packages,python3-hypercorn,python3-sse-starlette,nginx-light"
 
 absent() {
