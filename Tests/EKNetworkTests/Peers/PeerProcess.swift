@@ -21,13 +21,7 @@
       let tests = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       process = try ChildProcess(python, ["-B", tests.appendingPathComponent("Peers/\(script)").path])
-      var line = Data()
-      while line.last != UInt8(ascii: "\n") {
-        let piece = process.output.availableData
-        guard !piece.isEmpty else { throw Failure(text: "\(script) ended before it told its ports") }
-        line += piece
-      }
-      peer = try JSONDecoder().decode(Peer.self, from: line)
+      peer = try JSONDecoder().decode(Peer.self, from: try process.readLine())
     }
 
     /// Gives the script a line on its standard input.

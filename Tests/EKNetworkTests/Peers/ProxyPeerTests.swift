@@ -174,7 +174,7 @@
       let others = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
       let process = try ChildProcess(program, ["--url", url], environment: others.merging(environment) { $1 })
       defer { process.waitUntilExit() }
-      return String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
+      return String(decoding: try process.readToEnd(), as: UTF8.self)
     }
   }
 #endif

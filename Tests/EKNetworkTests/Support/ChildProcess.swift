@@ -11,9 +11,10 @@
   /// past the end of its buffer, into nothing if it is unlucky, where more than some 1,300 descriptors are open.
   final class ChildProcess: Sendable {
     struct Failure: Error { var code: Int32 }
+    struct HasEnded: Error {}
 
     private let input: FileHandle
-    let output: FileHandle
+    private let output: FileHandle
     private let identifier: pid_t
     private let status = Locked<Int32?>(nil)
 
@@ -89,10 +90,41 @@
     func run(input data: Data = Data()) throws -> Data {
       if !data.isEmpty { try write(data) }
       try input.close()
-      let said = try output.readToEnd() ?? Data()
+      let said = try readToEnd()
       let code = waitUntilExit()
       guard code == 0 else { throw Failure(code: code) }
       return said
+    }
+
+    /// What it says until its next line break, which is left out. It must not have begun another line.
+    func readLine() throws -> Data {
+      var line = Data()
+      while line.last != UInt8(ascii: "\n") {
+        let piece = try nextPiece()
+        guard !piece.isEmpty else { throw HasEnded() }
+        line += piece
+      }
+      return line.dropLast()
+    }
+
+    /// What it says until it closes its output.
+    func readToEnd() throws -> Data {
+      var said = Data()
+      while true {
+        let piece = try nextPiece()
+        guard !piece.isEmpty else { return said }
+        said += piece
+      }
+    }
+
+    /// Not with `FileHandle`, for which a signal that comes meanwhile is an error, and even the end of the process.
+    private func nextPiece() throws -> Data {
+      var piece = Data(count: 65_536)
+      while true {
+        let count = piece.withUnsafeMutableBytes { read(output.fileDescriptor, $0.baseAddress, $0.count) }
+        if count >= 0 { return piece.prefix(count) }
+        guard errno == EINTR else { throw Failure(code: errno) }
+      }
     }
 
     /// What `waitpid` says of its end.

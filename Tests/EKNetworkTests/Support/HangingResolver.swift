@@ -43,7 +43,7 @@
         ["-c", "exec \"$0\" --testing-library swift-testing --filter \(filter) 2>&1", CommandLine.arguments[0]],
         environment: environment)
       defer { child.waitUntilExit() }
-      return String(decoding: child.output.readDataToEndOfFile(), as: UTF8.self)
+      return String(decoding: try child.readToEnd(), as: UTF8.self)
     }
 
     // MARK: - In that process

@@ -67,13 +67,7 @@
 
     private static func ask(_ shell: ChildProcess, _ question: String) throws -> String {
       try shell.write(Data((question + "\n").utf8))
-      var answer = Data()
-      while answer.last != UInt8(ascii: "\n") {
-        let piece = shell.output.availableData
-        guard !piece.isEmpty else { throw Failure(text: "The shell has ended") }
-        answer += piece
-      }
-      return String(decoding: answer.dropLast(), as: UTF8.self)
+      return String(decoding: try shell.readLine(), as: UTF8.self)
     }
   }
 #endif
