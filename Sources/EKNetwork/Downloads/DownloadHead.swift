@@ -19,7 +19,8 @@ struct DownloadHead: Equatable, Sendable {
     lastModified = head.value("last-modified")
     date = head.value("date")
     contentRange = head.value("content-range")
-    contentLength = head.contentLength
+    // RFC 9112 §6.3: it has no body, whatever its length is said to be.
+    contentLength = status == 204 ? nil : head.contentLength
     isEncoded = head.value("content-encoding").map { $0.lowercased() != "identity" } ?? false
     acceptsRanges = head.value("accept-ranges")?.lowercased() != "none"
   }

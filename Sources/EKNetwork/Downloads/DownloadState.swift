@@ -25,6 +25,9 @@ struct DownloadState: Equatable, Sendable {
   private let asker: String?
   /// Whether the caller's request has a range of its own, so that a part is what it asks for.
   private let wantsPart: Bool
+  /// Whether a later request can ask for the rest of the response: it is one to a GET. To another method the tag may be
+  /// that of what a GET would get (RFC 9110 §8.8).
+  private let isRepeatable: Bool
   /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
   private(set) var representation: Representation?
   /// How many bytes there are in the file.
@@ -38,16 +41,19 @@ struct DownloadState: Equatable, Sendable {
 
   /// - Parameters:
   ///   - resource: What is being loaded.
-  ///   - asker: Who asks for it.
+  ///   - asker: Who asks for it, and for which of several representations.
   ///   - held: What a file that was left behind belongs to.
   ///   - length: How long it is.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
+  ///   - isRepeatable: Whether it is a GET.
   init(
-    resource: String, asker: String? = nil, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false
+    resource: String, asker: String? = nil, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false,
+    isRepeatable: Bool = true
   ) {
     self.resource = resource
     self.asker = asker
     self.wantsPart = wantsPart
+    self.isRepeatable = isRepeatable
     // A tag is of one representation alone, for every user (RFC 9110 §8.8.1); what two users get may have the same date.
     guard let held, held.resource == resource, held.condition != nil, held.asker == asker || held.entityTag != nil,
       length > 0, length <= held.total ?? .max
@@ -76,7 +82,7 @@ struct DownloadState: Equatable, Sendable {
     // RFC 9110 §15.3.7: a part is the response to a request for one. To any other it has no meaning.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
-      representation = Representation(head, of: resource, for: asker)
+      representation = isRepeatable ? Representation(head, of: resource, for: asker) : nil
       total = head.isEncoded || head.status == 206 ? nil : head.contentLength
       end = total
       isPartOfUnknown = false

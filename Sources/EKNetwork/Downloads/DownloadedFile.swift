@@ -6,10 +6,11 @@ public struct DownloadedFile: Equatable, Sendable {
   public let url: URL
   /// Its size in bytes.
   public let size: Int64
-  /// The status of the response that completed it; `nil` if the file was there before and was kept.
-  public let statusCode: Int?
+  /// The status of the response that completed it, 416 if nothing was missing; `nil` if the file was there before and was
+  /// kept.
+  public internal(set) var statusCode: Int?
   /// The header fields of that answer.
-  public let headers: [String: String]
+  public internal(set) var headers: [String: String]
   /// How many of the bytes were there when the download began: what an earlier, interrupted one had left.
   public let resumedBytes: Int64
 

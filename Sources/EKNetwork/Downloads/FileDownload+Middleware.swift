@@ -4,16 +4,27 @@ import Foundation
   import FoundationNetworking
 #endif
 
+extension DownloadedFile {
+  /// What middleware gets for it: 416, to a request for the rest of a file that is whole, is a success here.
+  fileprivate var successfulStatus: Int { statusCode.flatMap { (200..<300).contains($0) ? $0 : nil } ?? 200 }
+}
+
 extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
-  /// What `next` has loaded is in its file already, whatever middleware makes of the response.
+  /// What `next` has loaded is in its file already, whatever body middleware makes of the response.
   static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
     Self(
-      response: { NetworkMiddlewareResponse(statusCode: $0.statusCode ?? 200, headers: $0.headers) },
+      response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },
       answer: { response, request, last in
-        if let last { return .success(last) }
-        var given = exchange
-        given.transport = GivenResponse(response: response, wire: exchange.transport)
-        return try await download.attempt(request, over: given)
+        let status = response.head.statusCode ?? 0
+        guard (200..<300).contains(status) else { return try await RequestRunner.refusal(response) }
+        guard var file = last else {
+          var given = exchange
+          given.transport = GivenResponse(response: response, wire: exchange.transport)
+          return try await download.attempt(request, over: given)
+        }
+        if status != file.successfulStatus { file.statusCode = status }
+        file.headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers
+        return .success(file)
       })
   }
 }

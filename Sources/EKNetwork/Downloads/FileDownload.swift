@@ -103,13 +103,16 @@ actor FileDownload {
     if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
       request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     }
-    let resource = SHA256.hexadecimal(Array((request.url?.absoluteString ?? "").utf8))
+    let isGet = request.httpMethod ?? "GET" == "GET"
+    let name = (isGet ? "" : (request.httpMethod ?? "") + " ") + (request.url?.absoluteString ?? "")
+    let resource = SHA256.hexadecimal(Array(name.utf8))
     // Another attempt may go to another server.
     if state?.resource != resource {
       let held = mayResume(request) ? partial?.held : nil
       state = DownloadState(
-        resource: resource, asker: try exchange.hop(request).identity.text, held: held?.representation,
-        length: held?.length ?? 0, wantsPart: request.value(forHTTPHeaderField: "Range") != nil)
+        resource: resource, asker: try exchange.hop(request).selectingIdentity.text, held: held?.representation,
+        length: held?.length ?? 0, wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
+        isRepeatable: isGet)
       resumedBytes = state?.length ?? 0
     }
     guard mayResume(request) else {

@@ -4,7 +4,7 @@ import Foundation
 struct Representation: Codable, Equatable, Sendable {
   /// A digest of the URL: its query may hold what must not be found in a file.
   var resource: String
-  /// A digest of who asked: ``RequestIdentity``.
+  /// A digest of who asked, and for which of several representations: ``RequestIdentity``.
   var asker: String?
   /// A strong entity tag.
   var entityTag: String?

@@ -26,7 +26,7 @@ extension RequestRunner {
       let file = try await call(
         of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,
         over: exchange, adapter: .downloaded(by: download, over: exchange)
-      ) { try await download.attempt($0, over: exchange) }
+      ) { try await download.attempt($0, over: $1) }
       progress?.succeeded()
       log.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
       return file

@@ -20,13 +20,15 @@ struct Exchange: Sendable {
   /// Called with the body bytes sent so far, instead of what `progress` receives.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
+  /// Whether middleware around the call has led to another origin, which gets no credentials of the session.
+  var hasLeftOrigin = false
   /// Where identical safe exchanges find each other; `nil`: each is sent.
   var shared: SharedFlights<ExchangeKey>?
 
   /// The request as its first hop sends it.
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
-    try HopRequest(urlRequest, session: transport.sessionSettings)
+    try HopRequest(urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin)
   }
 
   /// The final response to a request that has no hop yet, with its body.
@@ -82,7 +84,8 @@ struct Exchange: Sendable {
   @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
     let session = transport.sessionSettings
-    var redirects = RedirectState(policy: transport.resolvesRedirects ? .reject : redirectPolicy)
+    var redirects = RedirectState(
+      policy: transport.resolvesRedirects ? .reject : redirectPolicy, hasLeftOrigin: hasLeftOrigin)
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
@@ -114,6 +117,8 @@ struct Exchange: Sendable {
       case .follow(let next):
         try await response.drain()
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
+        // What the request says of itself it says of its own method.
+        if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
         request.hop = try HopRequest(
           next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
       }

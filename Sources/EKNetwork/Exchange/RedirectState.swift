@@ -23,10 +23,13 @@ struct RedirectState {
 
   private let policy: RedirectPolicy
   private var visited: [String] = []
-  /// Whether a redirect has led to another origin, so that what was meant for the first goes out no more.
+  /// Whether the first origin has been left, by a redirect or before, so that what was meant for the first goes out no more.
   private(set) var hasLeftOrigin = false
 
-  init(policy: RedirectPolicy) { self.policy = policy }
+  init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
+    self.policy = policy
+    self.hasLeftOrigin = hasLeftOrigin
+  }
 
   /// How many redirects were followed.
   var hops: Int { visited.count }

@@ -9,7 +9,8 @@ extension RequestRunner {
   struct ResponseAdapter<Success: Sendable>: Sendable {
     /// The response that middleware gets for the result of `next`.
     let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
-    /// What the middleware's response to a request comes to, where `next` had this result last, if it was called.
+    /// What the middleware's response to a request comes to, and which result of `next` it was made from: the last one, if
+    /// it does not say, and `nil` if there was none.
     let answer: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Answer<Success>
   }
 
@@ -18,7 +19,7 @@ extension RequestRunner {
   nonisolated(nonsending) func call<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     adapter: @autoclosure () -> ResponseAdapter<Success>,
-    load: @escaping @Sendable (URLRequest) async throws -> Answer<Success>
+    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Answer<Success>
   ) async throws -> Success {
     guard !middleware.isEmpty else {
       return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
@@ -51,8 +52,10 @@ extension RequestRunner {
     }
     await gate.close()
     try Task.checkCancellation()
-    let response = try result.get().transportResponse(url: first.urlRequest.url)
-    let answer = try await adapter.answer(response, first.urlRequest, last.withLock { $0 })
+    let returned = try result.get()
+    let response = try returned.transportResponse(url: first.urlRequest.url)
+    let origin = returned.result as? Success ?? last.withLock { $0 }
+    let answer = try await adapter.answer(response, first.urlRequest, origin)
     if case .success(let success) = answer { return success }
     throw source.failure(Self.error(of: .success(answer), for: source), of: first.urlRequest)
   }
@@ -70,8 +73,10 @@ private struct LentCall: @unchecked Sendable {
 
   func attempts<Success: Sendable>(
     _ changes: RequestChanges, firstBuilt: RequestRunner.BuiltRequest?, isolation: isolated (any Actor)?,
-    load: @Sendable (URLRequest) async throws -> RequestRunner.Answer<Success>
+    load: @Sendable (URLRequest, Exchange) async throws -> RequestRunner.Answer<Success>
   ) async throws -> Success {
+    var exchange = exchange
+    exchange.hasLeftOrigin = changes.leavesOrigin
     let built = firstBuilt.map {
       RequestRunner.BuiltRequest(urlRequest: changes.applied(to: $0.urlRequest), generation: $0.generation)
     }
@@ -85,14 +90,16 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
   static func collected(over exchange: Exchange, successes: Range<Int>) -> Self {
     Self(
       response: { success in
-        try NetworkMiddlewareResponse(
+        var response = try NetworkMiddlewareResponse(
           TransportResponse(head: success.response.head, body: BufferedBody(success.response.data)))
+        response.result = success
+        return response
       },
-      answer: { response, request, last in
+      answer: { response, request, origin in
         var fetched = try await response.collect()
         guard successes.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
-        fetched.timings = last?.response.timings
-        let sent = try last?.sent ?? exchange.hop(request)
+        fetched.timings = origin?.response.timings
+        let sent = try origin?.sent ?? exchange.hop(request)
         return .success((fetched, sent))
       })
   }

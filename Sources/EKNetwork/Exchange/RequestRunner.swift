@@ -73,13 +73,13 @@ struct RequestRunner {
       if middleware.isEmpty {
         // Without the closures that middleware needs, which are kept on the heap.
         (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
-          try await Self.collect($0, over: exchange, successes: successes)
+          try await Self.collect($0, over: $1, successes: successes)
         }
       } else {
         (response, sent) = try await call(
           of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
           adapter: .collected(over: exchange, successes: successes)
-        ) { try await Self.collect($0, over: exchange, successes: successes) }
+        ) { try await Self.collect($0, over: $1, successes: successes) }
       }
       exchange.progress?.succeeded()
       exchange.log?.finished(
@@ -122,7 +122,8 @@ struct RequestRunner {
     _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, reportsUnread: Bool = true
   ) async throws -> TransportResponse {
     do {
-      var response = try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) { request in
+      var response = try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) {
+        request, exchange in
         let response = try await exchange.open(request, collectsBody: collectsBody)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
@@ -184,7 +185,7 @@ struct RequestRunner {
   @inline(never)
   nonisolated(nonsending) func attempts<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
-    load: @Sendable (URLRequest) async throws -> Answer<Success>
+    load: @Sendable (URLRequest, Exchange) async throws -> Answer<Success>
   ) async throws -> Success {
     var state = AttemptState(policy: policy, allowsRetry: source.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
@@ -199,7 +200,7 @@ struct RequestRunner {
       if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
 
       let result: Result<Answer<Success>, any Error>
-      do { result = .success(try await load(urlRequest)) } catch { result = .failure(error) }
+      do { result = .success(try await load(urlRequest, exchange)) } catch { result = .failure(error) }
       if case .success(.success(let success)) = result { return success }
 
       let error = { source.failure(Self.error(of: result, for: source), of: urlRequest) }

@@ -37,6 +37,7 @@ public final class CircuitBreaker: NetworkMiddleware {
   private let cooldown: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
   private let circuits = Locked<[Origin: Circuit]>([:])
+  private let arrivals = Locked(0)
 
   /// - Parameters:
   ///   - failures: How many failures in a row open the circuit. Defaults to 5.
@@ -65,23 +66,30 @@ public final class CircuitBreaker: NetworkMiddleware {
   ) async throws -> NetworkMiddlewareResponse {
     guard let origin = request.url.flatMap({ Origin($0) }) else { return try await next(request) }
     let begin = now()
-    if let wait = change(origin, { $0.refusal(at: begin) }) {
-      throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
+    let number = arrivals.withLock { count in
+      count += 1
+      return count
+    }
+    let trial: Int?
+    switch change(origin, { $0.arrived(at: begin, trial: number) }) {
+    case .go: trial = nil
+    case .tryOut: trial = number
+    case .refuse(let wait): throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
     }
     do {
       let response = try await next(request)
       let (end, status) = (now(), response.statusOfServer)
       change(origin) { circuit in
         switch status {
-        case nil: circuit.abandoned(at: end)
-        case let status? where status >= 500: circuit.failed(at: end)
+        case nil: circuit.abandoned(trial: trial, at: end)
+        case let status? where status >= 500: circuit.failed(trial: trial, at: end)
         default: circuit.succeeded()
         }
       }
       return response
     } catch {
       let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
-      change(origin) { if hasFailed { $0.failed(at: end) } else { $0.abandoned(at: end) } }
+      change(origin) { if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: trial, at: end) } }
       throw error
     }
   }

@@ -4,7 +4,16 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   private enum State {
     case closed(failures: Int)
     case open(until: Instant)
-    case trying
+    case trying(Int)
+  }
+
+  /// What becomes of a request.
+  enum Verdict: Equatable {
+    case go
+    /// It may go, as the one that tries.
+    case tryOut
+    /// It would have to wait so long, zero while another tries.
+    case refuse(Duration)
   }
 
   private let threshold: Int
@@ -19,31 +28,32 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   /// Whether there is nothing to remember.
   var isUnused: Bool { if case .closed(0) = state { true } else { false } }
 
-  /// `nil` if the request may go; else how long it would have to wait, zero while another is trying.
-  mutating func refusal(at now: Instant) -> Duration? {
+  /// - Parameter trial: The number that it gets if it is the one that tries: no other request has had it.
+  mutating func arrived(at now: Instant, trial: Int) -> Verdict {
     switch state {
-    case .closed: return nil
-    case .trying: return .zero
+    case .closed: return .go
+    case .trying: return .refuse(.zero)
     case .open(let end):
-      guard end <= now else { return now.duration(to: end) }
-      state = .trying
-      return nil
+      guard end <= now else { return .refuse(now.duration(to: end)) }
+      state = .trying(trial)
+      return .tryOut
     }
   }
 
   mutating func succeeded() { state = .closed(failures: 0) }
 
-  mutating func failed(at now: Instant) {
+  mutating func failed(trial: Int? = nil, at now: Instant) {
     switch state {
     case .closed(let failures) where failures + 1 < threshold: state = .closed(failures: failures + 1)
-    case .closed, .trying: state = .open(until: now.advanced(by: cooldown))
+    case .closed: state = .open(until: now.advanced(by: cooldown))
+    case .trying(let number) where number == trial: state = .open(until: now.advanced(by: cooldown))
     // Sent before it opened.
-    case .open: break
+    case .open, .trying: break
     }
   }
 
   /// The request ended without saying anything about the server.
-  mutating func abandoned(at now: Instant) {
-    if case .trying = state { state = .open(until: now) }
+  mutating func abandoned(trial: Int? = nil, at now: Instant) {
+    if case .trying(let number) = state, number == trial { state = .open(until: now) }
   }
 }

@@ -19,6 +19,8 @@ public struct NetworkMiddlewareResponse: Sendable {
   private var content: RereadableBody {
     didSet { body = StreamingBody(content) }
   }
+  /// What `next` has returned it for; `nil` for a response of the middleware's own.
+  var result: (any Sendable)?
   private let head: ResponseHead?
   private let redirect: RedirectDecision
   private var isChanged = false

@@ -11,11 +11,14 @@ struct RequestChanges: Sendable {
   private let after: URLRequest
   private let options: (before: RequestOptions, after: RequestOptions)
   private var fields: [(name: String, value: String?)] = []
+  /// Whether the request goes to another origin now.
+  let leavesOrigin: Bool
 
   init(from before: URLRequest, to after: URLRequest) {
     self.before = before
     self.after = after
     options = (RequestOptions(before), RequestOptions(after))
+    leavesOrigin = before.url.flatMap({ Origin($0) }) != after.url.flatMap({ Origin($0) })
     let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
     for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
@@ -37,7 +40,7 @@ struct RequestChanges: Sendable {
       request.httpBody = after.httpBody
     }
     // What the attempt has is meant for its own origin. What middleware has put in itself is its own to send.
-    if before.url.flatMap({ Origin($0) }) != after.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
+    if leavesOrigin { request.removeOriginFields() }
     // All at once: the setter for one field drops a value that no field can have, and nobody would know.
     var all = request.allHTTPHeaderFields ?? [:]
     for (name, value) in fields {

@@ -6,7 +6,8 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
   public enum Reason: Equatable, Sendable {
     /// The name is not a token (RFC 9110 §5.1): it is empty, or holds a space, a colon or another separator.
     case invalidName
-    /// The value holds CR, LF, NUL or another control character than the tab (RFC 9110 §5.5).
+    /// The value holds CR, LF, NUL or another control character than the tab (RFC 9110 §5.5), or is not what the field
+    /// takes: a subprotocol of a WebSocket that is no token, or is named twice (RFC 6455 §4.1).
     case invalidValue
     /// The library sets the field, because a value that contradicts the body would let one request pass for two
     /// (RFC 9112 §11.2). Only `Transfer-Encoding` is refused for this reason.
@@ -29,6 +30,7 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
   public var errorDescription: String? {
     switch reason {
     case .invalidName: "The header field name \"\(printableField)\" is not a token"
+    case .invalidValue where field == HandshakeRequest.subprotocolField: "A subprotocol is no token, or is named twice"
     case .invalidValue: "The value of the header field \"\(printableField)\" holds a control character"
     case .managedByLibrary: "The header field \"\(printableField)\" is set by the library"
     }

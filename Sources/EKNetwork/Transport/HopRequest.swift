@@ -34,7 +34,7 @@ struct HopRequest: Sendable {
   /// - Parameters:
   ///   - request: The request without what its session adds.
   ///   - session: What it is sent over.
-  ///   - hasLeftOrigin: Whether a redirect has led to another origin.
+  ///   - hasLeftOrigin: Whether a redirect, or middleware, has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
   // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
@@ -112,8 +112,16 @@ struct HopRequest: Sendable {
   }
 
   /// Who asks, as far as it shows.
-  var identity: RequestIdentity {
-    RequestIdentity(fields: sentFields, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+  var identity: RequestIdentity { identity(without: RequestIdentity.neutral) }
+
+  /// Who asks, and for which of several representations.
+  var selectingIdentity: RequestIdentity {
+    identity(without: RequestIdentity.neutral.subtracting(RequestIdentity.negotiated))
+  }
+
+  private func identity(without neutral: Set<String>) -> RequestIdentity {
+    RequestIdentity(
+      fields: sentFields, without: neutral, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
   }
 
   /// Whether the response may be for one user alone.

@@ -20,14 +20,20 @@ struct RequestIdentity: Hashable, Sendable {
     "x-request-id",
   ]
 
+  /// Those of them by which a server may choose between several representations (RFC 9110 §12).
+  static let negotiated: Set<String> = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "origin", "referer", "user-agent",
+  ]
+
   /// - Parameters:
   ///   - fields: The header fields of the request as it is sent.
+  ///   - neutral: The names that do not count, in lower case. Defaults to ``neutral``.
   ///   - session: What else the session does that tells users apart, in this order.
-  init(fields: [String: String], session: [String?] = []) {
+  init(fields: [String: String], without neutral: Set<String> = Self.neutral, session: [String?] = []) {
     var lines: [String] = []
     for (name, value) in fields {
       let name = name.lowercased()
-      if !Self.neutral.contains(name) { lines.append("\(name):\(value)") }
+      if !neutral.contains(name) { lines.append("\(name):\(value)") }
     }
     lines.sort()
     // Neither a name nor a value can hold a line break, and the empty line ends them: the text has one reading.

@@ -96,6 +96,45 @@ import Testing
     #expect(try Data(contentsOf: target) == content.prefix(1_000))
   }
 
+  /// A date says nothing of which of several representations it is, and a POST's tag is of another one.
+  @Test(arguments: Wire.allCases)
+  func theRestOfAnotherRepresentationIsNotJoined(_ wire: Wire) async throws {
+    let manager = wire.manager(server)
+    let other = Data(content.reversed())
+    server.route("/file") { [content] request in
+      let isFirst = request.headers["Accept-Language"] == "de" || request.method == "POST"
+      let rest = request.headers["Range"] == nil ? 0 : 100_000
+      let validator =
+        request.headers["Accept-Language"] == nil
+        ? "ETag: \"v1\"" : "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\nDate: Tue, 02 Jan 2024 00:00:00 GMT"
+      let range = rest == 0 ? "" : "Content-Range: bytes 100000-299999/300000\r\n"
+      let line = "HTTP/1.1 \(rest == 0 ? 200 : 206) A\r\nContent-Length: \(300_000 - rest)\r\n"
+      let body = isFirst ? content.prefix(100_000) : other.dropFirst(rest)
+      return .raw(
+        [.sendString("\(line)\(range)\(validator)\r\n\r\n"), .send(Data(body))] + (isFirst ? [.close] : []))
+    }
+    let pairs = [
+      (FileRequest(headers: ["Accept-Language": "de"]), FileRequest(headers: ["Accept-Language": "en"])),
+      (FileRequest(method: .post), FileRequest()),
+    ]
+    for (first, second) in pairs {
+      await #expect(throws: URLError.self) { try await manager.download(first, to: target) }
+      let result = try await manager.download(second, to: target)
+      #expect(result.resumedBytes == 0)
+      #expect(try Data(contentsOf: target) == other)
+    }
+    #expect(server.requests.allSatisfy { $0.headers["Range"] == nil })
+  }
+
+  /// RFC 9112 §6.3: there is no body behind it, whatever it says.
+  @Test(arguments: Wire.allCases)
+  func noContentHasNoLength(_ wire: Wire) async throws {
+    server.route("/file") { _ in .raw([.sendString("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n")]) }
+    let result = try await wire.manager(server).download(FileRequest(), to: target)
+    #expect(result.statusCode == 204)
+    #expect(result.size == 0)
+  }
+
   @Test func withoutAValidatorNothingIsKept() async throws {
     file.state.withLock {
       $0.tag = nil

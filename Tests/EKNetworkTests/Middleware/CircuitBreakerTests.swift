@@ -20,28 +20,28 @@ import Testing
     for _ in 0..<10 {
       circuit.failed(at: start)
       circuit.failed(at: start)
-      #expect(circuit.refusal(at: start) == nil)
+      #expect(circuit.arrived(at: start, trial: 1) == .go)
       circuit.succeeded()
       #expect(circuit.isUnused)
     }
     for _ in 0..<3 { circuit.failed(at: start) }
-    #expect(circuit.refusal(at: start + .seconds(4)) == .seconds(6))
+    #expect(circuit.arrived(at: start + .seconds(4), trial: 1) == .refuse(.seconds(6)))
   }
 
   @Test func oneTriesAfterTheCooldown() {
     var circuit = Circuit(threshold: 1, cooldown: .seconds(10))
     circuit.failed(at: start)
     let later = start + .seconds(10)
-    #expect(circuit.refusal(at: later) == nil)
-    #expect(circuit.refusal(at: later) == .zero)
-    circuit.failed(at: later)
-    #expect(circuit.refusal(at: later) == .seconds(10))
-    #expect(circuit.refusal(at: later + .seconds(10)) == nil)
+    #expect(circuit.arrived(at: later, trial: 1) == .tryOut)
+    #expect(circuit.arrived(at: later, trial: 2) == .refuse(.zero))
+    circuit.failed(trial: 1, at: later)
+    #expect(circuit.arrived(at: later, trial: 3) == .refuse(.seconds(10)))
+    #expect(circuit.arrived(at: later + .seconds(10), trial: 4) == .tryOut)
     // A cancelled try lets the next one try.
-    circuit.abandoned(at: later + .seconds(11))
-    #expect(circuit.refusal(at: later + .seconds(11)) == nil)
+    circuit.abandoned(trial: 4, at: later + .seconds(11))
+    #expect(circuit.arrived(at: later + .seconds(11), trial: 5) == .tryOut)
     circuit.succeeded()
-    #expect(circuit.refusal(at: later) == nil)
+    #expect(circuit.arrived(at: later, trial: 6) == .go)
     #expect(circuit.isUnused)
   }
 
@@ -50,7 +50,14 @@ import Testing
     circuit.failed(at: start)
     circuit.failed(at: start + .seconds(9))
     circuit.abandoned(at: start + .seconds(9))
-    #expect(circuit.refusal(at: start + .seconds(9)) == .seconds(1))
+    #expect(circuit.arrived(at: start + .seconds(9), trial: 1) == .refuse(.seconds(1)))
+    // Nor does it end another's try, whatever becomes of it.
+    let later = start + .seconds(10)
+    #expect(circuit.arrived(at: later, trial: 2) == .tryOut)
+    circuit.abandoned(at: later)
+    circuit.failed(at: later)
+    circuit.failed(trial: 1, at: later)
+    #expect(circuit.arrived(at: later, trial: 3) == .refuse(.zero))
   }
 
   // MARK: - On a wire

@@ -118,7 +118,7 @@ import Testing
     let other = try LoopbackServer()
     defer { other.stop() }
     other.route("/item") { _ in .json(Item(id: 2)) }
-    let manager = wire.manager(server)
+    let manager = wire.manager(server) { $0.httpAdditionalHeaders = ["Authorization": "Basic session", "X-A": "b"] }
     let key = Locked<String?>(nil)
     manager.middleware = [
       Intercept { request, _, next in
@@ -133,6 +133,7 @@ import Testing
     #expect(try await manager.send(ItemProbe()) { "token" } == Item(id: 2))
     #expect(other.requests.map { $0.headers["Authorization"] } == [nil, "Bearer other"])
     #expect(other.requests.first?.headers["Cookie"] == nil)
+    #expect(other.requests.first?.headers["X-A"] == "b")
     #expect(server.requestCount == 0)
   }
 
@@ -331,9 +332,9 @@ import Testing
   }
 }
 
-private struct GetItem: NetworkRequest, Sendable {
+struct GetItem: NetworkRequest, Sendable {
   typealias Response = Item
-  let path = "/item"
+  var path = "/item"
   let method = HTTPMethod.get
 }
 

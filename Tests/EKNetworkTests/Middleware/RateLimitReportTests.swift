@@ -87,7 +87,7 @@ import Testing
   @Test func whatACacheHasStoredSaysNothing() {
     let fields = ["RateLimit": "\"a\";r=0;t=30", "Retry-After": "30"]
     var nothing = RateLimitReport()
-    nothing.isFromCache = true
+    nothing.isOfNothingSent = true
     for hit in ["EKNetwork; hit; ttl=30", "CDN;fwd=stale, Edge ; hit"] {
       #expect(report(fields.merging(["Cache-Status": hit]) { $1 }, status: 503) == nothing)
     }

@@ -22,9 +22,7 @@ import Testing
     #expect(state.arriveIfOpen(at: .zero) == .go)
     state.end(RateLimitReport(isRefusal: true), at: .zero)
     #expect(state.arriveIfOpen(at: .zero) == .go)
-    var hit = RateLimitReport()
-    hit.isFromCache = true
-    state.end(hit, at: .zero)
+    state.end(.notSent, at: .zero)
     #expect(state.arriveIfOpen(at: .zero) == .go)
     #expect(state.arriveIfOpen(at: .zero) == .wait)
     state.end(RateLimitReport(), at: .zero)

@@ -60,6 +60,23 @@ import Testing
     return Data(String(repeating: line, count: count).utf8)
   }
 
+  /// What a status means does not depend on a body that nobody can read.
+  @Test(.enabled(if: Platform.isLinux))
+  func aRefusalInAnUnheardOfCodingIsARefusal() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item") { request in
+      request.headers["Authorization"] == "Bearer new"
+        ? .json(Item(id: 1)) : .data(Data([1]), status: 401).header("Content-Encoding", "sdch")
+    }
+    let manager = Wire.automatic.manager(server)
+    let tokens = TestTokens("old")
+    manager.tokenRefresher = tokens
+    #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
+    #expect(try await manager.stream(ItemProbe()) { tokens.current }.statusCode == 200)
+    #expect(tokens.count == 1)
+  }
+
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases, rows.indices)
   func aBadAnswerHasItsCode(_ wire: Wire, _ index: Int) async throws {
     let row = Self.rows[index]

@@ -37,6 +37,19 @@
       return probe
     }
 
+    /// What a POST may not be, the GET that it is redirected to may be: sent again.
+    @Test func theRedirectOfAPostIsARequestOfItsOwn() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/form") { _ in .status(303, headers: ["Location": "/result"]).then(.closeOnNextRequest) }
+      server.fallback = { _ in .text("") }
+      let manager = Wire.automatic.isolatedManager(server)
+      var form = Probe<StatusCodeResponse>(path: "/form", method: .post)
+      form.body = RequestBody(data: Data([7]), contentType: "a/b")
+      #expect(try await manager.send(form).statusCode == 200)
+      #expect(server.requests(path: "/form").count == 1)
+    }
+
     /// What the server has taken in before it closed the connection may have been acted upon.
     @Test(arguments: ["when the next request is there", "at once", "at once, with a reset"])
     func aRequestIsOnlySentAgainWhereThatDoesNoHarm(_ closing: String) async throws {

@@ -11,8 +11,8 @@ struct RateLimitReport: Equatable, Sendable {
     var limit: Int?
   }
 
-  /// Whether it is no response of the server's, which has not seen the request.
-  var isFromCache = false
+  /// Whether the server has not seen the request: a cache has responded, or something has refused to send it.
+  var isOfNothingSent = false
   /// Whether the request was one too many (RFC 6585 §4).
   var isRefusal = false
   /// How long nothing is to be sent.
@@ -21,6 +21,13 @@ struct RateLimitReport: Equatable, Sendable {
 
   /// A server may have several; more than this is not meant seriously.
   static let maximumQuotas = 8
+
+  /// Of a request that was not sent.
+  static let notSent: RateLimitReport = {
+    var report = RateLimitReport()
+    report.isOfNothingSent = true
+    return report
+  }()
 
   init(isRefusal: Bool = false, pause: Duration? = nil, quotas: [Quota] = []) {
     self.isRefusal = isRefusal
@@ -34,7 +41,7 @@ struct RateLimitReport: Equatable, Sendable {
   init(status: Int, now: Date, field: (String) -> String?) {
     // What a cache has stored was said to another request (RFC 9211 §2.1).
     if let caches = field("Cache-Status"), Self.isHit(caches) {
-      isFromCache = true
+      isOfNothingSent = true
       return
     }
     isRefusal = status == 429

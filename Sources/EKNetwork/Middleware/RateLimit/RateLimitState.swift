@@ -79,7 +79,7 @@ struct RateLimitState: Sendable {
   /// - Parameter report: `nil` for a failure, which says nothing; the server may have counted the request.
   mutating func end(_ report: RateLimitReport?, at now: Duration) {
     underWay -= 1
-    if report?.isFromCache == true { return }
+    if report?.isOfNothingSent == true { return }
     let quotas = report?.quotas ?? []
     for (name, allowance) in allowances where !quotas.contains(where: { $0.name == name }) {
       if allowance.reset != nil {

@@ -104,7 +104,8 @@ public final class RateLimiter: NetworkMiddleware {
       line.leave(key, report: report)
       return response
     } catch {
-      line.leave(key, report: nil)
+      // Another middleware may have refused it.
+      line.leave(key, report: error is any TemporaryRefusal ? .notSent : nil)
       throw error
     }
   }

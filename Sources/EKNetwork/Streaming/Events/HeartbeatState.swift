@@ -34,6 +34,9 @@ struct HeartbeatState: Sendable {
     heartbeats += 1
   }
 
+  /// The least that ``allowance`` will ever be.
+  var shortestAllowance: Duration { fixed ?? Self.shortest }
+
   /// How long the next silence may be.
   var allowance: Duration {
     if let fixed { return fixed }

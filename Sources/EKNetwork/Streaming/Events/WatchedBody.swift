@@ -88,15 +88,17 @@ final class WatchedBody: TransportBody {
     if isLate { task.cancel() }
   }
 
-  /// How long to sleep until the silence could be too long; `nil` when it is over, one way or the other.
+  /// How long to sleep until the silence could be too long, whatever comes meanwhile; `nil` when it is over, one way or
+  /// the other.
   private func patience() -> Duration? {
     let now = elapsed()
     let (wait, expires): (Duration?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
-      let allowance = state.heartbeat.allowance
-      guard let since = state.waitingSince else { return (allowance, false) }
-      let rest = allowance - (now - max(since, state.lastArrival))
-      guard rest <= .zero else { return (rest, false) }
+      // A heartbeat that becomes known shortens what is allowed.
+      let shortest = state.heartbeat.shortestAllowance
+      guard let since = state.waitingSince else { return (shortest, false) }
+      let rest = state.heartbeat.allowance - (now - max(since, state.lastArrival))
+      guard rest <= .zero else { return (min(rest, shortest), false) }
       state.isTimedOut = true
       return (nil, true)
     }

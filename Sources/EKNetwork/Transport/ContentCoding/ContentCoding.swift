@@ -17,9 +17,22 @@
       return available.isEmpty ? nil : available.joined(separator: ", ")
     }()
 
-    /// The body with its codings undone, last one first. An unknown one is `URLError.cannotDecodeContentData`.
+    /// The body with its codings undone, last one first. An unknown one is `URLError.cannotDecodeContentData`, for a
+    /// response that is not a success only when its body is read: what the status means does not depend on that.
     static func decoding(
       _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil
+    ) throws -> any TransportBody {
+      do {
+        return try undoing(body, of: head, url: url, maximumInflation: maximumInflation)
+      } catch {
+        body.cancel()
+        guard let status = head.statusCode, status >= 300 else { throw error }
+        return FailedBody(error)
+      }
+    }
+
+    private static func undoing(
+      _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int?
     ) throws -> any TransportBody {
       guard let field = head.value("content-encoding") else { return body }
       let names = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }

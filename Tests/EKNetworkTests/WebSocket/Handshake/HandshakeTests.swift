@@ -42,6 +42,10 @@ struct HandshakeTests {
   func badRequests() throws {
     #expect(throws: WebSocketError.invalidURL) { try request("ftp://example.com/") }
     #expect(throws: WebSocketError.invalidURL) { try request("ws:///path") }
+    for protocols in [[""], ["a b"], ["a", "b", "a"]] {
+      let error = #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: protocols) }
+      #expect(error?.errorDescription == "A subprotocol is no token, or is named twice")
+    }
     #expect(throws: InvalidHeaderError.self) { try request("ws://a/", headers: ["Sec-WebSocket-Key": "x"]) }
     #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: ["a b"]) }
   }

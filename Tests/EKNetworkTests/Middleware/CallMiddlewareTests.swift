@@ -1,0 +1,112 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What middleware around a call makes of the responses that `next` returns.
+@Suite struct CallMiddlewareTests {
+  private let server: LoopbackServer
+
+  init() throws {
+    server = try LoopbackServer()
+    server.route("/item") { _ in .json(Item(id: 1)) }
+  }
+
+  /// The file is in its place by then, and middleware does not want it.
+  @Test(arguments: Wire.allCases)
+  func aDownloadMayBeRefused(_ wire: Wire) async throws {
+    let manager = wire.manager(server)
+    let status = Locked(451)
+    manager.middleware = [
+      Intercept { request, _, next in
+        var response = try await next(request)
+        response.statusCode = status.withLock { $0 }
+        response.headers["X-A"] = "b"
+        return response
+      }
+    ]
+    let folder = try ScratchFolder()
+    let error = await #expect(throws: HTTPError.self) { try await manager.download(ItemProbe(), to: folder["a"]) }
+    #expect(error?.statusCode == 451)
+    status.withLock { $0 = 203 }
+    let file = try await manager.download(ItemProbe(), to: folder["a"])
+    #expect(file.statusCode == 203)
+    #expect(file.value(forHTTPHeaderField: "X-A") == "b")
+    #expect(try Data(contentsOf: file.url) == Data(contentsOf: folder["a"]))
+  }
+
+  /// A process has ended between the last byte and the file's move into its place.
+  @Test(arguments: Wire.allCases)
+  func aDownloadOfWhichNothingIsMissingIsASuccess(_ wire: Wire) async throws {
+    let content = Data.noise(1_000)
+    let file = try RangeServer(content)
+    file.state.withLock { $0.breaks = [900] }
+    let manager = wire.manager(file.server)
+    let statuses = Locked<[Int]>([])
+    manager.middleware = [
+      Intercept { request, _, next in
+        let response = try await next(request)
+        statuses.withLock { $0.append(response.statusCode) }
+        return response
+      }
+    ]
+    let folder = try ScratchFolder()
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: folder["a.bin"]) }
+    try content.write(to: folder[".a.bin.download"])
+    let result = try await manager.download(FileRequest(), to: folder["a.bin"])
+    #expect(file.ranges == [nil, "bytes=1000-"])
+    #expect(result.statusCode == 416)
+    #expect(result.resumedBytes == 1_000)
+    #expect(statuses.withLock { $0 } == [200])
+    #expect(try Data(contentsOf: folder["a.bin"]) == content)
+  }
+
+  /// A response that is kept is the one that was returned, whatever was sent after it.
+  @Test func whatIsKeptBelongsToItsRequest() async throws {
+    server.route("/audit") { _ in .json(Item(id: 9)) }
+    let audits = Locked(true)
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        let response = try await next(request)
+        guard audits.withLock({ $0 }) else { return response }
+        var audit = request
+        audit.url = request.url?.deletingLastPathComponent().appendingPathComponent("audit")
+        _ = try await next(audit)
+        return response
+      }
+    ]
+    let cache = PrismResponseCache()
+    #expect(try await manager.send(GetItem(), policy: .cacheFirst, cache: cache) == Item(id: 1))
+    audits.withLock { $0 = false }
+    #expect(try await manager.send(GetItem(path: "/audit"), policy: .cacheFirst, cache: cache) == Item(id: 9))
+    #expect(try await manager.send(GetItem(), policy: .cacheFirst, cache: cache) == Item(id: 1))
+    #expect(server.requests.map(\.path) == ["/item", "/audit", "/audit"])
+  }
+
+  /// What a circuit breaker refuses takes no share of what the server allows.
+  @Test func whatWasNotSentTakesNoShareOfAQuota() async throws {
+    server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"a\";r=2;t=300"]) }
+    let manager = Wire.automatic.manager(server)
+    let isOpen = Locked(false)
+    manager.attemptMiddleware = [
+      RateLimiter(maximumWait: .zero),
+      Intercept { request, _, next in
+        if isOpen.withLock({ $0 }) { throw CircuitBreaker.OpenError(host: "a", retryAfter: .zero) }
+        return try await next(request)
+      },
+    ]
+    _ = try await manager.send(ItemProbe())
+    isOpen.withLock { $0 = true }
+    for _ in 0..<3 {
+      await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(ItemProbe()) }
+    }
+    isOpen.withLock { $0 = false }
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+  }
+}
