@@ -223,8 +223,8 @@ static int lookup_begins(void *resolver, void *reserved, void *lookup) {
   return 0;
 }
 
-// libcurl wants its first socket: the name has been resolved.
-static int lookup_ends(void *context, int purpose, socket_address *address) {
+// libcurl wants a socket: the name has been resolved.
+static int opens_socket(void *context, int purpose, socket_address *address) {
   ekn_lookup *lookup = context;
   (void)purpose;
   lookup->is_running = false;
@@ -233,9 +233,12 @@ static int lookup_ends(void *context, int purpose, socket_address *address) {
 
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {
   int code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_DATA, lookup);
-  if (!code) code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_FUNCTION, (resolver_callback)lookup_begins);
-  if (!code) code = curl.easy_setopt(easy, EKN_OPT_OPENSOCKETDATA, lookup);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_OPENSOCKETFUNCTION, (socket_opener)lookup_ends);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_FUNCTION, (resolver_callback)lookup_begins);
+}
+
+int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup) {
+  int code = curl.easy_setopt(easy, EKN_OPT_OPENSOCKETDATA, lookup);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_OPENSOCKETFUNCTION, (socket_opener)opens_socket);
 }
 
 long ekn_easy_info_long(ekn_easy *easy, int info) {

@@ -3,6 +3,7 @@
 #if defined(__linux__)
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -21,6 +22,13 @@ ekn_socket_output ekn_socket_get_output(int socket) {
     output.confirmed = info.tcpi_bytes_acked;
   }
   return output;
+}
+
+ekn_socket_input ekn_socket_get_input(int socket) {
+  char byte;
+  ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (count > 0) return EKN_SOCKET_READABLE;
+  return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? EKN_SOCKET_QUIET : EKN_SOCKET_AT_END;
 }
 
 int ekn_socket_local_port(int socket) {

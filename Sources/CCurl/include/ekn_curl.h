@@ -158,7 +158,9 @@ int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
 int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend);
 // One line of the log.
 void ekn_resend_note(ekn_resend *resend, const char *line);
-// Keeps `*lookup`, which must outlive the transfer, up to date.
+// Opens sockets that no other program inherits, which not every version does by itself.
+int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
+// Keeps `*lookup`, which must outlive the transfer, up to date; needs ekn_easy_open_sockets.
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.

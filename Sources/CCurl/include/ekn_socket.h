@@ -15,6 +15,15 @@ typedef struct {
 } ekn_socket_output;
 
 ekn_socket_output ekn_socket_get_output(int socket);
+typedef enum {
+  // There is nothing to be read for now.
+  EKN_SOCKET_QUIET,
+  EKN_SOCKET_READABLE,
+  // The peer has closed its side, and everything that it sent has been read; or the connection is broken.
+  EKN_SOCKET_AT_END,
+} ekn_socket_input;
+
+ekn_socket_input ekn_socket_get_input(int socket);
 // The local port; 0 where it has none.
 int ekn_socket_local_port(int socket);
 

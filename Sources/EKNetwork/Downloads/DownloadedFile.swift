@@ -8,9 +8,9 @@ public struct DownloadedFile: Equatable, Sendable {
   public let size: Int64
   /// The status of the response that completed it, 416 if nothing was missing; `nil` if the file was there before and was
   /// kept.
-  public internal(set) var statusCode: Int?
+  public let statusCode: Int?
   /// The header fields of that answer.
-  public internal(set) var headers: [String: String]
+  public let headers: [String: String]
   /// How many of the bytes were there when the download began: what an earlier, interrupted one had left.
   public let resumedBytes: Int64
 

@@ -17,14 +17,16 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
       answer: { response, request, last in
         let status = response.head.statusCode ?? 0
         guard (200..<300).contains(status) else { return try await RequestRunner.refusal(response) }
-        guard var file = last else {
+        guard let file = last else {
           var given = exchange
           given.transport = GivenResponse(response: response, wire: exchange.transport)
           return try await download.attempt(request, over: given)
         }
-        if status != file.successfulStatus { file.statusCode = status }
-        file.headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers
-        return .success(file)
+        let headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers
+        return .success(
+          DownloadedFile(
+            url: file.url, size: file.size, statusCode: status == file.successfulStatus ? file.statusCode : status,
+            headers: headers, resumedBytes: file.resumedBytes))
       })
   }
 }

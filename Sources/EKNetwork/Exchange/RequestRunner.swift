@@ -248,8 +248,9 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    case .success(.refusal(_, let unread?)): unread
-    case .success(.refusal(let response, nil)): source.error(of: response)
+    // A coding that cannot be undone takes nothing from what the status says.
+    case .success(.refusal(_, let unread?)) where unread.urlErrorCode != .cannotDecodeContentData: unread
+    case .success(.refusal(let response, _)): source.error(of: response)
     case .failure(let error): error
     }
   }

@@ -70,7 +70,8 @@ public enum NetworkMiddlewareError: Error, Equatable, Sendable {
   case changedDestination
   /// Around a call, `next` was called while it was still at work, or after the call had ended.
   case overlappingCalls
-  /// A response of the middleware's own has a status or header fields that no response can have.
+  /// A response of the middleware's own has a status or header fields that no response can have, or middleware has read a
+  /// part of a response's body and returned the rest.
   case invalidResponse
 }
 
@@ -80,7 +81,7 @@ extension NetworkMiddlewareError: LocalizedError {
     switch self {
     case .changedDestination: "Middleware around attempts has sent a request elsewhere"
     case .overlappingCalls: "Middleware has sent a request on while it was at work, or after its end"
-    case .invalidResponse: "Middleware has made a response that no response can be"
+    case .invalidResponse: "Middleware has made a response that no response can be, or has read a part of its body"
     }
   }
 }

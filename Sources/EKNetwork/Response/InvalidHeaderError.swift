@@ -25,12 +25,14 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
     self.reason = reason
   }
 
+  static let subprotocols = "Sec-WebSocket-Protocol"
+
   /// Names the field, with its control characters escaped, and the reason. The value, which may be a secret, is
   /// never part of it.
   public var errorDescription: String? {
     switch reason {
     case .invalidName: "The header field name \"\(printableField)\" is not a token"
-    case .invalidValue where field == HandshakeRequest.subprotocolField: "A subprotocol is no token, or is named twice"
+    case .invalidValue where field == Self.subprotocols: "A subprotocol is no token, or is named twice"
     case .invalidValue: "The value of the header field \"\(printableField)\" holds a control character"
     case .managedByLibrary: "The header field \"\(printableField)\" is set by the library"
     }

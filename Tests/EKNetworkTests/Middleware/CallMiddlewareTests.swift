@@ -66,6 +66,21 @@ import Testing
     #expect(try Data(contentsOf: folder["a.bin"]) == content)
   }
 
+  /// Nobody has cancelled anything.
+  @Test func aBodyOfWhichAPartIsMissingIsAnError() async throws {
+    server.route("/item") { _ in .data(Data.noise(1 << 20)) }
+    let manager = Wire.automatic.manager(server)
+    let leaving = Intercept { request, _, next in
+      let response = try await next(request)
+      for try await _ in response.body { break }
+      return response
+    }
+    manager.middleware = [leaving]
+    await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.send(ItemProbe()) }
+    (manager.middleware, manager.attemptMiddleware) = ([], [leaving])
+    await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.send(ItemProbe()) }
+  }
+
   /// A response that is kept is the one that was returned, whatever was sent after it.
   @Test func whatIsKeptBelongsToItsRequest() async throws {
     server.route("/audit") { _ in .json(Item(id: 9)) }

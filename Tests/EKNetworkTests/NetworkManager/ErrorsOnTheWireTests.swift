@@ -75,6 +75,25 @@ import Testing
     #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
     #expect(try await manager.stream(ItemProbe()) { tokens.current }.statusCode == 200)
     #expect(tokens.count == 1)
+    server.route("/item") { _ in .data(Data([1]), status: 503).header("Content-Encoding", "gzip") }
+    let error = await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+    #expect(error?.statusCode == 503)
+  }
+
+  /// Nothing comes of it, however much of it there is.
+  @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux))
+  func aNameThatDoesNotEndIsNoContent() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    let start = Data([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3])
+    server.route("/item") { _ in
+      .raw([
+        .sendString("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), .send(start),
+        .send(Data(repeating: 65, count: 8 << 20)), .stall,
+      ])
+    }
+    let error = await #expect(throws: URLError.self) { try await Wire.automatic.manager(server).send(ItemProbe()) }
+    #expect(error?.code == .cannotDecodeContentData)
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases, rows.indices)

@@ -61,6 +61,17 @@
       }
     }
 
+    @Test("Requests that share a connection to the proxy name their own hosts")
+    func hosts() async throws {
+      let transport = try transport("good")
+      let hosts = ["behind.invalid", "[2001:db8::1]", "behind.invalid:81", "[2001:db8::1]:81", "behind.invalid"]
+      for host in hosts {
+        let (status, head) = try await fetch(transport, "http://\(host)/")
+        #expect(status == 200)
+        #expect(head.hasPrefix("GET http://\(host)/ HTTP/1.1\r\nHost: \(host)\r\n"), "\(head)")
+      }
+    }
+
     @Test("A secure request is tunnelled: the proxy sees neither its fields nor its path")
     func tunnel() async throws {
       let transport = try transport("good")

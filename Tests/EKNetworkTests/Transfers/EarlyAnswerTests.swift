@@ -28,6 +28,48 @@ import Testing
     return probe
   }
 
+  /// Whoever has an answer need not wait for a body that is made up as it goes.
+  @Test(
+    .timeLimit(.minutes(2)), .enabled(if: Platform.isLinux),
+    arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .keepAlive])
+  func aRefusalIsHeardWhileTheBodyIsNotThere(_ ending: LoopbackServer.Response.Ending) async throws {
+    server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in
+      .text("")
+    }
+    for pieces in [0, 1, 1, 1] {
+      let error = await #expect(throws: HTTPError.self) { try await post(pieces: pieces) }
+      #expect(error?.statusCode == 413)
+      #expect(error?.data.isEmpty == false)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux), arguments: [0, 1])
+  func aServerThatClosesIsNoticedWhileTheBodyIsNotThere(_ pieces: Int) async throws {
+    let incomplete = [
+      "", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
+    ]
+    for head in incomplete {
+      server.route("/files", onHead: { _ in .respond(.raw(head)) }) { _ in .text("") }
+      let error = await #expect(throws: URLError.self, "\(head)") { try await post(pieces: pieces) }
+      #expect(error?.code == .networkConnectionLost, "\(head)")
+    }
+    for head in ["HTTP/1.1 200 OK\r\n\r\nab", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"] {
+      server.route("/files", onHead: { _ in .respond(.raw(head)) }) { _ in .text("") }
+      try await post(pieces: pieces)
+    }
+  }
+
+  /// Sends a body of which there is never more than this.
+  private func post(pieces: Int) async throws {
+    let (stream, input) = AsyncStream<Data>.makeStream()
+    defer { input.finish() }
+    for _ in 0..<pieces { input.yield(Data(count: 100)) }
+    var probe = Probe<StatusCodeResponse>(path: "/files", method: .post)
+    probe.body = RequestBody(sequence: stream, contentType: "a/b")
+    _ = try await Wire.automatic.manager(server).send(probe)
+  }
+
   @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset, .keepAlive])
   func aRefusalIsHeardWhileTheBodyIsOnItsWay(_ ending: LoopbackServer.Response.Ending) async throws {
     server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in

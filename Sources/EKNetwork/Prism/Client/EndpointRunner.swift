@@ -37,7 +37,8 @@ struct EndpointRunner: Sendable {
   /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
   /// redirects aside.
   func fetch(
-    _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300
+    _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300,
+    limits: ResponseLimits = ResponseLimits()
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
@@ -46,7 +47,7 @@ struct EndpointRunner: Sendable {
       logger: logger,
       eventHandler: eventHandler.withLock { $0 })
     let exchange = Exchange(
-      transport: runner.transport, redirectPolicy: redirectPolicy,
+      transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
       log: RequestLog(logger, method: urlRequest.httpMethod ?? "GET", handler: runner.eventHandler),
       shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil)
     runner.middleware = middleware.calls

@@ -111,7 +111,10 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      let response = try await runner.fetch(urlRequest, redirectPolicy: .reject, successes: 200..<400).response
+      // What counts is in the head.
+      let response = try await runner.fetch(
+        urlRequest, redirectPolicy: .reject, successes: 200..<400, limits: ResponseLimits(size: 1 << 20)
+      ).response
       guard let status = response.head.statusCode, [301, 302, 303, 307, 308].contains(status),
         let location = response.head.value("location"),
         let target = URL(string: location, relativeTo: urlRequest.url)?.absoluteURL

@@ -13,6 +13,10 @@
     /// Whether `body` is what comes from the wire.
     private let readsWire: Bool
     private var decoded: Int64 = 0
+    /// How much has come since something came of it.
+    private var swallowed = 0
+    /// More without any content is no compression: a name or a comment that does not end, members that are empty.
+    private static let mostSwallowed = 4 * 1024 * 1024
 
     init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter, readsWire: Bool) {
       self.meter = meter
@@ -29,6 +33,7 @@
         while true {
           if let data = try decoder.next() {
             decoded += Int64(data.count)
+            swallowed = 0
             try checkInflation()
             return data
           }
@@ -37,6 +42,8 @@
             return nil
           }
           if readsWire { meter.received(encoded.count) }
+          swallowed += encoded.count
+          guard swallowed <= Self.mostSwallowed else { throw ContentDecoder.Failure.corrupt }
           decoder.feed(encoded)
         }
       } catch let failure as ContentDecoder.Failure {

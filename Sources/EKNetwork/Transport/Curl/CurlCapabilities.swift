@@ -31,6 +31,7 @@
     let joinsResolver: Bool
     let readsWhilePaused: Bool
     let leavesDataBehind: Bool
+    let trustsReadableConnections: Bool
     let speaksHTTP2: Bool
 
     init(version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>) {
@@ -51,6 +52,7 @@
       joinsResolver = defects.contains(.joinsResolver)
       readsWhilePaused = defects.contains(.readsWhilePaused)
       leavesDataBehind = defects.contains(.leavesDataBehind)
+      trustsReadableConnections = defects.contains(.trustsReadableConnections)
       speaksHTTP2 =
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }

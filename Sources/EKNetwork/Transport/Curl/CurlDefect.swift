@@ -46,6 +46,14 @@
     /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
     case limitsResolvers
 
+    /// `transfer.c`: a response that ends, and a connection that the server closes, do not end a transfer whose body has
+    /// nothing to send at the moment. Shown by `EarlyAnswerTests.aRefusalIsHeardWhileTheBodyIsNotThere`.
+    case waitsForPausedBodies
+
+    /// `cf-socket.c`: an idle connection on which something has come is used again, and that is taken for the response to the
+    /// next request. Shown by `LibcurlDefectTests.whatComesUnaskedIsNoResponse`.
+    case trustsReadableConnections
+
     /// From the first version that has it up to the first that has not.
     var versions: Range<CurlVersion> {
       switch self {
@@ -62,6 +70,9 @@
       case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
+      case .waitsForPausedBodies: Self.always
+      // Read in 7.81.0 and 8.3.0, which do not have it, and in 7.88.1.
+      case .trustsReadableConnections: CurlVersion(7, 84)..<CurlVersion(8, 3)
       }
     }
 
@@ -79,6 +90,8 @@
       case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
       case .resendsBodyFromMiddle: "the body is rewound, or the transfer ended where it cannot be"
+      case .waitsForPausedBodies: "the transfer goes on, or ends, where its socket says so"
+      case .trustsReadableConnections: "a connection on which something has come is closed instead"
       case .limitsResolvers: "it may wait for none, and have up to 256"
       }
     }

@@ -14,11 +14,14 @@
       poller.watch(socket, what, tag: tag)
     }
 
-    /// libcurl keeps a connection for the next request. ``closed(_:)`` follows when it closes it.
+    /// libcurl keeps a connection for the next request. ``closes(_:)`` follows when it closes it.
     func letGo(_ socket: Int32) { sockets.letGo(socket) }
 
-    /// A socket is closed, and so the poller has let go of it.
-    func closed(_ socket: Int32) { sockets.remove(socket) }
+    /// A socket is going to be closed. The poller lets go of it by itself only where no other process has inherited it.
+    func closes(_ socket: Int32) {
+      if sockets.isWatched(socket) { poller.watch(socket, Int32(EKN_POLL_REMOVE), tag: 0) }
+      sockets.remove(socket)
+    }
 
     /// - Parameter withErrors: Whether to believe in errors. Not after a request was started directly, for the number may
     ///   be another socket's by now: if it is not, the next wait brings the error again. To try what is not ready does no
@@ -27,6 +30,7 @@
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         guard sockets.isWanted(socket) else {
+          pools[Int(event.tag >> 32)]?.hears(from: socket)
           watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)
           continue
         }

@@ -34,6 +34,8 @@
     private static let eventCapacity = 256
     /// How often requests may begin within a turn because others have ended in it.
     private static let maximumPasses = 8
+    /// How many turns at most the deadlines wait for events that have not been looked at.
+    private static let maximumBatches = 16
 
     let capabilities: CurlCapabilities
     let group: LoopGroup<CurlEventLoop>
@@ -49,6 +51,7 @@
     var borrowed: Set<ObjectIdentifier> = []
     var sockets = WatchedSockets()
     private var dirty: [CurlTransfer] = []
+    private var heard: [CurlTransfer] = []
     private var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
@@ -90,7 +93,7 @@
         now = MonotonicClock.now()
         turn.hadDirectStart = true
         start(transfer)
-        finishTurn(&turn, into: &finished)
+        finishTurn(&turn, into: &finished, expires: true)
         ekn_release_broken_pipe_signal(wasHeld)
         return min(due, pools.cleanup) < turn.alarm
       }.flatMap { $0 }
@@ -108,7 +111,10 @@
       var finished: [CurlTransfer.Queue.Delivery] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
       var count = 0
+      var fullBatches = 0
       while true {
+        // Behind a full batch there are more, perhaps just for what would time out: the process may have been stopped.
+        fullBatches = count < Self.eventCapacity - 1 ? 0 : (fullBatches + 1) % Self.maximumBatches
         turn.withLock { turn in
           now = MonotonicClock.now()
           act(on: ready[..<count], withErrors: !turn.hadDirectStart)
@@ -116,7 +122,7 @@
           poller.take(&operations)
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
-          finishTurn(&turn, into: &finished)
+          finishTurn(&turn, into: &finished, expires: fullBatches == 0)
           pools.freeUnused(now: now)
         }
         for delivery in finished { delivery.resume() }
@@ -129,10 +135,13 @@
 
     // MARK: - A turn
 
-    private func finishTurn(_ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery]) {
+    /// - Parameter expires: Whether transfers whose time is over are ended.
+    private func finishTurn(
+      _ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery], expires: Bool
+    ) {
       turn.began(queue.count + borrowed.count)
       collectFinished()
-      expireDeadlines()
+      if expires { expireDeadlines() }
       admit()
       var passes = 0
       while passes < Self.maximumPasses, pools.fireTimers(now: now) {
@@ -218,6 +227,7 @@
     private func resume(_ transfer: CurlTransfer, bit: Int) {
       guard let handle = transfer.loopHandle, transfer.loopPauseBits & bit != 0 else { return }
       transfer.loopPauseBits &= ~bit
+      if bit == Int(EKN_PAUSE_SEND) { transfer.loopPool?.goesOn(transfer) }
       if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
       transfer.loopLastActivity = now
       deadlines.remove(transfer)
@@ -228,14 +238,38 @@
     private func collectFinished() {
       for case let pool? in pools.all where pool.activeCount > 0 {
         while let (transfer, code) = pool.nextFinished() {
-          if transfer.loopMayResend(after: code) {
-            pool.remove(transfer)
-            deadlines.remove(transfer)
-            resend(transfer)
-            continue
-          }
-          transfer.loopMeasure()
-          finish(transfer, with: transfer.loopError(code: code))
+          ended(transfer, code)
+        }
+      }
+      lookAtPausedBodies()
+    }
+
+    private func ended(_ transfer: CurlTransfer, _ code: Int) {
+      if transfer.loopMayResend(after: code) {
+        transfer.loopPool?.remove(transfer)
+        deadlines.remove(transfer)
+        return resend(transfer)
+      }
+      transfer.loopMeasure()
+      finish(transfer, with: transfer.loopError(code: code))
+    }
+
+    /// Something came from the server while a transfer's body had nothing to send.
+    func heard(_ transfer: CurlTransfer) { heard.append(transfer) }
+
+    private func lookAtPausedBodies() {
+      guard !heard.isEmpty else { return }
+      var transfers: [CurlTransfer] = []
+      swap(&transfers, &heard)
+      for transfer in transfers {
+        let socket = transfer.loopPausedSocket
+        guard let handle = transfer.loopHandle, socket >= 0 else { continue }
+        switch transfer.loopHeardWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
+        case .wait: break
+        case .end(let code): ended(transfer, code)
+        case .goOn:
+          transfer.loopPauseBits &= ~Int(EKN_PAUSE_SEND)
+          _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
         }
       }
     }
@@ -243,8 +277,10 @@
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
         transfer.loopLook(at: now)
-        // Who waits for another request on the same connection does not wait for the server.
-        if transfer.request.deadline > now, let ticket = transfer.loopTicket, queue.waitsForStream(ticket) {
+        // Who waits for another request on the same connection does not wait for the server. Who connects has a socket.
+        if transfer.request.deadline > now, transfer.loopHandle?.watched == nil, let ticket = transfer.loopTicket,
+          queue.waitsForStream(ticket)
+        {
           transfer.loopLastActivity = now
         }
         guard transfer.loopDeadline <= now else {

@@ -81,8 +81,9 @@
       }
     }
 
-    /// Removing a handle whose name is being resolved must not wait for the resolver's thread.
+    /// Opens its sockets. Removing a handle whose name is being resolved must not wait for the resolver's thread.
     private func watchLookup(_ settings: inout CurlSettings) {
+      settings.note(.opensocketfunction, ekn_easy_open_sockets(easy, lookup))
       if capabilities.joinsResolver {
         settings.note(.resolverStartFunction, ekn_easy_watch_lookup(easy, lookup))
       } else {
@@ -150,8 +151,8 @@
     /// What the kernel has of the transfer's connection, and of those that share it; nothing while there is none.
     var output: ekn_socket_output {
       // libcurl names a shared socket with one of its transfers only.
-      let shared = mayShareConnection ? ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) : 0
-      return (watched?.socket ?? transfer?.loopPool?.sharedSocket(port: shared)).map(ekn_socket_get_output)
+      let shared = mayShareConnection ? localPort : 0
+      return (watched?.socket ?? transfer?.loopPool?.socket(port: shared)).map(ekn_socket_get_output)
         ?? ekn_socket_output()
     }
 
@@ -165,7 +166,7 @@
     /// Whether to remove the handle now would wait for a name to be resolved.
     var isResolving: Bool { capabilities.joinsResolver && lookup.pointee.is_running }
 
-    /// libcurl is done with the transfer, whatever it was at.
+    /// No name is being resolved any more.
     func ended() { lookup.pointee.is_running = false }
 
     /// Takes the handle off its transfer while its host's name is still being resolved. It ends with that, for it gets no
@@ -180,11 +181,23 @@
     func watch(_ socket: Int32, _ what: Int32) -> Int32 {
       if what != EKN_POLL_REMOVE {
         watched = (socket, what)
+        // A body may be read before libcurl has named its socket.
+        if transfer?.loopIsAwaitingBody == true { notePausedBody() }
       } else if watched?.socket == socket {
         watched = nil
       }
       return capabilities.readsWhilePaused && transfer?.loopIsHeldBack == true ? Self.withoutReading(what) : what
     }
+
+    /// The body has nothing to send.
+    private func notePausedBody() {
+      guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
+      if let socket = watched?.socket ?? pool.socket(port: localPort) { pool.pauses(transfer, at: socket) }
+    }
+
+    private var hasOwnConnection: Bool { !mayShareConnection || ekn_easy_alpn(easy) == EKN_ALPN_OTHER }
+
+    private var localPort: Int { ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) }
 
     private static func withoutReading(_ what: Int32) -> Int32 {
       switch what & ~Int32(EKN_POLL_IN) {
@@ -254,6 +267,7 @@
       case .end: return 0
       case .pending:
         transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        notePausedBody()
         return Int(EKN_READFUNC_PAUSE)
       case .failed(let error):
         transfer.loopFailure = error
@@ -264,8 +278,17 @@
     /// Called before each time that the request is sent.
     fileprivate func isAboutToSend(port: Int32) -> Int32 {
       guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
+      // A proxy may have been connected to before the name was looked up.
+      ended()
       if mayShareConnection, !transfer.loopHasResent, !transfer.loopTrustsOrigin {
         // Begun before the origin was distrusted: libcurl may have given it the connection of another.
+        transfer.loopIsMisplaced = true
+        return Int32(EKN_PREREQFUNC_ABORT)
+      }
+      if capabilities.trustsReadableConnections, !transfer.loopHasResent, hasReusedConnection, hasOwnConnection,
+        let socket = transfer.loopPool?.socket(port: Int(port)), ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
+      {
+        // RFC 9112 §6.3: what came after the last response is none to this request.
         transfer.loopIsMisplaced = true
         return Int32(EKN_PREREQFUNC_ABORT)
       }

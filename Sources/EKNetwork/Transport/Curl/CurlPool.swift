@@ -49,8 +49,11 @@
     private static let maximumDistrusted = 1_000
     /// Transfers that may share their connection, by its local port: where libcurl may leave data behind.
     private var sharing: [Int32: [ObjectIdentifier: CurlTransfer]] = [:]
-    /// Sockets of connections that several requests may use at once.
-    private var sharedSockets: Set<Int32> = []
+    /// The sockets of connections and their local ports, both ways.
+    private var ports: [Int32: Int] = [:]
+    private var sockets: [Int: Int32] = [:]
+    /// Transfers whose bodies have nothing to send, by their sockets: where libcurl would wait for those alone.
+    private var pausedBodies: [Int32: CurlTransfer] = [:]
     private unowned let eventLoop: CurlEventLoop
 
     init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
@@ -104,8 +107,25 @@
       return true
     }
 
+    /// Nothing of a transfer's body can be sent for now.
+    func pauses(_ transfer: CurlTransfer, at socket: Int32) {
+      goesOn(transfer)
+      transfer.loopPausedSocket = socket
+      pausedBodies[socket] = transfer
+      // The server may have closed by now, in which case nothing more is heard of it.
+      eventLoop.heard(transfer)
+    }
+
+    /// There is more of the body, or the transfer is over.
+    func goesOn(_ transfer: CurlTransfer) {
+      guard transfer.loopPausedSocket >= 0 else { return }
+      if pausedBodies[transfer.loopPausedSocket] === transfer { pausedBodies[transfer.loopPausedSocket] = nil }
+      transfer.loopPausedSocket = -1
+    }
+
     func remove(_ transfer: CurlTransfer) {
       leave(transfer)
+      goesOn(transfer)
       guard let handle = transfer.loopHandle else { return }
       if handle.isResolving {
         transfer.loopHandle = nil
@@ -164,6 +184,12 @@
     func act(on socket: Int32, events: Int32) {
       var running: Int32 = 0
       _ = ekn_multi_socket_action(multi, socket, events, &running)
+      hears(from: socket)
+    }
+
+    /// Something has come over a socket, whether libcurl waits for it or not.
+    func hears(from socket: Int32) {
+      if let transfer = pausedBodies[socket] { eventLoop.heard(transfer) }
     }
 
     /// The next transfer that has ended, and libcurl's result code.
@@ -191,25 +217,27 @@
         Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue()
       }
       if what == EKN_POLL_REMOVE {
-        sharedSockets.remove(socket)
         // Once there is a response, it is the socket of a connection, whose closing is reported. Before, it may be a
         // resolver's.
         if let handle, handle.hasResponse {
           _ = handle.watch(socket, what)
           return eventLoop.letGo(socket)
         }
-      } else if handle?.mayShareConnection == true {
-        sharedSockets.insert(socket)
+      } else if ports[socket] == nil {
+        // What has none is a resolver's.
+        let port = Int(ekn_socket_local_port(socket))
+        if port > 0 { (ports[socket], sockets[port]) = (port, socket) }
       }
       eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
     }
 
-    fileprivate func closed(_ socket: Int32) { eventLoop.closed(socket) }
-
-    /// The socket with this local port, among those that several requests may use.
-    func sharedSocket(port: Int) -> Int32? {
-      port > 0 ? sharedSockets.first { Int(ekn_socket_local_port($0)) == port } : nil
+    fileprivate func closes(_ socket: Int32) {
+      if let port = ports.removeValue(forKey: socket), sockets[port] == socket { sockets[port] = nil }
+      eventLoop.closes(socket)
     }
+
+    /// The socket of the connection with this local port.
+    func socket(port: Int) -> Int32? { sockets[port] }
 
     /// Watches the socket of a transfer that has been paused, or goes on, for what there is to do.
     func watchAgain(_ handle: CurlHandle) {
@@ -232,7 +260,7 @@
   }
 
   private let closeCallback: ekn_close_callback = { context, socket in
-    pool(context)?.closed(socket)
+    pool(context)?.closes(socket)
     return close(socket)
   }
 

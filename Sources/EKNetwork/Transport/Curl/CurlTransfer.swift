@@ -33,6 +33,8 @@
     var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0
     var loopPauseBits = 0
+    /// Its socket, while the body has nothing to send and ``CurlPool`` looks at that; else -1.
+    var loopPausedSocket: Int32 = -1
     var loopFailure: (any Error)?
     var loopOutcome: Result<Void, any Error>?
     var loopIsDirty = false
@@ -40,6 +42,10 @@
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopStatus = 0
+    private var loopIsChunked = false
+    /// Whether a paused body was allowed to go on because there is a response.
+    private var loopWentOn = false
     private(set) var loopIsHTTP2 = false
     private(set) var loopHasResent = false
     private var loopHasSent = false
@@ -138,6 +144,10 @@
       loopIsHTTP2 = head.isHTTP2
       let head = ResponseHead(head)
       loopExpected = head.contentLength
+      if request.upload != nil {
+        loopStatus = head.statusCode ?? 0
+        loopIsChunked = head.value("transfer-encoding") != nil
+      }
       loopHead = head
       loopHasHead = true
     }
@@ -160,6 +170,31 @@
     var loopIsAnsweredEarly: Bool {
       guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
       return loopSent < upload.length ?? .max && loopReceived == loopExpected
+    }
+
+    /// Whether the body has nothing to send, and its socket is not known.
+    var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
+
+    /// What becomes of a transfer whose body has nothing to send when something comes from the server.
+    enum PausedBodyAction: Equatable {
+      case wait
+      /// libcurl stops sending the body by itself, as soon as it is not paused.
+      case goOn
+      /// It is over, with this code of libcurl's.
+      case end(Int)
+    }
+
+    /// - Parameter isAtEnd: Whether the server has closed its side of the connection.
+    func loopHeardWhilePaused(isAtEnd: () -> Bool) -> PausedBodyAction {
+      if loopHasHead, loopStatus >= 300, !loopWentOn {
+        loopWentOn = true
+        return .goOn
+      }
+      guard isAtEnd() else { return .wait }
+      guard loopHasHead else { return .end(Self.emptyReply) }
+      // RFC 9112 §6.3: without a length and a coding the end of the connection is that of the body.
+      let isComplete = loopExpected.map { $0 == loopReceived } ?? !loopIsChunked
+      return .end(isComplete ? 0 : Self.partialBody)
     }
 
     /// The body is going to be sent from its start again: the connection was a stale one.
@@ -207,8 +242,10 @@
 
     /// What libcurl makes of a GOAWAY that leaves the request out.
     private static let framingLoss = 16
+    private static let partialBody = 18
+    private static let emptyReply = 52
     /// libcurl's codes for a connection that ended before a response began. On HTTP/2 it may also be 18.
-    private static let connectionLosses: Set<Int> = [framingLoss, 18, 52, 55, 56]
+    private static let connectionLosses: Set<Int> = [framingLoss, partialBody, emptyReply, 55, 56]
 
     /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
     /// connection is reset, libcurl does not do it by itself.

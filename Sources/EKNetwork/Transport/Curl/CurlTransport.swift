@@ -8,6 +8,8 @@
     private let configuration: SessionSettings
     private let pool: CurlPool.Key
     private let headerFields = CurlHeaderFields()
+    /// Whether there may be a proxy for `http` URLs.
+    private let mayUseProxy: Bool
     /// What the limit of connections is counted by. Kept, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -30,6 +32,7 @@
       }
       self.configuration = SessionSettings(configuration, clientCertificate: certificate)
       pool = CurlPool.Key(tls: tls, proxies: self.configuration.proxies)
+      mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
     }
 
     var resolvesRedirects: Bool { false }
@@ -72,8 +75,10 @@
       guard HeaderSyntax.isToken(method) else {
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
+      var fields = urlRequest.allHTTPHeaderFields ?? [:]
+      if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil { fields["Host"] = Self.authority(of: url) }
       let headers = try headerFields.lines(
-        for: urlRequest.allHTTPHeaderFields ?? [:], content: Self.content(of: upload, method: method))
+        for: fields, content: Self.content(of: upload, method: method))
       return CurlRequest(
         url: url,
         isSecure: origin.scheme == "https",
@@ -93,6 +98,19 @@
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
+    }
+
+    /// Where libcurl looks for proxies of `http` URLs.
+    private static let environmentHasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"]
+      .contains { (name: String) in getenv(name) != nil }
+
+    /// What a request says of its host (RFC 9112 §3.2). On a connection to a proxy that has been used for another host, libcurl
+    /// would write this one with brackets, or without, as it did the other.
+    private static func authority(of url: URL) -> String? {
+      guard let host = url.host.map({ HostSyntax.unbracketed($0) }) else { return nil }
+      // RFC 6874 §4: a zone is of this machine alone.
+      let literal = host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host
+      return url.port.flatMap { $0 == 80 ? nil : "\(literal):\($0)" } ?? literal
     }
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {

@@ -22,6 +22,7 @@ struct ResponseHeadParser {
   private let url: URL
   private let mayUseHTTP2: Bool
   private var lines: [UInt8] = []
+  private var trailerSize = 0
   /// Whether the final head is there.
   private(set) var isComplete = false
 
@@ -36,7 +37,7 @@ struct ResponseHeadParser {
 
   /// - Parameter isHTTP2: Whether HTTP/2 was negotiated; asked only where the line claims it.
   mutating func line(_ line: UnsafeRawBufferPointer, isHTTP2: @autoclosure () -> Bool) -> Action {
-    guard !isComplete else { return .none }
+    guard !isComplete else { return trailer(line) }
     if line.starts(with: "HTTP/".utf8) {
       // HTTP/2 and HTTP/3 are negotiated with TLS (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
       if line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
@@ -51,6 +52,15 @@ struct ResponseHeadParser {
     lines.append(contentsOf: line)
     guard line.first == UInt8(ascii: "\n") || line.starts(with: "\r\n".utf8) else { return .none }
     return endOfBlock()
+  }
+
+  /// They are of no use here, but libcurl keeps them.
+  private mutating func trailer(_ line: UnsafeRawBufferPointer) -> Action {
+    trailerSize += line.count
+    guard trailerSize <= Self.maximumSize else {
+      return .failure(.dataLengthExceedsMaximum, "The response's trailers are longer than \(Self.maximumSize) bytes")
+    }
+    return .none
   }
 
   private mutating func endOfBlock() -> Action {

@@ -30,9 +30,14 @@ struct WatchedSockets {
     if sockets.indices.contains(Int(socket)) { sockets[Int(socket)].isWanted = false }
   }
 
-  /// The poller no longer watches a socket: it was removed, or closed.
+  /// The poller no longer watches a socket.
   mutating func remove(_ socket: Int32) {
     if sockets.indices.contains(Int(socket)) { sockets[Int(socket)] = Socket() }
+  }
+
+  /// Whether the poller watches a socket.
+  func isWatched(_ socket: Int32) -> Bool {
+    sockets.indices.contains(Int(socket)) && sockets[Int(socket)].events != nil
   }
 
   /// Whether libcurl waits for the events of a socket.

@@ -18,8 +18,6 @@ struct HandshakeRequest: Sendable {
     "sec-websocket-extensions", "content-length", "transfer-encoding",
   ]
 
-  static let subprotocolField = "Sec-WebSocket-Protocol"
-
   /// - Parameter nonce: 16 random bytes.
   init(_ request: URLRequest, protocols: [String], options: WebSocketOptions, nonce: [UInt8]) throws {
     guard let url = request.url, let scheme = url.scheme?.lowercased(), let urlHost = url.host else {
@@ -32,7 +30,7 @@ struct HandshakeRequest: Sendable {
     guard (1...65535).contains(port), HostSyntax.isValid(host) else { throw WebSocketError.invalidURL }
     // RFC 6455 §4.1: tokens, all of them different.
     guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
-      throw InvalidHeaderError(field: Self.subprotocolField, reason: .invalidValue)
+      throw InvalidHeaderError(field: InvalidHeaderError.subprotocols, reason: .invalidValue)
     }
     address = ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
     key = Data(nonce).base64EncodedString()
@@ -44,7 +42,7 @@ struct HandshakeRequest: Sendable {
     var lines = ["GET \(path) HTTP/1.1"]
     lines.append("Host: \(address.hostInURL)\(port == (isSecure ? 443 : 80) ? "" : ":\(port)")")
     lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
-    if !protocols.isEmpty { lines.append("\(Self.subprotocolField): " + protocols.joined(separator: ", ")) }
+    if !protocols.isEmpty { lines.append("\(InvalidHeaderError.subprotocols): " + protocols.joined(separator: ", ")) }
     if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
     var fields = request.allHTTPHeaderFields ?? [:]
     if fields.field("Authorization") == nil { fields["Authorization"] = Self.basicCredentials(of: url) }

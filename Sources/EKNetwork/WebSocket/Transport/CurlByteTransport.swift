@@ -98,6 +98,7 @@
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
+      settings.note(.opensocketfunction, ekn_easy_open_sockets(handles.easy, handles.lookup))
       if joinsResolver {
         settings.note(.resolverStartFunction, ekn_easy_watch_lookup(handles.easy, handles.lookup))
       } else {

@@ -23,22 +23,34 @@
         CurlVersion(7, 76, 1),
         [
           .sharesTunnels, .resendsAfterExpectation, .believesResetStreams, .pausesWholeConnections,
-          .believesStatusLines,
+          .believesStatusLines, .waitsForPausedBodies,
         ]
       ),
       (
         CurlVersion(7, 83, 1),
-        [.sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .believesStatusLines]
+        [
+          .sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .believesStatusLines,
+          .waitsForPausedBodies,
+        ]
       ),
       (
         CurlVersion(7, 88, 1),
-        [.danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines]
+        [
+          .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines,
+          .waitsForPausedBodies, .trustsReadableConnections,
+        ]
       ),
       (
         CurlVersion(8, 5),
-        [.readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .resendsBodyFromMiddle]
+        [
+          .readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .resendsBodyFromMiddle,
+          .waitsForPausedBodies,
+        ]
       ),
-      (CurlVersion(8, 21), [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind]),
+      (
+        CurlVersion(8, 21),
+        [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind, .waitsForPausedBodies]
+      ),
     ]
 
     @Test(arguments: known)

@@ -55,6 +55,35 @@
       }
     }
 
+    private static let own = CurlEventLoops(count: 1)
+
+    /// A load balancer gives up on an idle connection with a 408, or a server writes more than it should.
+    @Test(
+      arguments: ["HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", "\r\n", "evil"], [HTTPMethod.get, .post])
+    func whatComesUnaskedIsNoResponse(_ text: String, _ method: HTTPMethod) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let (isRead, isSent) = (Gate(), Gate())
+      server.route("/first") { _ in
+        .raw([
+          .sendString("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .wait(isRead), .sendString(text),
+          .open(isSent),
+          .stall,
+        ])
+      }
+      server.route("/second") { _ in .text("mine") }
+      // Where many connections are kept, the oldest is closed.
+      let transport = try #require(CurlTransport(configuration: .ephemeral, eventLoops: Self.own))
+      #expect(try await fetch(transport, server.url("/first")).data == Data("ok".utf8))
+      isRead.open()
+      await isSent.wait()
+      for _ in 0..<3 {
+        let response = try await fetch(transport, server.url("/second")) { $0.httpMethod = method.rawValue }
+        #expect(response.data == Data("mine".utf8))
+      }
+      #expect(server.requests(path: "/second").count == 3)
+    }
+
     // MARK: - Versions that are claimed
 
     /// Up to 7.81 such a status line lets several requests share a connection that cannot tell their responses apart.

@@ -47,6 +47,14 @@ import Testing
     #expect(failure(lines(size: ResponseHeadParser.maximumSize + 1)) == .dataLengthExceedsMaximum)
   }
 
+  /// libcurl keeps them all, for as long as they come.
+  @Test func trailersHaveALimit() {
+    let lines =
+      ["HTTP/1.1 200 OK\r\n", "\r\n"] + Array(repeating: "A: \(String(repeating: "b", count: 1_019))\r\n", count: 300)
+    #expect(failure(lines) == nil)
+    #expect(failure(lines + ["\r\n"]) == .dataLengthExceedsMaximum)
+  }
+
   @Test func trailersStayOutOfTheHead() {
     let actions = parse(["HTTP/1.1 200 OK\r\n", "\r\n", "X-Trailer: 1\r\n", "\r\n"])
     guard case .head(let head) = actions[1], case .none = actions[2], case .none = actions[3] else {

@@ -101,7 +101,8 @@ import Testing
           for _ in 0..<50 { group.addTask { try await transport.fetch(request).data.count } }
           for try await count in group { #expect(count == 2) }
         }
-        #expect((1...6).contains(Self.idle.watchedCount))
+        // None, where the loop has found nothing on a socket that a direct start has read in the meantime.
+        #expect(Self.idle.watchedCount <= 6)
         server.closeConnections()
         while Self.idle.watchedCount > 0 { await Task.yield() }
       }

@@ -55,7 +55,8 @@ struct ConnectionLimit {
     }
     // Each that is not sent may open a connection, if those that are open have no stream left.
     let free = connections - streams.count
-    if ownConnection { return unsent < free }
+    // One may be opened past the limit: those that are open may last as long as their streams.
+    if ownConnection { return unsent < max(free, free == 0 ? 1 : 0) }
     if active < min(connections * streamsPerConnection, ceiling) {
       return unsent < max(1, min(free, Self.maximumConnecting))
     }

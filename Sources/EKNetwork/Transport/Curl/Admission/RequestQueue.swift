@@ -177,11 +177,13 @@ struct RequestQueue<Request> {
   }
 
   private mutating func popFirst(of queue: Int) -> Int? {
-    let isResending = !queues[queue].resending.isEmpty
-    let first = queues[queue][resending: isResending].first
-    guard first >= 0, queues[queue].limit.hasRoom(ownConnection: isResending) else { return nil }
-    unlink(first)
-    return first
+    for isResending in [true, false] {
+      let first = queues[queue][resending: isResending].first
+      guard first >= 0, queues[queue].limit.hasRoom(ownConnection: isResending) else { continue }
+      unlink(first)
+      return first
+    }
+    return nil
   }
 
   // MARK: - Queues

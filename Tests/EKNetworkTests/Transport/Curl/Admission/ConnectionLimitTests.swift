@@ -133,8 +133,13 @@ import Testing
     #expect(!limit.hasRoom(ownConnection: true))
     limit.sent(port: 2, last: nil, ownConnection: true)
     limit.sent(port: 3, last: nil, ownConnection: true)
+    // Those that are open may last for hours: one is opened past the limit, and no further one beside it.
+    #expect(limit.hasRoom(ownConnection: true))
+    limit.begin()
     #expect(!limit.hasRoom(ownConnection: true))
-    limit.end(port: 3)
+    limit.sent(port: 4, last: nil, ownConnection: true)
+    #expect(!limit.hasRoom(ownConnection: true))
+    limit.end(port: 4)
     #expect(limit.hasRoom(ownConnection: true))
   }
 

@@ -44,6 +44,28 @@ import Testing
     #expect(queue.count == 7 && queue.waitingCount == 4)
   }
 
+  /// A feed has the only connection, and the server has refused two requests on it.
+  @Test func whatIsSentAgainHoldsUpNoOther() {
+    var queue = Queue()
+    let tickets = (0..<4).map { queue.submit($0, key: key(isSecure: true), connections: 1) }
+    #expect(admit(&queue) == [0])
+    queue.sent(tickets[0], port: 1)
+    queue.responded(tickets[0], isHTTP2: true)
+    #expect(admit(&queue) == [1])
+    queue.sent(tickets[1], port: 1)
+    #expect(admit(&queue) == [2])
+    queue.sent(tickets[2], port: 1)
+    queue.resend(tickets[1])
+    queue.resend(tickets[2])
+    // One goes past the limit; the other waits for it, and those behind it use the connection that there is.
+    #expect(admit(&queue) == [1])
+    queue.sent(tickets[1], port: 2)
+    #expect(admit(&queue) == [3])
+    queue.sent(tickets[3], port: 1)
+    queue.remove(tickets[1])
+    #expect(admit(&queue) == [2])
+  }
+
   @Test func aFullOriginHoldsUpNoOther() {
     var queue = Queue()
     for number in 0..<100 { _ = queue.submit(number, key: key("hung"), connections: 6) }
