@@ -1,3 +1,7 @@
+// For dladdr.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "ekn_curl.h"
 
 #if defined(__linux__)
@@ -63,37 +67,82 @@ static const char *problem = "";
 static ekn_version_data *version_data;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Where libcurl is a part of the program, FoundationNetworking was linked with it; NULL where it is in no library either. With the
+// Static Linux SDK there is no other, and nothing can be opened.
+#define EKN_LINKED(name) \
+  extern void linked_##name(void) __asm__("curl_" #name) __attribute__((weak))
+EKN_LINKED(global_init);
+EKN_LINKED(version_info);
+EKN_LINKED(easy_init);
+EKN_LINKED(easy_cleanup);
+EKN_LINKED(easy_reset);
+EKN_LINKED(easy_setopt);
+EKN_LINKED(easy_getinfo);
+EKN_LINKED(easy_pause);
+EKN_LINKED(easy_strerror);
+EKN_LINKED(easy_send);
+EKN_LINKED(easy_recv);
+EKN_LINKED(slist_append);
+EKN_LINKED(slist_free_all);
+EKN_LINKED(multi_init);
+EKN_LINKED(multi_cleanup);
+EKN_LINKED(multi_setopt);
+EKN_LINKED(multi_add_handle);
+EKN_LINKED(multi_remove_handle);
+EKN_LINKED(multi_socket_action);
+EKN_LINKED(multi_info_read);
+extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
+#undef EKN_LINKED
+
+// NULL where libcurl is a part of the program.
+static void *library;
+
+// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+#define EKN_RESOLVE(table, name)                                                                     \
+  problem = "curl_" #name;                                                                           \
+  *(void **)&table.name = library ? dlsym(library, "curl_" #name) : (void *)linked_##name;           \
+  if (!table.name) return
+
+static void load(void);
+
+// Whether the program was linked with an archive of libcurl: what it was tested with is what it uses, whatever the machine has.
+static bool is_linked(void) {
+  Dl_info own, other;
+  if (!linked_global_init) return false;
+  // A program without a dynamic linker has nothing but itself.
+  if (!dladdr((void *)load, &own)) return true;
+  return dladdr((void *)linked_global_init, &other) && own.dli_fbase == other.dli_fbase;
+}
+
 static void load(void) {
-  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!is_linked()) library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   problem = "libcurl.so.4";
-  if (!library) return;
-  // ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
-#define EKN_RESOLVE(name)                                            \
-  problem = "curl_" #name;                                           \
-  *(void **)&curl.name = dlsym(library, problem);                    \
-  if (!curl.name) return
-  EKN_RESOLVE(global_init);
-  EKN_RESOLVE(version_info);
-  EKN_RESOLVE(easy_init);
-  EKN_RESOLVE(easy_cleanup);
-  EKN_RESOLVE(easy_reset);
-  EKN_RESOLVE(easy_setopt);
-  EKN_RESOLVE(easy_getinfo);
-  EKN_RESOLVE(easy_pause);
-  EKN_RESOLVE(easy_strerror);
-  EKN_RESOLVE(slist_append);
-  EKN_RESOLVE(slist_free_all);
-  EKN_RESOLVE(multi_init);
-  EKN_RESOLVE(multi_cleanup);
-  EKN_RESOLVE(multi_setopt);
-  EKN_RESOLVE(multi_add_handle);
-  EKN_RESOLVE(multi_remove_handle);
-  EKN_RESOLVE(multi_socket_action);
-  EKN_RESOLVE(multi_info_read);
-#undef EKN_RESOLVE
-  // A library's handle finds what the library depends on as well.
-  *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
-  *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
+  if (!library && !linked_global_init) return;
+  EKN_RESOLVE(curl, global_init);
+  EKN_RESOLVE(curl, version_info);
+  EKN_RESOLVE(curl, easy_init);
+  EKN_RESOLVE(curl, easy_cleanup);
+  EKN_RESOLVE(curl, easy_reset);
+  EKN_RESOLVE(curl, easy_setopt);
+  EKN_RESOLVE(curl, easy_getinfo);
+  EKN_RESOLVE(curl, easy_pause);
+  EKN_RESOLVE(curl, easy_strerror);
+  EKN_RESOLVE(curl, slist_append);
+  EKN_RESOLVE(curl, slist_free_all);
+  EKN_RESOLVE(curl, multi_init);
+  EKN_RESOLVE(curl, multi_cleanup);
+  EKN_RESOLVE(curl, multi_setopt);
+  EKN_RESOLVE(curl, multi_add_handle);
+  EKN_RESOLVE(curl, multi_remove_handle);
+  EKN_RESOLVE(curl, multi_socket_action);
+  EKN_RESOLVE(curl, multi_info_read);
+  if (library) {
+    // A library's handle finds what the library depends on as well.
+    *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
+    *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
+  } else {
+    *(void **)&alpn.openssl = (void *)linked_SSL_get0_alpn_selected;
+  }
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
   version_data = curl.version_info(EKN_VERSION_FIRST);
@@ -338,14 +387,8 @@ static pthread_once_t bare_once = PTHREAD_ONCE_INIT;
 
 static void load_bare(void) {
   if (!ekn_curl_load()) return;
-  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return;
-#define EKN_RESOLVE(name)                                            \
-  *(void **)&bare.name = dlsym(library, "curl_" #name);              \
-  if (!bare.name) return
-  EKN_RESOLVE(easy_send);
-  EKN_RESOLVE(easy_recv);
-#undef EKN_RESOLVE
+  EKN_RESOLVE(bare, easy_send);
+  EKN_RESOLVE(bare, easy_recv);
   bare_loaded = true;
 }
 

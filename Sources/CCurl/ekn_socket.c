@@ -1,3 +1,7 @@
+// What musl asks for before it shows struct tcp_info.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "ekn_socket.h"
 
 #if defined(__linux__)
@@ -5,11 +9,18 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+// glibc's own header has an old struct tcp_info, and musl comes without the kernel's headers.
+#if defined(__GLIBC__)
+#include <linux/tcp.h>
+#else
+#include <netinet/tcp.h>
+#endif
 
 ekn_socket_output ekn_socket_get_output(int socket) {
   ekn_socket_output output = {0, 0};
@@ -41,6 +52,22 @@ int ekn_socket_local_port(int socket) {
   if (getsockname(socket, &address.any, &size) != 0) return 0;
   if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
   return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
+}
+
+int ekn_socket_open_netlink(uint32_t groups) {
+  // struct sockaddr_nl, which is in the kernel's headers alone. The kernel chooses the port.
+  struct {
+    sa_family_t family;
+    unsigned short padding;
+    uint32_t port;
+    uint32_t groups;
+  } address = {AF_NETLINK, 0, 0, groups};
+  int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor >= 0 && bind(descriptor, (const struct sockaddr *)&address, sizeof address) != 0) {
+    close(descriptor);
+    return -1;
+  }
+  return descriptor;
 }
 
 #endif

@@ -41,10 +41,26 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
-static bool resolve(void *library, void *slot, const char *name) {
-  return (*(void **)slot = dlsym(library, name)) != NULL;
-}
+// Where zlib is a part of the program. musl stands for the Static Linux SDK, which can open no library and brings zlib along;
+// of the half that compresses nothing else asks for there.
+#if defined(__linux__) && defined(__GLIBC__)
+#define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
+#elif defined(__linux__)
+#define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name)
+#else
+#define EKN_LINKED(name) static void (*const linked_##name)(void) = NULL
+#endif
+EKN_LINKED(deflateInit2_);
+EKN_LINKED(deflate);
+EKN_LINKED(deflateReset);
+EKN_LINKED(deflateEnd);
+EKN_LINKED(inflateInit2_);
+EKN_LINKED(inflate);
+EKN_LINKED(inflateReset);
+EKN_LINKED(inflateResetKeep);
+EKN_LINKED(inflateEnd);
+EKN_LINKED(zlibVersion);
+#undef EKN_LINKED
 
 static void load(void) {
 #if defined(__APPLE__)
@@ -52,14 +68,15 @@ static void load(void) {
 #else
   void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
-  zlib.available = library && resolve(library, &zlib.deflate_init, "deflateInit2_") &&
-                   resolve(library, &zlib.deflate, "deflate") && resolve(library, &zlib.deflate_end, "deflateEnd") &&
-                   resolve(library, &zlib.deflate_reset, "deflateReset") &&
-                   resolve(library, &zlib.inflate_init, "inflateInit2_") &&
-                   resolve(library, &zlib.inflate, "inflate") && resolve(library, &zlib.inflate_end, "inflateEnd") &&
-                   resolve(library, &zlib.inflate_reset, "inflateReset") &&
-                   resolve(library, &zlib.inflate_reset_keep, "inflateResetKeep") &&
-                   resolve(library, &zlib.version, "zlibVersion");
+// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+#define EKN_RESOLVE(member, name) \
+  ((*(void **)&zlib.member = library ? dlsym(library, #name) : (void *)linked_##name) != NULL)
+  zlib.available = EKN_RESOLVE(deflate_init, deflateInit2_) && EKN_RESOLVE(deflate, deflate) &&
+                   EKN_RESOLVE(deflate_reset, deflateReset) && EKN_RESOLVE(deflate_end, deflateEnd) &&
+                   EKN_RESOLVE(inflate_init, inflateInit2_) && EKN_RESOLVE(inflate, inflate) &&
+                   EKN_RESOLVE(inflate_reset, inflateReset) && EKN_RESOLVE(inflate_reset_keep, inflateResetKeep) &&
+                   EKN_RESOLVE(inflate_end, inflateEnd) && EKN_RESOLVE(version, zlibVersion);
+#undef EKN_RESOLVE
 }
 
 bool ekn_zlib_available(void) {

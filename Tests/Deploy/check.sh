@@ -4,6 +4,11 @@
 # GnuTLS alone; and without IPv6.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+if command -v musl-gcc >/dev/null; then
+  bash Tests/Deploy/musl.sh
+else
+  echo "musl: its compiler is not on this machine: left out"
+fi
 work="$(mktemp -d)"
 server=""
 finish() {
@@ -28,19 +33,25 @@ expect() { # what, the status that is expected, what has to be said, command…
 curl="$(ldconfig -p | sed -n 's/.*libcurl\.so\.4 .*=> //p' | head -n 1)"
 mkdir "$work/link"
 ln -s "$curl" "$work/link/libcurl.so"
-swift build -c release --static-swift-stdlib --package-path Tests/Deploy/Hello --scratch-path .build-deploy \
-  -Xlinker -L"$work/link" >"$work/build.log" 2>&1 || {
-  cat "$work/build.log"
-  exit 1
+build() { # the name of the program, options…
+  hello="$work/$1"
+  shift
+  local hello_build=(swift build -c release --static-swift-stdlib --package-path Tests/Deploy/Hello --scratch-path .build-deploy)
+  "${hello_build[@]}" "$@" >"$work/build.log" 2>&1 || {
+    cat "$work/build.log"
+    exit 1
+  }
+  strip -o "$hello" "$("${hello_build[@]}" "$@" --show-bin-path)/Hello"
+  printf 'built: %d MB, stripped\n' $(($(stat -c %s "$hello") / 1000000))
 }
-hello="$work/hello"
-strip -o "$hello" "$(swift build -c release --package-path Tests/Deploy/Hello --scratch-path .build-deploy --show-bin-path)/Hello"
-printf 'built: %d MB, stripped\n' $(($(stat -c %s "$hello") / 1000000))
-needed="$(readelf -d "$hello" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')"
-expect "what it needs" 0 "libc.so.6 libcurl.so.4 libgcc_s.so.1 libm.so.6 libstdc++.so.6" echo "${needed#ld-linux-* }"
+needed() { readelf -d "$hello" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^ld-linux' | sort | tr '\n' ' '; }
+build hello -Xlinker -L"$work/link"
+expect "what it needs" 0 "libc.so.6 libcurl.so.4 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
 
-python3 - "$work/port" <<'PYTHON' &
-import http.server, os, sys
+command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/key.pem" -out "$work/authority.pem" -days 2 \
+  -subj /CN=localhost -addext "subjectAltName=IP:127.0.0.1" 2>/dev/null
+python3 - "$work/port" "$work" <<'PYTHON' &
+import http.server, os, ssl, sys, threading
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
@@ -49,8 +60,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+secure = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if os.path.exists(sys.argv[2] + "/key.pem"):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2] + "/authority.pem", sys.argv[2] + "/key.pem")
+    secure.socket = context.wrap_socket(secure.socket, server_side=True)
+    threading.Thread(target=secure.serve_forever, daemon=True).start()
 with open(sys.argv[1] + ".new", "w") as file:
-    file.write(str(server.server_port))
+    file.write(f"{server.server_port} {secure.server_port}\n")
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 server.serve_forever()
 PYTHON
@@ -59,7 +76,8 @@ until [ -e "$work/port" ]; do
   kill -0 "$server"
   sleep 0.1
 done
-url="http://127.0.0.1:$(cat "$work/port")/"
+read -r port secure_port <"$work/port"
+url="http://127.0.0.1:$port/"
 
 expect "this system" 0 "status 200" "$hello" "$url"
 
@@ -94,6 +112,7 @@ else
 fi
 
 if reason="$(bash Tests/Matrix/debian.sh --prepare)"; then
+  reason=""
   system="${EKNETWORK_CACHE:-$HOME/.cache/eknetwork}/debian-13"
   # In a copy of the system that is gone afterwards: within CHANGE [URL]
   within() {
@@ -121,5 +140,39 @@ if reason="$(bash Tests/Matrix/debian.sh --prepare)"; then
   fi
 else
   echo "Debian 13: left out: $reason"
+fi
+
+# libcurl as an archive, built with what the SDK's is built with: TLS and zlib, and no place for certificates.
+sources="../shared/libcurl/src/curl-8.14.1.tar.xz"
+libraries="$(gcc -print-file-name=libssl.a 2>/dev/null || true)"
+if [ -f "$sources" ] && [ -f "$libraries" ] && command -v cmake >/dev/null; then
+  tar xf "$sources" -C "$work"
+  (
+    cd "$work/curl-8.14.1"
+    for folder in docs docs/examples docs/libcurl docs/cmdline-opts tests projects scripts packages; do
+      mkdir -p $folder
+      touch $folder/CMakeLists.txt
+    done
+    cmake -B build -DCMAKE_C_FLAGS=-O1 -DBUILD_CURL_EXE=OFF -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON -DBUILD_TESTING=OFF \
+      -DCURL_USE_PKGCONFIG=OFF -DCURL_USE_LIBPSL=OFF -DCURL_USE_LIBSSH2=OFF -DUSE_NGHTTP2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF \
+      -DUSE_LIBIDN2=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DBUILD_LIBCURL_DOCS=OFF -DBUILD_MISC_DOCS=OFF \
+      -DENABLE_CURL_MANUAL=OFF -DHTTP_ONLY=ON && make -C build -j"$(nproc)"
+  ) >"$work/curl.log" 2>&1 || {
+    tail -n 20 "$work/curl.log"
+    exit 1
+  }
+  mkdir "$work/archives"
+  cp "$work/curl-8.14.1/build/lib/libcurl.a" "$(dirname "$libraries")"/lib{ssl,crypto,z}.a "$work/archives"
+  build hello-whole -Xlinker -L"$work/archives" -Xlinker -lssl -Xlinker -lcrypto -Xlinker -lz
+  expect "what it needs with libcurl inside" 0 "libc.so.6 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
+  expect "with libcurl inside" 0 "status 200" "$hello" "$url"
+  expect "with libcurl inside, an unknown authority" 1 "certificate" "$hello" "https://127.0.0.1:$secure_port/"
+  if [ -z "$reason" ]; then
+    expect "with libcurl inside, without that of the system" 0 "status 200" within 'rm -f libcurl.so.4*'
+    expect "with libcurl inside, and authorities where others have them" 0 "status 200" \
+      within "rm -rf ../../../etc/ssl/*; cp '$work/authority.pem' ../../../etc/ssl/cert.pem" "https://127.0.0.1:$secure_port/"
+  fi
+else
+  echo "with libcurl inside: its sources, cmake or OpenSSL's archives are not there: left out"
 fi
 [ "$failures" = 0 ]

@@ -1,4 +1,4 @@
-// What the kernel says of a TCP connection.
+// What the kernel says of a TCP connection, and of the networks.
 #ifndef EKN_SOCKET_H
 #define EKN_SOCKET_H
 
@@ -15,6 +15,7 @@ typedef struct {
 } ekn_socket_output;
 
 ekn_socket_output ekn_socket_get_output(int socket);
+
 typedef enum {
   // There is nothing to be read for now.
   EKN_SOCKET_QUIET,
@@ -26,6 +27,9 @@ typedef enum {
 ekn_socket_input ekn_socket_get_input(int socket);
 // The local port; 0 where it has none.
 int ekn_socket_local_port(int socket);
+
+// A socket that hears what the kernel says of networks (rtnetlink), in these groups; -1 where there is none.
+int ekn_socket_open_netlink(uint32_t groups);
 
 #endif
 #endif

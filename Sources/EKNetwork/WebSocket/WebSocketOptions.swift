@@ -33,8 +33,6 @@ public struct WebSocketOptions: Sendable {
   public var tls: TLSOptions?
   /// The proxies; `nil` takes them from where the platform has them, on Linux from the environment.
   private(set) var proxies: SessionProxies?
-  /// A PEM file of certificate authorities instead of the system's, for tests on Linux.
-  var authorityFile: String?
   #if canImport(Darwin)
     /// What the connection is made with; `nil` for the system's defaults.
     var parameters: SocketParameters?

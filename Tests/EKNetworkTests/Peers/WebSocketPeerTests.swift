@@ -19,7 +19,7 @@
 
     private func options(_ change: (inout WebSocketOptions) -> Void = { _ in }) -> WebSocketOptions {
       var options = WebSocketOptions()
-      options.authorityFile = peer.file("ca.pem").path
+      options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
       // A busy machine is no reason to give up.
       options.connectTimeout = .seconds(300)
       options.closeTimeout = .seconds(300)
@@ -44,10 +44,7 @@
       let other = Data(repeating: 1, count: 32).base64EncodedString()
       func code(_ tls: TLSOptions?) async throws -> URLError.Code? {
         do {
-          let socket = try await connect(server) {
-            $0.authorityFile = nil
-            $0.tls = tls
-          }
+          let socket = try await connect(server) { $0.tls = tls }
           try await socket.ping()
           try await socket.close()
           return nil

@@ -1,11 +1,10 @@
 #if os(Linux)
+  import CCurl
   @preconcurrency import Dispatch
   import Foundation
 
   /// Listens to the kernel on a socket of its own: performs what ``NetlinkState`` decides.
   final class NetlinkSource: ConnectivitySource {
-    private struct Failure: Error {}
-
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
     /// How long the first responses may take. The kernel gives them at once.
@@ -19,13 +18,8 @@
 
     /// Knows the state when it returns; `nil` where the kernel does not say.
     init?(_ report: @escaping @Sendable (Bool) -> Void) {
-      let descriptor = socket(
-        AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      let descriptor = ekn_socket_open_netlink(Self.groups)
       guard descriptor >= 0 else { return nil }
-      guard Self.bind(descriptor) else {
-        close(descriptor)
-        return nil
-      }
       self.descriptor = descriptor
       self.report = report
       source = DispatchSource.makeReadSource(
@@ -46,15 +40,6 @@
     func stop() { source.cancel() }
 
     deinit { source.cancel() }
-
-    /// `struct sockaddr_nl`, which no module has: family, padding, port (the kernel's choice), groups.
-    private static func bind(_ descriptor: Int32) -> Bool {
-      var address = [UInt32(AF_NETLINK), 0, groups]
-      return address.withUnsafeMutableBytes { bytes in
-        guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
-        return Glibc.bind(descriptor, pointer, socklen_t(bytes.count)) == 0
-      }
-    }
 
     /// Reads all that is there.
     private func drain() {

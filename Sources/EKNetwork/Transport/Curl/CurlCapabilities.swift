@@ -24,6 +24,7 @@
     /// Options that this libcurl does not know, or was built without.
     let missingOptions: Set<CurlOption>
     let defects: Set<CurlDefect>
+    let authorities: CurlAuthorities
 
     // What every transfer asks for.
     let reusesHandles: Bool
@@ -34,8 +35,12 @@
     let trustsReadableConnections: Bool
     let speaksHTTP2: Bool
 
-    init(version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>) {
+    init(
+      version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
+      authorities: CurlAuthorities
+    ) {
       self.version = version
+      self.authorities = authorities
       self.tlsLibrary = tlsLibrary
       self.features = features
       self.missingOptions = missingOptions
@@ -61,12 +66,14 @@
     static func measured() -> CurlCapabilities? {
       guard let easy = ekn_easy_init() else { return nil }
       defer { ekn_easy_cleanup(easy) }
-      let version = ekn_curl_version()
+      let library = ekn_curl_version()
+      let version = CurlVersion(number: library.number)
       return CurlCapabilities(
-        version: CurlVersion(number: version.number), tlsLibrary: version.tls.map { String(cString: $0) },
-        features: Features(rawValue: version.features),
+        version: version, tlsLibrary: library.tls.map { String(cString: $0) },
+        features: Features(rawValue: library.features),
         // Nothing is what every option that is known can be set to, and 0 what every number can.
-        missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }))
+        missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }),
+        authorities: CurlAuthorities(easy: easy, version: version))
     }
   }
 #endif

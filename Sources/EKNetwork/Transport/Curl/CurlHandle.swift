@@ -57,8 +57,6 @@
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.suppressConnectHeaders, 1)
       settings.set(.httpContentDecoding, 0)
-      // With a CApath, libcurl cannot cache the parsed CA bundle: 16 ms for each new connection.
-      settings.set(.capath, pointer: nil)
       settings.set(.errorbuffer, pointer: errorText)
       settings.set(.private, pointer: context)
       settings.set(.writedata, pointer: context)
@@ -109,7 +107,7 @@
       _ request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
       settings.set(.url, request.url.absoluteString)
-      if request.isSecure, let tls = request.pool.tls { settings.apply(tls) }
+      settings.apply(request.isSecure ? request.pool.tls : nil, capabilities.authorities)
       mayShareConnection = request.mayUseHTTP2 && transfer?.loopTrustsOrigin != false
       if mayShareConnection {
         settings.set(.pipewait, 1)

@@ -30,6 +30,7 @@
     case protocols = 181
     case protocolsStr = 10318
     case proxy = 10004
+    case proxyCainfo = 10246
     case proxypassword = 10176
     case proxyusername = 10175
     case quickExit = 322
@@ -61,8 +62,8 @@
     /// easier to understand, or replaces what another version has.
     var isRequired: Bool {
       switch self {
-      case .buffersize, .capath, .connecttimeoutMs, .errorbuffer, .pipewait, .prereqfunction, .protocolsStr, .quickExit,
-        .tcpKeepalive, .uploadBuffersize, .verbose:
+      case .buffersize, .capath, .connecttimeoutMs, .errorbuffer, .pipewait, .prereqfunction, .protocolsStr,
+        .proxyCainfo, .quickExit, .tcpKeepalive, .uploadBuffersize, .verbose:
         false
       default: true
       }

@@ -29,8 +29,12 @@
   }
 
   extension CurlSettings {
-    mutating func apply(_ tls: TLSOptions) {
-      for (option, value) in tls.curlOptions { set(option, value) }
+    /// Trusts the system's authorities where the options name no file of others.
+    mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities) {
+      if !authorities.usesFolder(with: tls) { set(.capath, pointer: nil) }
+      set(.proxyCainfo, authorities.file)
+      set(.cainfo, authorities.file)
+      for (option, value) in tls?.curlOptions ?? [] { set(option, value) }
     }
 
     mutating func apply(_ proxies: SessionProxies, isSecure: Bool) {

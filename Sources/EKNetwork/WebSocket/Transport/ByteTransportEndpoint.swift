@@ -4,8 +4,6 @@ struct ByteTransportEndpoint: Sendable, Equatable {
   var host: String
   var port: Int
   var isSecure: Bool
-  /// A PEM file of certificate authorities instead of the system's, for tests.
-  var authorityFile: String?
   /// `nil` takes them from the environment.
   var proxies: SessionProxies?
   #if os(Linux)
@@ -19,7 +17,7 @@ struct ByteTransportEndpoint: Sendable, Equatable {
 extension ByteTransportEndpoint {
   /// An address that is connected to as the options say.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
-    self.init(host: host, port: port, isSecure: isSecure, authorityFile: options.authorityFile)
+    self.init(host: host, port: port, isSecure: isSecure)
     proxies = options.proxies
     #if os(Linux)
       tls = options.tls

@@ -73,12 +73,11 @@
       opening = continuation
       phase = .connecting
       number = loop.add(self)
-      let joinsResolver = CurlLibrary.capabilities?.joinsResolver ?? true
-      guard let handles = CurlBareHandles(joinsResolver: joinsResolver) else {
-        return loopEnd(ByteTransportError.unavailable)
-      }
+      guard let capabilities = CurlLibrary.capabilities,
+        let handles = CurlBareHandles(joinsResolver: capabilities.joinsResolver)
+      else { return loopEnd(ByteTransportError.unavailable) }
       self.handles = handles
-      if let error = configure(handles, joinsResolver: joinsResolver) { return loopEnd(error) }
+      if let error = configure(handles, capabilities) { return loopEnd(error) }
       let multi = handles.multi
       let context = Unmanaged.passUnretained(self).toOpaque()
       guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
@@ -88,7 +87,7 @@
     }
 
     /// Sets every option that the connection needs, and says why it must not be made where one that matters was refused.
-    private func configure(_ handles: CurlBareHandles, joinsResolver: Bool) -> (any Error)? {
+    private func configure(_ handles: CurlBareHandles, _ capabilities: CurlCapabilities) -> (any Error)? {
       let scheme = address.isSecure ? "https" : "http"
       var settings = CurlSettings(handles.easy)
       settings.set(.url, "\(scheme)://\(address.hostInURL):\(address.port)/")
@@ -99,19 +98,15 @@
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
       settings.note(.opensocketfunction, ekn_easy_open_sockets(handles.easy, handles.lookup))
-      if joinsResolver {
+      if capabilities.joinsResolver {
         settings.note(.resolverStartFunction, ekn_easy_watch_lookup(handles.easy, handles.lookup))
       } else {
         settings.set(.quickExit, 1)
       }
       // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
-      settings.set(.capath, pointer: nil)
       settings.set(.errorbuffer, pointer: handles.errorText)
-      if address.isSecure {
-        settings.set(.cainfo, address.authorityFile)
-        if let tls = address.tls { settings.apply(tls) }
-      }
+      settings.apply(address.isSecure ? address.tls : nil, capabilities.authorities)
       if let proxies = address.proxies { settings.apply(proxies, isSecure: address.isSecure) }
       return settings.error
     }

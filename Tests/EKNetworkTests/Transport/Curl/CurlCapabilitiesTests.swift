@@ -8,7 +8,9 @@
     private func capabilities(
       _ version: CurlVersion, missing: Set<CurlOption> = []
     ) -> CurlCapabilities {
-      CurlCapabilities(version: version, tlsLibrary: "OpenSSL/3.0", features: [.tls, .http2], missingOptions: missing)
+      CurlCapabilities(
+        version: version, tlsLibrary: "OpenSSL/3.0", features: [.tls, .http2], missingOptions: missing,
+        authorities: CurlAuthorities(builtIn: nil, isKnown: false, isReadable: { _ in false }))
     }
 
     @Test func versionsAreNumbers() {

@@ -45,6 +45,8 @@
 struct Peer: Sendable {
   var port: Int
   var authorities: String?
+
+  var tls: TLSOptions? { authorities.map { TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: $0)) } }
 }
 
 protocol Connection: Sendable {
@@ -62,7 +64,7 @@ struct SocketConnection: Connection {
   init(_ peer: Peer, receives size: Int) async throws {
     var options = WebSocketOptions()
     options.compression = nil
-    options.authorityFile = peer.authorities
+    options.tls = peer.tls
     let scheme = peer.authorities == nil ? "ws" : "wss"
     guard let url = URL(string: "\(scheme)://127.0.0.1:\(peer.port)/\(size)") else { throw WebSocketError.invalidURL }
     socket = try await WebSocket.connect(to: url, options: options)
@@ -86,7 +88,7 @@ struct TransportConnection: Connection {
   init(_ peer: Peer, receives size: Int) async throws {
     transport = try ByteTransports.make(
       ByteTransportEndpoint(
-        host: "127.0.0.1", port: peer.port, isSecure: peer.authorities != nil, authorityFile: peer.authorities))
+        host: "127.0.0.1", port: peer.port, isSecure: peer.authorities != nil, tls: peer.tls))
     try await transport.open()
     try await send(Array("BARE /\(size)\r\n\r\n".utf8))
   }

@@ -1,0 +1,60 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import Testing
+
+  @testable import EKNetwork
+
+  @Suite struct CurlAuthoritiesTests {
+    private static let red = "/etc/pki/tls/certs/ca-bundle.crt"
+
+    private func authorities(
+      builtIn: String?, isKnown: Bool = true, files: Set<String>
+    ) -> CurlAuthorities {
+      CurlAuthorities(builtIn: builtIn, isKnown: isKnown, isReadable: files.contains)
+    }
+
+    @Test func thoseThatLibcurlKnowsStay() {
+      let found = authorities(builtIn: "/own/bundle.pem", files: ["/own/bundle.pem", Self.red])
+      #expect(found.file == nil)
+      #expect(!found.needsFolder)
+    }
+
+    /// A libcurl that was built for another distribution, or for none.
+    @Test(arguments: ["/etc/ssl/certs/ca-certificates.crt", nil])
+    func whereTheyAreNotTheSystemIsSearched(builtIn: String?) {
+      let found = authorities(builtIn: builtIn, files: [Self.red, "/etc/ssl/cert.pem"])
+      #expect(found.file == Self.red)
+      #expect(!found.needsFolder)
+    }
+
+    /// There may be a folder, which is all that some distributions have.
+    @Test func withoutAFileThereMayBeAFolder() {
+      let found = authorities(builtIn: nil, files: [])
+      #expect(found.file == nil)
+      #expect(found.usesFolder(with: nil))
+      #expect(found.usesFolder(with: TLSOptions(pinnedPublicKeys: ["key"])))
+    }
+
+    @Test func whatReplacesTheSystemsAuthoritiesReplacesTheFolder() {
+      let found = authorities(builtIn: nil, files: [])
+      #expect(!found.usesFolder(with: TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: "/own.pem"))))
+    }
+
+    /// Before 7.84 libcurl does not say what it knows.
+    @Test func whatIsNotKnownIsLeftAlone() {
+      let found = authorities(builtIn: nil, isKnown: false, files: [Self.red])
+      #expect(found.file == nil)
+      #expect(!found.needsFolder)
+    }
+
+    @Test func ofThisLibcurl() throws {
+      let capabilities = try #require(CurlLibrary.capabilities)
+      let easy = try #require(ekn_easy_init())
+      defer { ekn_easy_cleanup(easy) }
+      let builtIn = ekn_easy_info_string(easy, Int32(EKN_INFO_CAINFO))
+      #expect((builtIn != nil) == (capabilities.version >= CurlVersion(7, 84)))
+      #expect(capabilities.authorities == CurlAuthorities(easy: easy, version: capabilities.version))
+    }
+  }
+#endif
