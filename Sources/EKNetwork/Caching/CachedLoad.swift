@@ -51,7 +51,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   }
 
   /// Renews what is stored, unless that is being done already. The task is no child task: the caller has the
-  /// answer, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
+  /// response, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
   private func revalidateInBackground(unlessFresh: Bool) {
     guard let key, revalidations.begin(key.text) else { return }
     Task {

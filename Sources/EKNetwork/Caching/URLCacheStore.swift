@@ -34,7 +34,7 @@ struct URLCacheStore: ResponseStore {
     let cache = cache.value
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
-        if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key), let entry = entry(found) {
+        if let found = cache.cachedResponse(for: request), Self.matches(found, key), let entry = entry(found) {
           // One from the future was stored before the clock was set back: its age is unknown. A second is for
           // what conversions between epochs round away.
           let now = now()
@@ -73,7 +73,7 @@ struct URLCacheStore: ResponseStore {
     Self.lock.withLock { changes in
       changes &+= 1
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
-        if let found = cache.cachedResponse(for: request), Self.isAnswer(found, to: key) {
+        if let found = cache.cachedResponse(for: request), Self.matches(found, key) {
           cache.removeCachedResponse(for: request)
         }
       }
@@ -82,7 +82,7 @@ struct URLCacheStore: ResponseStore {
 
   /// An entry that other code has put there, with an expiry but without a key, is a response to its own URL, unless
   /// it may depend on who asks.
-  private static func isAnswer(_ found: CachedURLResponse, to key: CacheKey) -> Bool {
+  private static func matches(_ found: CachedURLResponse, _ key: CacheKey) -> Bool {
     if let text = found.userInfo?[keyField] as? String { return text == key.text }
     return found.response.url?.absoluteString == key.request.url?.absoluteString
       && (key.request.httpMethod ?? "GET") == "GET"

@@ -3,10 +3,6 @@ import Foundation
 /// Nanoseconds that never go back, for the deadlines of a transport's own thread.
 enum MonotonicClock {
   static func now() -> UInt64 {
-    clock_gettime_nsec()
-  }
-
-  private static func clock_gettime_nsec() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

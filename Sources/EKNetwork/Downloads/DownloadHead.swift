@@ -34,8 +34,8 @@ struct DownloadHead: Equatable, Sendable {
   /// A minute allows for clocks that differ.
   var strongLastModified: String? {
     guard let lastModified, let date, let modified = HTTPDate.parse(lastModified, now: Date()),
-      let answered = HTTPDate.parse(date, now: Date())
+      let sent = HTTPDate.parse(date, now: Date())
     else { return nil }
-    return answered.timeIntervalSince(modified) >= 60 ? lastModified : nil
+    return sent.timeIntervalSince(modified) >= 60 ? lastModified : nil
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What becomes of a download, answer by answer: whether the bytes that are there belong to what the server has.
+/// What becomes of a download, response by response: whether the bytes that are there belong to what the server has.
 struct DownloadState: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Write the body from this position on, and drop what is in the file behind it.
@@ -28,7 +28,7 @@ struct DownloadState: Equatable, Sendable {
   /// Whether a later request can ask for the rest of the response: it is one to a GET. To another method the tag may be
   /// that of what a GET would get (RFC 9110 §8.8).
   private let isRepeatable: Bool
-  /// The version that the bytes in the file belong to; `nil` when no later answer can be joined to them.
+  /// The version that the bytes in the file belong to; `nil` when no later response can be joined to them.
   private(set) var representation: Representation?
   /// How many bytes there are in the file.
   private(set) var length: Int64 = 0
@@ -74,7 +74,7 @@ struct DownloadState: Equatable, Sendable {
   var isResumable: Bool { length > 0 && representation != nil }
 
   /// A response to a request with ``fields`` has arrived.
-  mutating func answered(_ head: DownloadHead) -> Action {
+  mutating func received(_ head: DownloadHead) -> Action {
     let isPart = !fields.isEmpty
     switch head.status {
     case 206 where isPart: return part(head)

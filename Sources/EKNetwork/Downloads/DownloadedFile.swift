@@ -9,7 +9,7 @@ public struct DownloadedFile: Equatable, Sendable {
   /// The status of the response that completed it, 416 if nothing was missing; `nil` if the file was there before and was
   /// kept.
   public let statusCode: Int?
-  /// The header fields of that answer.
+  /// The header fields of that response.
   public let headers: [String: String]
   /// How many of the bytes were there when the download began: what an earlier, interrupted one had left.
   public let resumedBytes: Int64

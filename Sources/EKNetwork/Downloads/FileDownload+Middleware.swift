@@ -14,7 +14,7 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
   static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
     Self(
       response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },
-      answer: { response, request, last in
+      outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
         guard (200..<300).contains(status) else { return try await RequestRunner.refusal(response) }
         guard let file = last else {

@@ -9,7 +9,7 @@ import Foundation
 /// An actor, so that it is not the caller's that waits for the disk; on Linux on a queue of its own, so that it is no
 /// thread of the pool either.
 actor FileDownload {
-  typealias Answer = RequestRunner.Answer<DownloadedFile>
+  typealias Outcome = RequestRunner.Outcome<DownloadedFile>
 
   #if os(Linux)
     private let executor = QueueExecutor(label: "EKNetwork.Download")
@@ -64,13 +64,13 @@ actor FileDownload {
   }
 
   /// Sends a request for what is missing, and takes the response in.
-  func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Answer {
+  func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
     if partial == nil { partial = try PartialFile(for: destination) }
     while true {
       let request = try conditional(urlRequest, over: exchange)
       let response = try await exchange.open(request, collectsBody: true)
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-      switch state?.answered(DownloadHead(response.head, status: status)) ?? .refuse {
+      switch state?.received(DownloadHead(response.head, status: status)) ?? .refuse {
       case .write(let position):
         try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
@@ -94,7 +94,7 @@ actor FileDownload {
     if !isKept { partial?.discard() }
   }
 
-  // MARK: - One answer
+  // MARK: - One response
 
   /// The request with what this attempt adds to it.
   private func conditional(_ urlRequest: URLRequest, over exchange: Exchange) throws -> URLRequest {
@@ -157,7 +157,7 @@ actor FileDownload {
     }
   }
 
-  private func finish(_ head: ResponseHead) throws -> Answer {
+  private func finish(_ head: ResponseHead) throws -> Outcome {
     let size = state?.length ?? 0
     let isMoved = try partial?.finish(
       replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)

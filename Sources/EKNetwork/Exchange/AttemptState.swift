@@ -29,7 +29,7 @@ struct AttemptState {
   var retryCount: Int { retries.retryCount }
 
   /// The server has responded. `error` makes the error of a response that is not a success.
-  mutating func answered(
+  mutating func received(
     status: Int, isFromOtherOrigin: Bool = false, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?,
     random: () -> Double, error: () -> any Error
   ) -> Action {

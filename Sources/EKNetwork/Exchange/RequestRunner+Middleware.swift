@@ -11,7 +11,7 @@ extension RequestRunner {
     let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
     /// What the middleware's response to a request comes to, and which result of `next` it was made from: the last one, if
     /// it does not say, and `nil` if there was none.
-    let answer: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Answer<Success>
+    let outcome: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Outcome<Success>
   }
 
   /// The attempts of a call, with the middleware of calls around them.
@@ -19,7 +19,7 @@ extension RequestRunner {
   nonisolated(nonsending) func call<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     adapter: @autoclosure () -> ResponseAdapter<Success>,
-    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Answer<Success>
+    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
   ) async throws -> Success {
     guard !middleware.isEmpty else {
       return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
@@ -55,9 +55,9 @@ extension RequestRunner {
     let returned = try result.get()
     let response = try returned.transportResponse(url: first.urlRequest.url)
     let origin = returned.result as? Success ?? last.withLock { $0 }
-    let answer = try await adapter.answer(response, first.urlRequest, origin)
-    if case .success(let success) = answer { return success }
-    throw source.failure(Self.error(of: .success(answer), for: source), of: first.urlRequest)
+    let outcome = try await adapter.outcome(response, first.urlRequest, origin)
+    if case .success(let success) = outcome { return success }
+    throw source.failure(Self.error(of: .success(outcome), for: source), of: first.urlRequest)
   }
 }
 
@@ -73,7 +73,7 @@ private struct LentCall: @unchecked Sendable {
 
   func attempts<Success: Sendable>(
     _ changes: RequestChanges, firstBuilt: RequestRunner.BuiltRequest?, isolation: isolated (any Actor)?,
-    load: @Sendable (URLRequest, Exchange) async throws -> RequestRunner.Answer<Success>
+    load: @Sendable (URLRequest, Exchange) async throws -> RequestRunner.Outcome<Success>
   ) async throws -> Success {
     var exchange = exchange
     exchange.hasLeftOrigin = changes.leavesOrigin
@@ -95,7 +95,7 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
         response.result = success
         return response
       },
-      answer: { response, request, origin in
+      outcome: { response, request, origin in
         var fetched = try await response.collect()
         guard successes.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
         fetched.timings = origin?.response.timings
@@ -109,7 +109,7 @@ extension RequestRunner.ResponseAdapter where Success == TransportResponse {
   static var streamed: Self {
     Self(
       response: { try NetworkMiddlewareResponse($0) },
-      answer: { response, _, _ in
+      outcome: { response, _, _ in
         (200..<300).contains(response.head.statusCode ?? 0)
           ? .success(response) : try await RequestRunner.refusal(response)
       })

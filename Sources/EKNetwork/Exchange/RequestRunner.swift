@@ -30,7 +30,7 @@ struct RequestRunner {
 
   /// An error response, with its body as far as that is read. What its status means does not depend on a body that is too
   /// long, or that breaks off.
-  static func refusal<Success>(_ response: TransportResponse) async throws -> Answer<Success> {
+  static func refusal<Success>(_ response: TransportResponse) async throws -> Outcome<Success> {
     let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
     do {
       return .refusal(try await response.collect(limit: errorLimit, orThrow: tooLong))
@@ -41,7 +41,7 @@ struct RequestRunner {
   }
 
   /// What an attempt came to.
-  enum Answer<Success: Sendable>: Sendable {
+  enum Outcome<Success: Sendable>: Sendable {
     case success(Success)
     /// A status outside 2xx, with its body, or why that could not be read.
     case refusal(CollectedResponse, unread: (any Error)? = nil)
@@ -95,7 +95,7 @@ struct RequestRunner {
   @inline(never)
   private static func collect(
     _ urlRequest: URLRequest, over exchange: Exchange, successes: Range<Int>
-  ) async throws -> Answer<(response: CollectedResponse, sent: HopRequest)> {
+  ) async throws -> Outcome<(response: CollectedResponse, sent: HopRequest)> {
     let hop = try exchange.hop(urlRequest)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
@@ -127,7 +127,7 @@ struct RequestRunner {
         let response = try await exchange.open(request, collectsBody: collectsBody)
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
-        let refusal: Answer<TransportResponse> = try await Self.refusal(response)
+        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
         guard !reportsUnread, case .refusal(let collected, _) = refusal else { return refusal }
         return .refusal(collected)
       }
@@ -185,7 +185,7 @@ struct RequestRunner {
   @inline(never)
   nonisolated(nonsending) func attempts<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
-    load: @Sendable (URLRequest, Exchange) async throws -> Answer<Success>
+    load: @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
   ) async throws -> Success {
     var state = AttemptState(policy: policy, allowsRetry: source.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
@@ -199,7 +199,7 @@ struct RequestRunner {
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }
       if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
 
-      let result: Result<Answer<Success>, any Error>
+      let result: Result<Outcome<Success>, any Error>
       do { result = .success(try await load(urlRequest, exchange)) } catch { result = .failure(error) }
       if case .success(.success(let success)) = result { return success }
 
@@ -225,7 +225,7 @@ struct RequestRunner {
 
   @inline(never)
   private func action<Success>(
-    after result: Result<Answer<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
+    after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
     _ state: inout AttemptState, error: () -> any Error
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
@@ -234,7 +234,7 @@ struct RequestRunner {
     switch result {
     case .success(.success): return .deliver
     case .success(.refusal(let response, _)):
-      return state.answered(
+      return state.received(
         status: response.head.statusCode ?? 0, isFromOtherOrigin: response.head.isFromOtherOrigin,
         bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter, random: random, error: error)
     case .failure:
@@ -244,7 +244,7 @@ struct RequestRunner {
   }
 
   static func error<Success>(
-    of result: Result<Answer<Success>, any Error>, for source: any AttemptSource
+    of result: Result<Outcome<Success>, any Error>, for source: any AttemptSource
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse

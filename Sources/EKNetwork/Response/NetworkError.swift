@@ -2,7 +2,7 @@ import Foundation
 
 /// What can go wrong around an exchange that is not the transport's doing.
 ///
-/// Failures of the transport are `URLError`, answers outside 2xx ``HTTPError``.
+/// Failures of the transport are `URLError`, responses outside 2xx ``HTTPError``.
 public enum NetworkError: Error, Equatable {
   /// The URL could not be made, for example because the path holds a `..` segment.
   case invalidURL

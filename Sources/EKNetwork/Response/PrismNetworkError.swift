@@ -7,7 +7,7 @@ import Foundation
 public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendable {
   /// The endpoint's parts make no URL, or not one of a kind that can be loaded.
   case invalidURL
-  /// No connection, it was lost, the host was not found or did not answer in time.
+  /// No connection, it was lost, the host was not found or did not respond in time.
   case noConnectivity
   /// 401: the server does not accept the credentials.
   case unauthorized
@@ -15,7 +15,7 @@ public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendabl
   case forbidden
   /// 400, or a request that cannot be sent: a forbidden header field, a body that cannot be encoded.
   case badRequest
-  /// 408, 429 or 5xx: the server cannot answer at the moment.
+  /// 408, 429 or 5xx: the server cannot respond at the moment.
   case serverError
   /// Any other status outside 2xx, a response that cannot be decoded, or a broken exchange.
   case invalidResponse
@@ -42,7 +42,7 @@ extension PrismNetworkError: LocalizedError {
   public var failureReason: String? {
     switch self {
     case .invalidURL: "Scheme, host, port, path and query do not make a URL that can be loaded."
-    case .noConnectivity: "There is no connection, it was lost, or the host was not found or did not answer in time."
+    case .noConnectivity: "There is no connection, it was lost, or the host was not found or did not respond in time."
     case .unauthorized: "The server did not accept the credentials of the request, or it had none."
     case .forbidden: "The server understood the request and refuses it."
     case .badRequest: "The server could not make sense of the request, or it could not be put together."

@@ -26,7 +26,7 @@ enum NetworkFailure: Error, Equatable {
   /// Whether it only says that this side has ended the connection.
   var isCancellation: Bool { self == .posix(.ECANCELED) }
 
-  /// Whether it only says that the peer has ended the connection in good order: nothing more is to be read.
+  /// Whether it only says that the peer has ended the connection cleanly: nothing more is to be read.
   var isEnd: Bool { self == .posix(.ENODATA) }
 
   static func code(of error: POSIXErrorCode) -> URLError.Code {

@@ -5,12 +5,12 @@ import Foundation
 public enum WebSocketError: LocalizedError, Sendable, Equatable {
   /// The URL is not `ws`, `wss`, `http` or `https`, or has no host.
   case invalidURL
-  /// The server answered the handshake with another status than 101, also with a redirection, which is not followed
+  /// The server responded to the handshake with another status than 101, also with a redirection, which is not followed
   /// (RFC 6455 §4.1). The header fields have lowercase names.
   case refused(status: Int, headers: [String: String])
   /// The response to the handshake is not HTTP, or not an acceptable one.
   case invalidHandshake(reason: String)
-  /// The connection did not open, or a peer did not answer a keep-alive ping, in the time allowed.
+  /// The connection did not open, or a peer did not respond to a keep-alive ping, in the time allowed.
   case timedOut
   /// The peer broke a rule or a limit; it was told so with the code.
   case protocolViolation(code: WebSocketCloseCode, reason: String)
@@ -29,8 +29,8 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
     switch self {
     case .invalidURL: "The URL is not one of a WebSocket"
     case .refused(let status, _): "The server refused the WebSocket with status \(status)"
-    case .invalidHandshake(let reason): "The answer to the WebSocket handshake is not acceptable: \(reason)"
-    case .timedOut: "The WebSocket peer did not answer in time"
+    case .invalidHandshake(let reason): "The response to the WebSocket handshake is not acceptable: \(reason)"
+    case .timedOut: "The WebSocket peer did not respond in time"
     case .protocolViolation(let code, let reason): "The WebSocket peer broke the protocol (\(code)): \(reason)"
     case .closed(let code, let reason): "The WebSocket was closed (\(code))\(reason.isEmpty ? "" : ": " + reason)"
     case .connectionLost(let reason): "The WebSocket connection was lost: \(reason)"

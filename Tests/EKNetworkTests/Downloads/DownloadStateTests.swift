@@ -17,7 +17,7 @@ import Testing
     var state = DownloadState(resource: "r")
     #expect(state.fields.isEmpty)
     #expect(
-      state.answered(
+      state.received(
         head(200) {
           $0.contentLength = total
           change(&$0)
@@ -49,7 +49,7 @@ import Testing
         $0.contentLength = 10
         $0.isEncoded = true
       }
-      #expect(state.answered(encoded) == .write(at: 0))
+      #expect(state.received(encoded) == .write(at: 0))
       try state.wrote(count)
       #expect(state.total == nil && state.ended() == .complete)
     }
@@ -59,7 +59,7 @@ import Testing
     var state = try interrupted()
     #expect(state.isResumable)
     #expect(state.fields == ["Range": "bytes=4-", "If-Range": "\"v1\""])
-    #expect(state.answered(part("bytes 4-9/10")) == .write(at: 4))
+    #expect(state.received(part("bytes 4-9/10")) == .write(at: 4))
     try state.wrote(6)
     #expect(state.ended() == .complete)
   }
@@ -67,7 +67,7 @@ import Testing
   @Test func anotherVersionComesAsAWhole() throws {
     var state = try interrupted()
     #expect(
-      state.answered(
+      state.received(
         head(200) {
           $0.entityTag = "\"v2\""
           $0.contentLength = 3
@@ -85,7 +85,7 @@ import Testing
     ]
     for head in bad {
       var state = try interrupted()
-      #expect(state.answered(head) == .startOver, "\(head)")
+      #expect(state.received(head) == .startOver, "\(head)")
       state.discarded()
       #expect(state.fields.isEmpty)
     }
@@ -93,40 +93,40 @@ import Testing
 
   @Test func aServerMaySendLessThanWasAskedFor() throws {
     var state = try interrupted()
-    #expect(state.answered(part("bytes 4-5/10")) == .write(at: 4))
+    #expect(state.received(part("bytes 4-5/10")) == .write(at: 4))
     try state.wrote(2)
     #expect(state.ended() == .goOn)
     #expect(state.fields["Range"] == "bytes=6-")
-    #expect(state.answered(part("bytes 6-9/*")) == .write(at: 6))
+    #expect(state.received(part("bytes 6-9/*")) == .write(at: 6))
     try state.wrote(4)
     #expect(state.ended() == .complete)
   }
 
   @Test func aPartOfWhoKnowsHowMuchIsNotTheRest() throws {
     var state = try interrupted(total: nil)
-    #expect(state.answered(part("bytes 4-7/*")) == .write(at: 4))
+    #expect(state.received(part("bytes 4-7/*")) == .write(at: 4))
     try state.wrote(4)
     #expect(state.ended() == .goOn)
     #expect(state.fields["Range"] == "bytes=8-")
-    #expect(state.answered(part("bytes 8-9/*")) == .write(at: 8))
+    #expect(state.received(part("bytes 8-9/*")) == .write(at: 8))
     try state.wrote(2)
     #expect(state.ended() == .goOn)
-    #expect(state.answered(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    #expect(state.received(head(416) { $0.contentRange = "bytes */10" }) == .complete)
     var other = try interrupted(total: nil)
-    #expect(other.answered(part("bytes 4-7/*")) == .write(at: 4))
+    #expect(other.received(part("bytes 4-7/*")) == .write(at: 4))
     try other.wrote(4)
-    #expect(other.answered(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
+    #expect(other.received(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
   }
 
   @Test func aPartThatNobodyAskedForIsNotTheWhole() {
     for range in ["bytes 0-9/20", "bytes 10-19/20", "bytes 0-9/*", "bytes */10", "nonsense", nil] {
       var state = DownloadState(resource: "r")
-      #expect(state.answered(head(206) { $0.contentRange = range }) == .refuse, "\(range ?? "none")")
+      #expect(state.received(head(206) { $0.contentRange = range }) == .refuse, "\(range ?? "none")")
       state = DownloadState(resource: "r", wantsPart: true)
-      #expect(state.answered(head(206) { $0.contentRange = range }) == .write(at: 0), "\(range ?? "none")")
+      #expect(state.received(head(206) { $0.contentRange = range }) == .write(at: 0), "\(range ?? "none")")
     }
     var state = DownloadState(resource: "r")
-    #expect(state.answered(part("bytes 0-9/10")) == .write(at: 0))
+    #expect(state.received(part("bytes 0-9/10")) == .write(at: 0))
   }
 
   @Test func tooMuchAndTooLittleAreErrors() throws {
@@ -135,7 +135,7 @@ import Testing
     let short = try interrupted()
     #expect(short.ended() == .fail(.incomplete(received: 4, announced: 10)))
     var part = try interrupted()
-    #expect(part.answered(self.part("bytes 4-7/10")) == .write(at: 4))
+    #expect(part.received(self.part("bytes 4-7/10")) == .write(at: 4))
     try part.wrote(3)
     #expect(part.ended() == .fail(.incomplete(received: 7, announced: 8)))
   }
@@ -168,16 +168,16 @@ import Testing
       $0.entityTag = nil
       $0.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
     }
-    #expect(state.answered(answer) == .write(at: 4))
+    #expect(state.received(answer) == .write(at: 4))
     // RFC 9110 §15.3.7: a part in answer to `If-Range` need not repeat the date; but it must not have another.
     state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
-    #expect(state.answered(part("bytes 4-9/10") { $0.entityTag = nil }) == .write(at: 4))
+    #expect(state.received(part("bytes 4-9/10") { $0.entityTag = nil }) == .write(at: 4))
     state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
     let other = part("bytes 4-9/10") {
       $0.entityTag = nil
       $0.lastModified = "Sun, 06 Nov 1994 08:48:38 GMT"
     }
-    #expect(state.answered(other) == .startOver)
+    #expect(state.received(other) == .startOver)
   }
 
   @Test func whatAnEarlierProcessLeftIsGoneOnWith() throws {
@@ -192,7 +192,7 @@ import Testing
   /// What two users get may have the same date, but not the same tag.
   @Test func whatAnotherUserHasBegunIsGoneOnWithByItsTagAlone() throws {
     var state = DownloadState(resource: "r", asker: "alice")
-    #expect(state.answered(head(200) { $0.contentLength = 10 }) == .write(at: 0))
+    #expect(state.received(head(200) { $0.contentLength = 10 }) == .write(at: 0))
     var held = try #require(state.representation)
     #expect(held.asker == "alice")
     #expect(DownloadState(resource: "r", asker: "bob", held: held, length: 4).fields["If-Range"] == "\"v1\"")
@@ -205,29 +205,29 @@ import Testing
 
   @Test func noPositionIsTooLarge() throws {
     var state = DownloadState(resource: "r")
-    #expect(state.answered(part("bytes 0-9223372036854775807/*")) == .refuse)
+    #expect(state.received(part("bytes 0-9223372036854775807/*")) == .refuse)
     state = try interrupted(total: nil)
-    #expect(state.answered(part("bytes 4-9223372036854775807/*")) == .startOver)
+    #expect(state.received(part("bytes 4-9223372036854775807/*")) == .startOver)
   }
 
   @Test func whatIsThereWasCompleteAlready() throws {
     let held = try #require(try interrupted().representation)
     var state = DownloadState(resource: "r", held: held, length: 10)
-    #expect(state.answered(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    #expect(state.received(head(416) { $0.contentRange = "bytes */10" }) == .complete)
     state = DownloadState(resource: "r", held: held, length: 10)
-    #expect(state.answered(head(416) { $0.contentRange = "bytes */12" }) == .startOver)
+    #expect(state.received(head(416) { $0.contentRange = "bytes */12" }) == .startOver)
     state = DownloadState(resource: "r", held: held, length: 4)
-    #expect(state.answered(head(416) { $0.contentRange = "bytes */4" }) == .startOver)
-    #expect(state.answered(head(416)) == .startOver)
+    #expect(state.received(head(416) { $0.contentRange = "bytes */4" }) == .startOver)
+    #expect(state.received(head(416)) == .startOver)
   }
 
   @Test func errorsAreRefusedAndLoseNothing() throws {
     for status in [301, 304, 400, 401, 404, 412, 416, 500, 503] {
       var fresh = DownloadState(resource: "r")
-      #expect(fresh.answered(head(status)) == .refuse)
+      #expect(fresh.received(head(status)) == .refuse)
       guard status != 416 else { continue }
       var state = try interrupted()
-      #expect(state.answered(head(status)) == .refuse)
+      #expect(state.received(head(status)) == .refuse)
       #expect(state.isResumable)
     }
   }

@@ -91,7 +91,7 @@ import Testing
     var made = 0
     var state = AttemptState(policy: RetryPolicy(), allowsRetry: true, hasRefresher: true)
     func status(_ status: Int) {
-      _ = state.answered(status: status, bodyIsReplayable: true, retryAfter: nil, random: { 0 }) {
+      _ = state.received(status: status, bodyIsReplayable: true, retryAfter: nil, random: { 0 }) {
         made += 1
         return Failure()
       }
@@ -106,7 +106,7 @@ import Testing
   private static func feed(_ event: Event, to state: inout AttemptState) -> AttemptState.Action {
     switch event {
     case .status(let status, let retryAfter, let replayable):
-      state.answered(status: status, bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }) {
+      state.received(status: status, bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }) {
         if status == 401 { return NetworkError.unauthorized }
         return HTTPError(statusCode: status, data: Data(), headers: [:])
       }

@@ -19,7 +19,7 @@ extension NetworkManager {
   ///   - policy: How to use the cache.
   ///   - cache: Where responses are kept. Managers may share one.
   ///   - ttl: How long a response is fresh. Defaults to ``PrismCacheEntry/defaultTTL``.
-  /// - Throws: What `send` without a policy throws. What fails in the background is not told.
+  /// - Throws: What `send` without a policy throws. Failures in the background are not reported.
   public nonisolated func send<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
     ttl: Duration = PrismCacheEntry.defaultTTL

@@ -11,7 +11,7 @@ extension PrismNetworkAdapter {
   /// With `.cacheThenNetwork` the stored response is returned, and renewed in the background: ``responses(on:with:policy:)``
   /// has both.
   ///
-  /// - Throws: What ``request(on:with:)`` throws. What fails in the background is not told.
+  /// - Throws: What ``request(on:with:)`` throws. Failures in the background are not reported.
   public nonisolated func request<Request: PrismNetworkRequest>(
     on request: Request, with formatter: DateFormatter? = nil, policy: PrismCachePolicy
   ) async throws -> Request.Response {

@@ -43,7 +43,7 @@ final class GraphQLSocket: GraphQLSource {
         }
       }
     } catch let error as WebSocketError { throw error.meaning }
-    // Closed in good order, and yet before the server has completed the subscription.
+    // Closed cleanly, and yet before the server has completed the subscription.
     throw URLError(.networkConnectionLost)
   }
 
@@ -81,7 +81,7 @@ final class GraphQLSocket: GraphQLSource {
         }
         if state.withLock({ $0.isAcknowledged }) { return }
       }
-      // Closed in good order, by us or by a server that does not want the connection.
+      // Closed cleanly, by us or by a server that does not want the connection.
       throw PrismGraphQLSubscriptionError.notAcknowledged
     }
   }

@@ -39,7 +39,7 @@ struct EventSourceState {
   /// The connection has ended, or could not be made.
   ///
   /// - Parameters:
-  ///   - error: Why; `nil` when the server ended it in good order.
+  ///   - error: Why; `nil` when the server ended it cleanly.
   ///   - parser: Where the stream stood, if there was one.
   ///   - retryAfter: What the server asks for.
   ///   - bodyIsReplayable: Whether the request can be sent again.

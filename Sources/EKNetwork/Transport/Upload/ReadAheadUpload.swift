@@ -50,14 +50,14 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
-    let (answer, pass) = state.withLock { state in
-      let answer = Self.take(from: &state, into: buffer)
-      guard state.canRead else { return (answer, Int?.none) }
+    let (result, pass) = state.withLock { state in
+      let result = Self.take(from: &state, into: buffer)
+      guard state.canRead else { return (result, Int?.none) }
       state.readingPass = state.pass
-      return (answer, state.pass)
+      return (result, state.pass)
     }
     if let pass { queue.async { self.readBlock(pass) } }
-    return answer
+    return result
   }
 
   func rewind() -> Bool {

@@ -22,7 +22,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   }
 
   private enum Step {
-    case answer(UploadRead)
+    case result(UploadRead)
     case pull(BodyPuller?)
   }
 
@@ -40,19 +40,19 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
     let step: Step = state.withLock { state in
-      guard state.piece.isEmpty else { return .answer(Self.take(from: &state, into: buffer)) }
+      guard state.piece.isEmpty else { return .result(Self.take(from: &state, into: buffer)) }
       switch state.phase {
       case .idle:
         state.phase = .pulling(nil)
         return .pull(state.puller)
-      case .pulling: return .answer(.pending)
-      case .ended: return .answer(.end)
-      case .failed(let error): return .answer(.failed(error))
-      case .closed: return .answer(.failed(CancellationError()))
+      case .pulling: return .result(.pending)
+      case .ended: return .result(.end)
+      case .failed(let error): return .result(.failed(error))
+      case .closed: return .result(.failed(CancellationError()))
       }
     }
     switch step {
-    case .answer(let answer): return answer
+    case .result(let result): return result
     case .pull(let puller):
       do {
         pull(from: try puller ?? body.start())

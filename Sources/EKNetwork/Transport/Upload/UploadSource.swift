@@ -10,7 +10,7 @@ protocol UploadSource: AnyObject, Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead
   /// Goes back to the first byte. `false` when that is not possible.
   func rewind() -> Bool
-  /// Called when `read` has answered `.pending` and there is something to read now.
+  /// Called when `read` has returned `.pending` and there is something to read now.
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void)
   /// Nothing more will be read.
   func close()

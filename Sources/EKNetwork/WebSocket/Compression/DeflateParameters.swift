@@ -17,10 +17,10 @@ struct DeflateParameters: Sendable, Equatable {
 
   /// Reads the response to an offer; `nil` in, `nil` out. What was not offered, or makes no sense, fails the handshake
   /// (§5.1, RFC 6455 §4.1).
-  static func agreed(_ answer: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
-    guard let answer, !answer.isEmpty else { return nil }
+  static func agreed(_ response: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
+    guard let response, !response.isEmpty else { return nil }
     guard let offer else { throw refusal("an extension that was not offered") }
-    var parts = answer.split(separator: ";", omittingEmptySubsequences: false).map { HTTPField.trim($0) }
+    var parts = response.split(separator: ";", omittingEmptySubsequences: false).map { HTTPField.trim($0) }
     guard parts.removeFirst().lowercased() == "permessage-deflate" else {
       throw refusal("an extension that was not offered")
     }

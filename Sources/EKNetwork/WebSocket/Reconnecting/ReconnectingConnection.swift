@@ -1,13 +1,13 @@
 import Foundation
 
-/// Opens connections one after the other and reads them in a task of its own, as ``ReconnectState`` decides; sends on
-/// the one that is open, as ``ReconnectionState`` says.
+/// Opens connections one after the other and reads them in a task of its own, as ``ReconnectRetryState`` decides; sends on
+/// the one that is open, as ``ReconnectingConnectionState`` says.
 final class ReconnectingConnection: Sendable {
   private let open: @Sendable () async throws -> WebSocket
   private let clock: any Clock<Duration>
   private let policy: WebSocketReconnectPolicy
   private let events: AsyncStream<WebSocketEvent>.Continuation
-  private let state: Locked<ReconnectionState>
+  private let state: Locked<ReconnectingConnectionState>
 
   init(
     policy: WebSocketReconnectPolicy, clock: any Clock<Duration>, events: AsyncStream<WebSocketEvent>.Continuation,
@@ -18,7 +18,8 @@ final class ReconnectingConnection: Sendable {
     self.policy = policy
     self.events = events
     state = Locked(
-      ReconnectionState(maximumCount: policy.maximumPendingMessages, maximumBytes: policy.maximumPendingBytes))
+      ReconnectingConnectionState(maximumCount: policy.maximumPendingMessages, maximumBytes: policy.maximumPendingBytes)
+    )
   }
 
   /// Begins. The task keeps the connection, not the ``ReconnectingWebSocket``, alive.
@@ -38,7 +39,7 @@ final class ReconnectingConnection: Sendable {
 
   /// Says what it all ended with.
   private func connectAgainAndAgain() async -> (any Error)? {
-    var decisions = ReconnectState(policy: policy)
+    var decisions = ReconnectRetryState(policy: policy)
     while true {
       let (error, lasted) = await connect { decisions.received() }
       guard state.withLock({ $0.isRunning }) else { return nil }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A connection that carries bytes, with or without TLS: what a WebSocket is spoken over.
 protocol ByteTransport: AnyObject, Sendable {
   /// Opens the connection.
@@ -16,4 +18,30 @@ protocol ByteTransport: AnyObject, Sendable {
 
 extension ByteTransport {
   func unsentBytes() async -> Int? { nil }
+}
+
+/// How a byte transport ends before its peer ends it.
+enum ByteTransportError: Error, Equatable {
+  /// `cancel()` was called, or the last bytes were sent.
+  case cancelled
+  case failed(String)
+  /// Neither libcurl nor Network is there.
+  case unavailable
+}
+
+/// The byte transport of the platform.
+enum ByteTransports {
+  static func make(
+    _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
+  ) throws -> any ByteTransport {
+    #if os(Linux)
+      guard let loop = CurlSocketLoop.next else { throw ByteTransportError.unavailable }
+      return CurlByteTransport(address, loop: loop)
+    #elseif canImport(Darwin)
+      guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
+      return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
+    #else
+      throw ByteTransportError.unavailable
+    #endif
+  }
 }

@@ -75,7 +75,7 @@ struct NetworkByteTransportTests {
       let error = await #expect(throws: URLError.self) { try await opening.value }
       #expect(error?.code == code)
       #expect(error?.failingURL?.absoluteString == "http://127.0.0.1:9/")
-      var state = ReconnectState(policy: WebSocketReconnectPolicy())
+      var state = ReconnectRetryState(policy: WebSocketReconnectPolicy())
       let action = state.lost(because: try #require(error), now: Date())
       if case .retry = action { #expect(passes) } else { #expect(!passes) }
     }

@@ -167,7 +167,7 @@
 
     /// Whether the whole response is there, and the request is not (RFC 9113 §8.1). libcurl would go on trying to send, in
     /// a loop, although the server has closed the stream.
-    var loopIsAnsweredEarly: Bool {
+    var loopHasEarlyResponse: Bool {
       guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
       return loopSent < upload.length ?? .max && loopReceived == loopExpected
     }
@@ -236,7 +236,7 @@
       if loopHasHead { return nil }
       return CurlError.make(
         .networkConnectionLost,
-        "The server closed the connection instead of answering; the \(request.method) request is not sent again, "
+        "The server closed the connection without a response; the \(request.method) request is not sent again, "
           + "because it may have been acted upon", url: request.url)
     }
 

@@ -2,10 +2,10 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReconnectionStateTests {
+@Suite struct ReconnectingConnectionStateTests {
   @Test("Messages are kept up to a number and a size; one alone may be larger")
   func bounds() {
-    var state = ReconnectionState(maximumCount: 2, maximumBytes: 10)
+    var state = ReconnectingConnectionState(maximumCount: 2, maximumBytes: 10)
     func enter(_ size: Int) -> Bool { state.enter(size) }
     #expect(enter(1000))
     #expect(!enter(0), "the first takes more than all the room")
@@ -20,10 +20,10 @@ import Testing
 
   @Test("One sends at a time, the others wait in order, and closing turns all of them away")
   func turns() async throws {
-    let state = Locked(ReconnectionState(maximumCount: 10, maximumBytes: 10))
+    let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
     let order = Locked<[Int]>([])
     @Sendable func turn(_ number: Int) async throws {
-      try await withCheckedThrowingContinuation { (turn: ReconnectionState.Turn) in
+      try await withCheckedThrowingContinuation { (turn: ReconnectingConnectionState.Turn) in
         switch state.withLock({ $0.takeTurn(UInt64(number), turn) }) {
         case .now: turn.resume()
         case .fail(let error): turn.resume(throwing: error)
@@ -50,7 +50,7 @@ import Testing
 
   @Test("What ended it is what sending throws; a message that is kept can be read after the end")
   func ending() async throws {
-    let state = Locked(ReconnectionState(maximumCount: 10, maximumBytes: 10))
+    let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
     async let delivered: Void = withCheckedContinuation { deliverer in
       if case .wait = state.withLock({ $0.deliver(.text("kept"), deliverer) }) { return }
       Issue.record("nobody reads")
@@ -74,7 +74,7 @@ import Testing
     #expect(try await receive() == .text("kept"))
     await #expect(throws: WebSocketError.timedOut) { try await receive() }
     await #expect(throws: WebSocketError.timedOut) {
-      try await withCheckedThrowingContinuation { (waiter: ReconnectionState.LinkWaiter) in
+      try await withCheckedThrowingContinuation { (waiter: ReconnectingConnectionState.LinkWaiter) in
         if case .fail(let error) = state.withLock({ $0.awaitLink(waiter) }) { waiter.resume(throwing: error) }
       } as WebSocket
     }

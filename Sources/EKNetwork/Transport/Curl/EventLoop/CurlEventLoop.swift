@@ -336,7 +336,7 @@
     private func gatherDeliveries(into finished: inout [CurlTransfer.Queue.Delivery]) {
       for transfer in dirty {
         transfer.loopIsDirty = false
-        if transfer.loopIsAnsweredEarly {
+        if transfer.loopHasEarlyResponse {
           transfer.loopMeasure()
           remove(transfer)
           transfer.loopOutcome = .success(())

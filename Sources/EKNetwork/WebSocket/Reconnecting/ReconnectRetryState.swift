@@ -1,10 +1,10 @@
 import Foundation
 
 /// Decides, loss by loss, whether there is a new connection and when.
-struct ReconnectState {
+struct ReconnectRetryState {
   enum Action {
     case retry(after: Duration)
-    /// The end: in good order, or with an error.
+    /// The end: cleanly, or with an error.
     case stop((any Error)?)
   }
 

@@ -47,7 +47,7 @@
     case limitsResolvers
 
     /// `transfer.c`: a response that ends, and a connection that the server closes, do not end a transfer whose body has
-    /// nothing to send at the moment. Shown by `EarlyAnswerTests.aRefusalIsHeardWhileTheBodyIsNotThere`.
+    /// nothing to send at the moment. Shown by `EarlyResponseTests.aRefusalIsHeardWhileTheBodyIsNotThere`.
     case waitsForPausedBodies
 
     /// `cf-socket.c`: an idle connection on which something has come is used again, and that is taken for the response to the

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Servers that answer while the body is still on its way.
-@Suite struct EarlyAnswerTests {
+@Suite struct EarlyResponseTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
 

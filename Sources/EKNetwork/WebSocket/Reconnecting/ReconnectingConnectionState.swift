@@ -1,6 +1,6 @@
 /// What a ``ReconnectingConnection`` knows between its connections: who sends, who reads, what is kept. A value: each
 /// method says what to resume.
-struct ReconnectionState {
+struct ReconnectingConnectionState {
   typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
   typealias Turn = CheckedContinuation<Void, any Error>
   typealias LinkWaiter = CheckedContinuation<WebSocket, any Error>
@@ -68,14 +68,14 @@ struct ReconnectionState {
     pendingBytes -= size
   }
 
-  enum Answer<Value> {
+  enum Outcome<Value> {
     case now(Value)
     case wait
     case fail(any Error)
   }
 
   /// One sends at a time, also through a loss: the order stays.
-  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Answer<Void> {
+  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Outcome<Void> {
     guard isRunning else { return .fail(sendError) }
     if isTurnTaken {
       turns.append(turn, id: id)
@@ -94,7 +94,7 @@ struct ReconnectionState {
   }
 
   /// The connection to send on, for the sender that has the turn.
-  mutating func awaitLink(_ waiter: LinkWaiter) -> Answer<WebSocket> {
+  mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {
     guard isRunning else { return .fail(sendError) }
     if let link { return .now(link) }
     linkWaiter = waiter

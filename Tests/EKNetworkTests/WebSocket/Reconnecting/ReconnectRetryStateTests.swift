@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReconnectStateTests {
+@Suite struct ReconnectRetryStateTests {
   private static let lost = WebSocketError.connectionLost(reason: "")
 
   private func policy(
@@ -14,19 +14,19 @@ import Testing
     return policy
   }
 
-  private func delay(_ action: ReconnectState.Action) -> Duration? {
+  private func delay(_ action: ReconnectRetryState.Action) -> Duration? {
     if case .retry(let delay) = action { delay } else { nil }
   }
 
   private func delay(
-    _ state: inout ReconnectState, _ error: any Error = lost, after lasted: Duration? = nil, now: Date = Date()
+    _ state: inout ReconnectRetryState, _ error: any Error = lost, after lasted: Duration? = nil, now: Date = Date()
   ) -> Duration? {
     delay(state.lost(because: error, after: lasted, now: now))
   }
 
   @Test("Waits double up to the longest")
   func doubling() {
-    var state = ReconnectState(policy: policy())
+    var state = ReconnectRetryState(policy: policy())
     let delays = (0..<6).map { _ in delay(&state) }
     #expect(delays == [1, 2, 4, 8, 10, 10].map { Duration.seconds($0) })
   }
@@ -34,14 +34,14 @@ import Testing
   @Test("Jitter takes up to a half away")
   func jitter() {
     for (random, seconds) in [(0.0, 1.0), (0.5, 0.75), (1, 0.5)] {
-      var state = ReconnectState(policy: policy(random: random))
+      var state = ReconnectRetryState(policy: policy(random: random))
       #expect(delay(&state) == .seconds(seconds))
     }
   }
 
   @Test("A message begins the count again, and so does a connection that lasted; one that is dropped at once does not")
   func startingAnew() {
-    var state = ReconnectState(policy: policy())
+    var state = ReconnectRetryState(policy: policy())
     _ = delay(&state)
     #expect(delay(&state, after: .seconds(9)) == .seconds(2))
     state.received()
@@ -52,7 +52,7 @@ import Testing
 
   @Test("After too many failures in a row the last error is the end")
   func failures() {
-    var state = ReconnectState(policy: policy { $0.maximumFailures = 2 })
+    var state = ReconnectRetryState(policy: policy { $0.maximumFailures = 2 })
     #expect(delay(&state) != nil)
     #expect(delay(&state) != nil)
     guard case .stop(let error?) = state.lost(because: Self.lost, now: Date()) else {
@@ -75,7 +75,7 @@ import Testing
         InvalidHeaderError(field: "x", reason: .invalidName), NetworkError.unauthorized,
       ]
     for error in errors {
-      var state = ReconnectState(policy: policy())
+      var state = ReconnectRetryState(policy: policy())
       guard case .stop(.some) = state.lost(because: error, after: .seconds(100), now: Date()) else {
         Issue.record("\(error) is tried again")
         continue
@@ -85,7 +85,7 @@ import Testing
 
   @Test("1000 is the end, and nothing is wrong")
   func normalClosure() {
-    var state = ReconnectState(policy: policy())
+    var state = ReconnectRetryState(policy: policy())
     guard case .stop(nil) = state.lost(because: WebSocketError.closed(code: .normalClosure, reason: ""), now: Date())
     else {
       Issue.record("it goes on, or is an error")
@@ -105,7 +105,7 @@ import Testing
         HTTPError(statusCode: 503, data: Data(), headers: [:]),
       ]
     for error in errors {
-      var state = ReconnectState(policy: policy())
+      var state = ReconnectRetryState(policy: policy())
       #expect(delay(&state, error) == .seconds(1), "\(error)")
     }
   }
@@ -113,16 +113,16 @@ import Testing
   @Test("A private code can be the end")
   func privateCodes() {
     let code = WebSocketCloseCode(rawValue: 4001)
-    var state = ReconnectState(policy: policy { $0.finalCodes.insert(code) })
+    var state = ReconnectRetryState(policy: policy { $0.finalCodes.insert(code) })
     #expect(delay(&state, WebSocketError.closed(code: code, reason: "")) == nil)
-    state = ReconnectState(policy: policy { $0.finalCodes = [] })
+    state = ReconnectRetryState(policy: policy { $0.finalCodes = [] })
     #expect(delay(&state, WebSocketError.closed(code: .normalClosure, reason: "")) != nil)
   }
 
   @Test("A server's Retry-After lengthens the wait, up to the longest")
   func retryAfter() {
     func wait(_ value: String) -> Duration? {
-      var state = ReconnectState(policy: policy())
+      var state = ReconnectRetryState(policy: policy())
       return delay(
         &state, WebSocketError.refused(status: 503, headers: ["retry-after": value]),
         now: Date(timeIntervalSince1970: 784_111_777))
@@ -137,7 +137,7 @@ import Testing
   @Test("Nothing overflows")
   func extremes() {
     for delays in [Duration.zero, .seconds(-5), .seconds(Int64.max), .nanoseconds(1)] {
-      var state = ReconnectState(
+      var state = ReconnectRetryState(
         policy: policy(random: .nan) {
           $0.initialDelay = delays
           $0.maximumDelay = .seconds(Int64.max)
