@@ -28,11 +28,11 @@ extension RequestRunner {
         over: exchange, adapter: .downloaded(by: download, over: exchange)
       ) { try await download.attempt($0, over: $1) }
       progress?.succeeded()
-      log.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
+      log?.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
       return file
     } catch {
       await download.failed()
-      log.failed(error)
+      log?.failed(error)
       throw error
     }
   }

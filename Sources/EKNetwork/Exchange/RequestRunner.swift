@@ -131,7 +131,7 @@ struct RequestRunner {
         guard !reportsUnread, case .refusal(let collected, _) = refusal else { return refusal }
         return .refusal(collected)
       }
-      if let log = exchange.log, log.hasListeners {
+      if let log = exchange.log {
         response.body = ObservedBody(
           response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
       }
@@ -142,7 +142,7 @@ struct RequestRunner {
     }
   }
 
-  func log(_ method: String) -> RequestLog {
+  func log(_ method: String) -> RequestLog? {
     RequestLog(logger, method: method, handler: eventHandler, implementation: transport.implementation)
   }
 
@@ -157,7 +157,7 @@ struct RequestRunner {
 
   @inline(never)
   func exchange<T: NetworkRequest>(
-    for request: T, progress: ProgressReporter?, log: RequestLog
+    for request: T, progress: ProgressReporter?, log: RequestLog?
   ) -> Exchange {
     Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,

@@ -8,25 +8,25 @@ struct RequestLog: Sendable {
   private let method: String
   private let start = ContinuousClock.now
 
+  /// `nil` where nobody listens: who begins to listen later hears of the requests that begin later.
+  ///
   /// - Parameter implementation: What carries the requests. The first one says so in the log.
-  init(
+  init?(
     _ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil,
     implementation: @autoclosure () -> TransportDescription? = nil
   ) {
+    guard handler != nil || logger.hasListeners else { return nil }
     self.logger = logger
     self.handler = handler
     self.method = method
     request = logger.nextRequest()
     if request == 1, logger.hasListeners, let implementation = implementation() {
-      logger.log(implementation.reason == nil ? .debug : .info, "Requests are carried by", implementation.metadata)
+      logger.log(implementation.reason == nil ? .debug : .info, "Transport in use", implementation.metadata)
     }
   }
 
   /// Whether the parts of an exchange are to be timed.
   var wantsTimings: Bool { handler != nil }
-
-  /// Whether there is a log or a handler.
-  var hasListeners: Bool { handler != nil || logger.hasListeners }
 
   /// An attempt is sent, the first of which is number 1.
   func started(_ url: URL, attempt: Int) {

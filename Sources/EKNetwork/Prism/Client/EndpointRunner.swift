@@ -48,7 +48,7 @@ struct EndpointRunner: Sendable {
       eventHandler: eventHandler.withLock { $0 })
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
-      log: RequestLog(logger, method: urlRequest.httpMethod ?? "GET", handler: runner.eventHandler),
+      log: runner.log(urlRequest.httpMethod ?? "GET"),
       shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil)
     runner.middleware = middleware.calls
     return try await runner.fetch(

@@ -200,10 +200,10 @@ import Testing
     _ = try await client.request(on: server.teapot { $0.headers = ["Authorization": "Bearer secret"] })
     #expect(
       entries.withLock { $0 }.map(\.message) == [
-        "Request started", "Retrying the request", "Request started", "Request finished",
+        "Transport in use", "Request started", "Retrying the request", "Request started", "Request finished",
       ])
     #expect(!"\(entries.withLock { $0 })".contains("secret"))
-    #expect(entries.withLock { $0 }[1].metadata["error"] == "HTTPError 503")
+    #expect(entries.withLock { $0 }[2].metadata["error"] == "HTTPError 503")
     #expect(kinds.withLock { $0 } == ["attemptStarted", "retrying", "attemptStarted", "finished"])
   }
 

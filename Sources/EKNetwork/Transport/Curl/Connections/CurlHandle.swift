@@ -66,7 +66,7 @@
       watchLookup(&settings)
       watchResend(of: transfer.request, &settings, context: context)
       apply(transfer.request, &settings, context: context)
-      if transfer.loopHasResent { settings.set(.freshConnect, 1) }
+      if transfer.loopResends.hasResent { settings.set(.freshConnect, 1) }
       return settings.error
     }
 
@@ -278,25 +278,27 @@
       guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
       // A proxy may have been connected to before the name was looked up.
       ended()
-      if mayShareConnection, !transfer.loopHasResent, !transfer.loopTrustsOrigin {
-        // Begun before the origin was distrusted: libcurl may have given it the connection of another.
-        transfer.loopIsMisplaced = true
+      if !transfer.loopResends.hasResent, isMisplaced(transfer, port: port) {
+        transfer.loopMisplaced()
         return Int32(EKN_PREREQFUNC_ABORT)
       }
-      if capabilities.trustsReadableConnections, !transfer.loopHasResent, hasReusedConnection, hasOwnConnection,
-        let socket = transfer.loopPool?.socket(port: Int(port)), ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
-      {
-        // RFC 9112 §6.3: what came after the last response is none to this request.
-        transfer.loopIsMisplaced = true
-        return Int32(EKN_PREREQFUNC_ABORT)
-      }
-      guard transfer.loopMaySend(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
-      transfer.loopBeginsBody = true
+      guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
       eventLoop.sent(transfer, port: port)
       if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
       resend.pointee.is_refused = false
       resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)
+    }
+
+    /// Whether the request must not go out over the connection that libcurl has chosen for it.
+    private func isMisplaced(_ transfer: CurlTransfer, port: Int32) -> Bool {
+      // Begun before the origin was distrusted: libcurl may have given it the connection of another.
+      if mayShareConnection, !transfer.loopTrustsOrigin { return true }
+      guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
+        let socket = transfer.loopPool?.socket(port: Int(port))
+      else { return false }
+      // RFC 9112 §6.3: what came after the last response is none to this request.
+      return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
     }
 
     fileprivate func seek(to offset: Int64) -> Int32 {

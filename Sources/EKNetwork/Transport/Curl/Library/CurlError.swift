@@ -17,6 +17,16 @@
       var verifyResult: Int
     }
 
+    /// `CURLE_HTTP2`: what libcurl makes of a GOAWAY that leaves the request out.
+    static let framingLoss = 16
+    /// `CURLE_PARTIAL_FILE`.
+    static let partialBody = 18
+    /// `CURLE_GOT_NOTHING`.
+    static let emptyReply = 52
+    /// The codes of a connection that ended before a response began: with `CURLE_SEND_ERROR` and `CURLE_RECV_ERROR`, and on
+    /// HTTP/2 ``partialBody`` as well.
+    static let connectionLosses: Set<Int> = [framingLoss, partialBody, emptyReply, 55, 56]
+
     /// The error that a user sees: the code that an Apple developer expects, with libcurl's sentence.
     static func urlError(_ failure: Failure, url: URL) -> URLError {
       make(urlErrorCode(failure), failure.text, url: url)

@@ -47,28 +47,24 @@
     /// Whether a paused body was allowed to go on because there is a response.
     private var loopWentOn = false
     private(set) var loopIsHTTP2 = false
-    private(set) var loopHasResent = false
-    private var loopHasSent = false
-    /// Whether the first request was refused, and the second one has not been sent yet.
-    private var loopWasRefused = false
-    private var loopIsStopped = false
+    /// How often the request goes out.
+    private(set) var loopResends: ResendState
     /// The local port of its connection, where that is of interest; else 0.
     var loopPort: Int32 = 0
-    /// Whether the transfer was ended before its request was sent, because it needs another connection.
-    var loopIsMisplaced = false
     /// Whether HTTP/2 may be negotiated for it.
     var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
     /// Whether the request has just been sent, and nothing of its body has been read for it.
-    var loopBeginsBody = false
+    private var loopBeginsBody = false
     private var loopExpected: Int64?
 
     init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
       self.request = request
       self.eventLoop = eventLoop
       loopParser = ResponseHeadParser(url: request.url, mayUseHTTP2: request.mayUseHTTP2)
+      loopResends = ResendState(isIdempotent: request.isIdempotent)
     }
 
     // MARK: - Consumer's side
@@ -191,10 +187,10 @@
         return .goOn
       }
       guard isAtEnd() else { return .wait }
-      guard loopHasHead else { return .end(Self.emptyReply) }
+      guard loopHasHead else { return .end(CurlError.emptyReply) }
       // RFC 9112 §6.3: without a length and a coding the end of the connection is that of the body.
       let isComplete = loopExpected.map { $0 == loopReceived } ?? !loopIsChunked
-      return .end(isComplete ? 0 : Self.partialBody)
+      return .end(isComplete ? 0 : CurlError.partialBody)
     }
 
     /// The body is going to be sent from its start again: the connection was a stale one.
@@ -214,17 +210,15 @@
       return true
     }
 
-    /// Whether the request may go out now: a second time only where that does no harm (RFC 9110 §9.2.2), or where the
-    /// server has said that it has not looked at the first (RFC 9113 §8.7). Never once there is a response.
-    func loopMaySend(wasRefused: Bool) -> Bool {
-      guard loopHasSent, loopHasHead || !(request.isIdempotent || wasRefused || loopWasRefused) else {
-        loopHasSent = true
-        loopWasRefused = false
-        return true
-      }
-      loopIsStopped = true
-      return false
+    /// Whether the request may go out now, which libcurl is about to send.
+    func loopSends(wasRefused: Bool) -> Bool {
+      guard loopResends.sends(wasRefused: wasRefused, hasResponse: loopHasHead) else { return false }
+      loopBeginsBody = true
+      return true
     }
+
+    /// The request must not go out over the connection that libcurl has chosen for it.
+    func loopMisplaced() { loopResends.misplaced() }
 
     private var refusalError: any Error {
       CurlError.make(
@@ -240,31 +234,21 @@
           + "because it may have been acted upon", url: request.url)
     }
 
-    /// What libcurl makes of a GOAWAY that leaves the request out.
-    private static let framingLoss = 16
-    private static let partialBody = 18
-    private static let emptyReply = 52
-    /// libcurl's codes for a connection that ended before a response began. On HTTP/2 it may also be 18.
-    private static let connectionLosses: Set<Int> = [framingLoss, partialBody, emptyReply, 55, 56]
-
-    /// Whether the transfer met a connection that the server was just closing, and may be sent once more: where the
-    /// connection is reset, libcurl does not do it by itself.
+    /// Whether the transfer is to be sent again, for the connection that it met was just being closed, or was not meant for it.
     func loopMayResend(after code: Int) -> Bool {
-      if loopIsMisplaced, !loopHasResent {
-        loopHasResent = true
-        return true
+      guard code != 0, let handle = loopHandle else { return false }
+      let ending = ResendState.Ending(
+        code: code, wasRefused: handle.wasRefused, hasReusedConnection: handle.hasReusedConnection,
+        isFinal: loopFailure != nil || !loopParser.isEmpty)
+      switch loopResends.ended(ending) {
+      case .end: return false
+      case .send: return true
+      case .resend: break
       }
-      guard Self.connectionLosses.contains(code), !loopHasResent, loopFailure == nil, !loopIsStopped,
-        loopParser.isEmpty,
-        let handle = loopHandle,
-        handle.wasRefused || request.isIdempotent && (handle.hasReusedConnection || code == Self.framingLoss)
-      else { return false }
       guard request.upload?.rewind() ?? true else {
-        if handle.wasRefused { loopFailure = refusalError }
+        if ending.wasRefused { loopFailure = refusalError }
         return false
       }
-      loopHasResent = true
-      loopWasRefused = handle.wasRefused
       loopSent = 0
       loopPauseBits = 0
       return true
@@ -273,7 +257,7 @@
     /// What the transfer's end means to its consumer; `nil` for success.
     func loopError(code: Int) -> (any Error)? {
       if let loopFailure { return loopFailure }
-      if loopIsStopped || loopHandle?.wasStopped == true { return loopStopError }
+      if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
       if code == 0 {
         guard !loopHasHead else { return nil }
         return CurlError.make(
