@@ -81,6 +81,25 @@ import Testing
     #expect(last == nil && isFree)
   }
 
+  @Test func theFirstCloseFrameCounts() {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    let first = state.beginClosing([1], afterMessage: true)
+    #expect(first.isFirst && first.frame == [1])
+    let second = state.beginClosing([2], afterMessage: false)
+    #expect(!second.isFirst && second.frame == nil)
+  }
+
+  @Test func aCloseFrameWaitsForTheMessageThatIsBeingSent() {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    let isFree = state.takeFreeTurn()
+    #expect(isFree)
+    let first = state.beginClosing([1], afterMessage: true)
+    #expect(first.isFirst && first.frame == nil)
+    // Another reason does not change it, but may not wait.
+    let second = state.beginClosing([2], afterMessage: false)
+    #expect(!second.isFirst && second.frame == [1])
+  }
+
   @Test func theEndOfWhatIsOverIsNotAwaited() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     await withCheckedContinuation { ending in

@@ -133,6 +133,18 @@ import Testing
     #expect(state.failed(retryAfter: .seconds(86_400)) == .seconds(300))
   }
 
+  @Test func aFlushThatWasAskedForEndsTheWait() {
+    var state = OfflineFlushState(backoff: Doubling())
+    #expect(state.flushed() == false)
+    _ = state.enqueued()
+    #expect(state.flushed() == false)
+    #expect(state.failed(retryAfter: nil) == .seconds(1))
+    #expect(state.flushed() == true)
+    #expect(state.flushed() == false)
+    #expect(state.enqueued() == true)
+    #expect(state.failed(retryAfter: nil) == .seconds(1))
+  }
+
   @Test func successStartsOver() {
     var state = OfflineFlushState(backoff: Doubling())
     _ = state.enqueued()

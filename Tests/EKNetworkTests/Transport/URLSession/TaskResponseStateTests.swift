@@ -175,7 +175,9 @@ struct TaskResponseStateTests {
   @Test("Whatever comes after the end changes nothing")
   func late() throws {
     var state = state()
+    #expect(!state.isOver)
     _ = state.cancel()
+    #expect(state.isOver)
     #expect(state.receive(try response(200), holding: false).head == nil)
     #expect(state.receive(Data("a".utf8)).body == nil)
     #expect(!state.complete(nil, fallback: nil).isOver)

@@ -8,16 +8,16 @@
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
-    private let resend: UnsafeMutablePointer<ekn_resend>
+    let resend: UnsafeMutablePointer<ekn_resend>
     private let lookup: UnsafeMutablePointer<ekn_lookup>
-    private let capabilities: CurlCapabilities
+    let capabilities: CurlCapabilities
     /// Whether libcurl may put the transfer on a connection that others use.
     private(set) var mayShareConnection = false
     /// What an abandoned transfer's options still point to.
     private var abandonedRequest: CurlRequest?
     /// What libcurl wants to know of which socket.
     private(set) var watched: (socket: Int32, what: Int32)?
-    private unowned let eventLoop: CurlEventLoop
+    unowned let eventLoop: CurlEventLoop
 
     init?(eventLoop: CurlEventLoop) {
       guard let easy = ekn_easy_init() else { return nil }
@@ -61,8 +61,8 @@
       settings.set(.private, pointer: context)
       settings.set(.writedata, pointer: context)
       settings.set(.headerdata, pointer: context)
-      settings.set(.writefunction, callback: writeCallback)
-      settings.set(.headerfunction, callback: headerCallback)
+      settings.set(.writefunction, callback: CurlCallbacks.write)
+      settings.set(.headerfunction, callback: CurlCallbacks.header)
       watchLookup(&settings)
       watchResend(of: transfer.request, &settings, context: context)
       apply(transfer.request, &settings, context: context)
@@ -94,7 +94,9 @@
       of request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
       if capabilities.asksBeforeSending {
-        if ekn_easy_set_prereq_callback(easy, prereqCallback, context) != 0 { settings.note(.xferinfofunction, 1) }
+        if ekn_easy_set_prereq_callback(easy, CurlCallbacks.prereq, context) != 0 {
+          settings.note(.xferinfofunction, 1)
+        }
         // Only HTTP/2 has refusals, and only these requests need to know of them.
         if request.mayUseHTTP2, !request.isIdempotent { settings.note(.verbose, ekn_easy_watch_resend(easy, resend)) }
       } else if !request.isIdempotent || request.hasExpectation {
@@ -123,9 +125,9 @@
         settings.set(.uploadBuffersize, upload.length.map { $0 > 64 * 1024 } ?? false ? 256 * 1024 : 64 * 1024)
         settings.set(.postfieldsizeLarge, offset: upload.length ?? -1)
         settings.set(.readdata, pointer: context)
-        settings.set(.readfunction, callback: readCallback)
+        settings.set(.readfunction, callback: CurlCallbacks.read)
         settings.set(.seekdata, pointer: context)
-        settings.note(.seekfunction, ekn_easy_set_seek_callback(easy, seekCallback))
+        settings.note(.seekfunction, ekn_easy_set_seek_callback(easy, CurlCallbacks.seek))
         settings.set(.customrequest, request.method)
       } else {
         settings.set(.httpget, 1)
@@ -188,12 +190,13 @@
     }
 
     /// The body has nothing to send.
-    private func notePausedBody() {
+    func notePausedBody() {
       guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
       if let socket = watched?.socket ?? pool.socket(port: localPort) { pool.pauses(transfer, at: socket) }
     }
 
-    private var hasOwnConnection: Bool { !mayShareConnection || ekn_easy_alpn(easy) == EKN_ALPN_OTHER }
+    /// Whether no other transfer shares its connection.
+    var hasOwnConnection: Bool { !mayShareConnection || ekn_easy_alpn(easy) == EKN_ALPN_OTHER }
 
     private var localPort: Int { ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) }
 
@@ -214,122 +217,5 @@
         systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
         verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
     }
-
-    // MARK: - Callbacks, in a turn of the event loop, inside a call of libcurl's
-
-    fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
-      guard let transfer else { return 0 }
-      transfer.loopLastActivity = eventLoop.now
-      // libcurl takes for a body what follows an interim response and is not HTTP. No body is read before its head.
-      guard transfer.loopParser.isComplete else {
-        transfer.loopFailure = CurlError.make(
-          .badServerResponse, "The server sent a body before a final response head", url: transfer.request.url)
-        return 0
-      }
-      eventLoop.markDirty(transfer)
-      if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
-      return bytes.count
-    }
-
-    fileprivate func receivedLine(_ bytes: UnsafeRawBufferPointer) -> Int {
-      guard let transfer else { return 0 }
-      transfer.loopLastActivity = eventLoop.now
-      switch transfer.loopParser.line(bytes, isHTTP2: ekn_easy_alpn(easy) != EKN_ALPN_OTHER) {
-      case .none: return bytes.count
-      case .head(let head):
-        resend.pointee.has_response = true
-        transfer.loopReceivedHead(head)
-        eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
-        eventLoop.markDirty(transfer)
-        return bytes.count
-      case .wrongVersion:
-        transfer.loopFailure = CurlError.make(
-          .badServerResponse, "The status line claims a version of HTTP that was not negotiated",
-          url: transfer.request.url)
-        transfer.loopPool?.distrust(transfer.request.origin)
-        return 0
-      case .failure(let code, let text):
-        transfer.loopFailure = CurlError.make(code, text, url: transfer.request.url)
-        return 0
-      }
-    }
-
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-      guard let transfer, let upload = transfer.request.upload else { return Int(EKN_READFUNC_ABORT) }
-      transfer.loopLastActivity = eventLoop.now
-      guard transfer.loopIsAtBodyStart(upload) else { return Int(EKN_READFUNC_ABORT) }
-      switch upload.read(into: buffer) {
-      case .bytes(let count):
-        transfer.loopSent(count)
-        return count
-      case .end: return 0
-      case .pending:
-        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
-        notePausedBody()
-        return Int(EKN_READFUNC_PAUSE)
-      case .failed(let error):
-        transfer.loopFailure = error
-        return Int(EKN_READFUNC_ABORT)
-      }
-    }
-
-    /// Called before each time that the request is sent.
-    fileprivate func isAboutToSend(port: Int32) -> Int32 {
-      guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
-      // A proxy may have been connected to before the name was looked up.
-      ended()
-      if !transfer.loopResends.hasResent, isMisplaced(transfer, port: port) {
-        transfer.loopMisplaced()
-        return Int32(EKN_PREREQFUNC_ABORT)
-      }
-      guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
-      eventLoop.sent(transfer, port: port)
-      if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
-      resend.pointee.is_refused = false
-      resend.pointee.stream = 0
-      return Int32(EKN_PREREQFUNC_OK)
-    }
-
-    /// Whether the request must not go out over the connection that libcurl has chosen for it.
-    private func isMisplaced(_ transfer: CurlTransfer, port: Int32) -> Bool {
-      // Begun before the origin was distrusted: libcurl may have given it the connection of another.
-      if mayShareConnection, !transfer.loopTrustsOrigin { return true }
-      guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
-        let socket = transfer.loopPool?.socket(port: Int(port))
-      else { return false }
-      // RFC 9112 §6.3: what came after the last response is none to this request.
-      return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
-    }
-
-    fileprivate func seek(to offset: Int64) -> Int32 {
-      guard offset == 0, let upload = transfer?.request.upload, upload.rewind() else { return Int32(EKN_SEEKFUNC_FAIL) }
-      transfer?.loopRewound()
-      return Int32(EKN_SEEKFUNC_OK)
-    }
-  }
-
-  private func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
-    context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  private let writeCallback: ekn_data_callback = { data, size, count, context in
-    handle(context)?.received(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-  }
-
-  private let headerCallback: ekn_data_callback = { data, size, count, context in
-    handle(context)?.receivedLine(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
-  }
-
-  private let readCallback: ekn_data_callback = { data, size, count, context in
-    handle(context)?.read(into: UnsafeMutableRawBufferPointer(start: data, count: size * count))
-      ?? Int(EKN_READFUNC_ABORT)
-  }
-
-  private let prereqCallback: ekn_prereq_callback = { context, _, _, _, port in
-    handle(context)?.isAboutToSend(port: port) ?? Int32(EKN_PREREQFUNC_ABORT)
-  }
-
-  private let seekCallback: ekn_seek_callback = { context, offset, origin in
-    handle(context)?.seek(to: origin == SEEK_SET ? offset : -1) ?? Int32(EKN_SEEKFUNC_FAIL)
   }
 #endif

@@ -50,9 +50,11 @@
     /// Transfers in queues of other loops that this one carries out.
     var borrowed: Set<ObjectIdentifier> = []
     var sockets = WatchedSockets()
-    private var dirty: [CurlTransfer] = []
-    private var heard: [CurlTransfer] = []
-    private var deliveries: [CurlTransfer.Queue.Delivery] = []
+    /// With something for their consumers.
+    var dirty: [CurlTransfer] = []
+    /// Something came from the server while their bodies had nothing to send.
+    var heard: [CurlTransfer] = []
+    var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
     /// the process has no descriptors left.
@@ -244,7 +246,7 @@
       lookAtPausedBodies()
     }
 
-    private func ended(_ transfer: CurlTransfer, _ code: Int) {
+    func ended(_ transfer: CurlTransfer, _ code: Int) {
       if transfer.loopMayResend(after: code) {
         transfer.loopPool?.remove(transfer)
         deadlines.remove(transfer)
@@ -252,26 +254,6 @@
       }
       transfer.loopMeasure()
       finish(transfer, with: transfer.loopError(code: code))
-    }
-
-    /// Something came from the server while a transfer's body had nothing to send.
-    func heard(_ transfer: CurlTransfer) { heard.append(transfer) }
-
-    private func lookAtPausedBodies() {
-      guard !heard.isEmpty else { return }
-      var transfers: [CurlTransfer] = []
-      swap(&transfers, &heard)
-      for transfer in transfers {
-        let socket = transfer.loopPausedSocket
-        guard let handle = transfer.loopHandle, socket >= 0 else { continue }
-        switch transfer.loopHeardWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
-        case .wait: break
-        case .end(let code): ended(transfer, code)
-        case .goOn:
-          transfer.loopPauseBits &= ~Int(EKN_PAUSE_SEND)
-          _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
-        }
-      }
     }
 
     private func expireDeadlines() {
@@ -310,41 +292,6 @@
       if let ticket = transfer.loopTicket { queue.remove(ticket) }
       transfer.loopTicket = nil
       giveBack(transfer, resends: false)
-    }
-
-    // MARK: - Delivery
-
-    func markDirty(_ transfer: CurlTransfer) {
-      guard !transfer.loopIsDirty else { return }
-      transfer.loopIsDirty = true
-      dirty.append(transfer)
-    }
-
-    /// Hands on what a transfer has gathered, and stops its receiving when its consumer is behind.
-    func deliver(_ transfer: CurlTransfer) {
-      let delivery = transfer.loopDeliver()
-      if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
-      if delivery.pauses, let handle = transfer.loopHandle {
-        transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
-        _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
-        if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
-        transfer.loopPool?.stopped(transfer)
-      }
-    }
-
-    /// Consumers are resumed once the turn is over: what they go on with is theirs.
-    private func gatherDeliveries(into finished: inout [CurlTransfer.Queue.Delivery]) {
-      for transfer in dirty {
-        transfer.loopIsDirty = false
-        if transfer.loopHasEarlyResponse {
-          transfer.loopMeasure()
-          remove(transfer)
-          transfer.loopOutcome = .success(())
-        }
-        deliver(transfer)
-      }
-      dirty.removeAll(keepingCapacity: true)
-      swap(&deliveries, &finished)
     }
 
     /// When a timer or a deadline is due.

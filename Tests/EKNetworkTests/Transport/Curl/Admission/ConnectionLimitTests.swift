@@ -57,6 +57,17 @@ import Testing
     #expect(fill(&limit, port: nil) == 1)
   }
 
+  /// Whoever is left alone on its connection waits for the server.
+  @Test func theLastOneWaitsForNoStream() {
+    var limit = ConnectionLimit(connections: 1, negotiates: true)
+    #expect(fill(&limit, port: 1_000) == 1)
+    limit.responded(isHTTP2: true)
+    limit.begin()
+    #expect(limit.waitsForStream)
+    limit.end(port: 1_000)
+    #expect(limit.isShared && !limit.waitsForStream)
+  }
+
   /// A feed keeps the only connection open that there may be, and the server has given it up.
   @Test func besideAConnectionThatCloses() {
     var limit = ConnectionLimit(connections: 1, negotiates: true)

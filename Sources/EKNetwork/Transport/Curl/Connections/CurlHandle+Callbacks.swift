@@ -1,0 +1,126 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// What libcurl calls, in a turn of the event loop, from within a call to it.
+  extension CurlHandle {
+    fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard let transfer else { return 0 }
+      transfer.loopLastActivity = eventLoop.now
+      // libcurl takes for a body what follows an interim response and is not HTTP. No body is read before its head.
+      guard transfer.loopParser.isComplete else {
+        transfer.loopFailure = CurlError.make(
+          .badServerResponse, "The server sent a body before a final response head", url: transfer.request.url)
+        return 0
+      }
+      eventLoop.markDirty(transfer)
+      if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
+      return bytes.count
+    }
+
+    fileprivate func receivedLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard let transfer else { return 0 }
+      transfer.loopLastActivity = eventLoop.now
+      switch transfer.loopParser.line(bytes, isHTTP2: ekn_easy_alpn(easy) != EKN_ALPN_OTHER) {
+      case .none: return bytes.count
+      case .head(let head):
+        resend.pointee.has_response = true
+        transfer.loopReceivedHead(head)
+        eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
+        eventLoop.markDirty(transfer)
+        return bytes.count
+      case .wrongVersion:
+        transfer.loopFailure = CurlError.make(
+          .badServerResponse, "The status line claims a version of HTTP that was not negotiated",
+          url: transfer.request.url)
+        transfer.loopPool?.distrust(transfer.request.origin)
+        return 0
+      case .failure(let code, let text):
+        transfer.loopFailure = CurlError.make(code, text, url: transfer.request.url)
+        return 0
+      }
+    }
+
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      guard let transfer, let upload = transfer.request.upload else { return Int(EKN_READFUNC_ABORT) }
+      transfer.loopLastActivity = eventLoop.now
+      guard transfer.loopIsAtBodyStart(upload) else { return Int(EKN_READFUNC_ABORT) }
+      switch upload.read(into: buffer) {
+      case .bytes(let count):
+        transfer.loopSent(count)
+        return count
+      case .end: return 0
+      case .pending:
+        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        notePausedBody()
+        return Int(EKN_READFUNC_PAUSE)
+      case .failed(let error):
+        transfer.loopFailure = error
+        return Int(EKN_READFUNC_ABORT)
+      }
+    }
+
+    /// Called before each time that the request is sent.
+    fileprivate func isAboutToSend(port: Int32) -> Int32 {
+      guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
+      // A proxy may have been connected to before the name was looked up.
+      ended()
+      if !transfer.loopResends.hasResent, isMisplaced(transfer, port: port) {
+        transfer.loopMisplaced()
+        return Int32(EKN_PREREQFUNC_ABORT)
+      }
+      guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
+      eventLoop.sent(transfer, port: port)
+      if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
+      resend.pointee.is_refused = false
+      resend.pointee.stream = 0
+      return Int32(EKN_PREREQFUNC_OK)
+    }
+
+    /// Whether the request must not go out over the connection that libcurl has chosen for it.
+    private func isMisplaced(_ transfer: CurlTransfer, port: Int32) -> Bool {
+      // Begun before the origin was distrusted: libcurl may have given it the connection of another.
+      if mayShareConnection, !transfer.loopTrustsOrigin { return true }
+      guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
+        let socket = transfer.loopPool?.socket(port: Int(port))
+      else { return false }
+      // RFC 9112 §6.3: what came after the last response is none to this request.
+      return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
+    }
+
+    fileprivate func seek(to offset: Int64) -> Int32 {
+      guard offset == 0, let upload = transfer?.request.upload, upload.rewind() else { return Int32(EKN_SEEKFUNC_FAIL) }
+      transfer?.loopRewound()
+      return Int32(EKN_SEEKFUNC_OK)
+    }
+  }
+
+  /// What libcurl is given to call, with the handle as its context.
+  enum CurlCallbacks {
+    static let write: ekn_data_callback = { data, size, count, context in
+      handle(context)?.received(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+    }
+
+    static let header: ekn_data_callback = { data, size, count, context in
+      handle(context)?.receivedLine(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0
+    }
+
+    static let read: ekn_data_callback = { data, size, count, context in
+      handle(context)?.read(into: UnsafeMutableRawBufferPointer(start: data, count: size * count))
+        ?? Int(EKN_READFUNC_ABORT)
+    }
+
+    static let prereq: ekn_prereq_callback = { context, _, _, _, port in
+      handle(context)?.isAboutToSend(port: port) ?? Int32(EKN_PREREQFUNC_ABORT)
+    }
+
+    static let seek: ekn_seek_callback = { context, offset, origin in
+      handle(context)?.seek(to: origin == SEEK_SET ? offset : -1) ?? Int32(EKN_SEEKFUNC_FAIL)
+    }
+
+    private static func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
+      context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+  }
+#endif

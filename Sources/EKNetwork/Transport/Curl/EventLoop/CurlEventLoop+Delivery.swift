@@ -1,0 +1,59 @@
+#if os(Linux)
+  import CCurl
+
+  /// What transfers hand to their consumers, and what they hear while their bodies wait.
+  extension CurlEventLoop {
+    func markDirty(_ transfer: CurlTransfer) {
+      guard !transfer.loopIsDirty else { return }
+      transfer.loopIsDirty = true
+      dirty.append(transfer)
+    }
+
+    /// Hands on what a transfer has gathered, and stops its receiving when its consumer is behind.
+    func deliver(_ transfer: CurlTransfer) {
+      let delivery = transfer.loopDeliver()
+      if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
+      if delivery.pauses, let handle = transfer.loopHandle {
+        transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
+        _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
+        if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
+        transfer.loopPool?.stopped(transfer)
+      }
+    }
+
+    /// Consumers are resumed once the turn is over: what they go on with is theirs.
+    func gatherDeliveries(into finished: inout [CurlTransfer.Queue.Delivery]) {
+      for transfer in dirty {
+        transfer.loopIsDirty = false
+        if transfer.loopHasEarlyResponse {
+          transfer.loopMeasure()
+          remove(transfer)
+          transfer.loopOutcome = .success(())
+        }
+        deliver(transfer)
+      }
+      dirty.removeAll(keepingCapacity: true)
+      swap(&deliveries, &finished)
+    }
+
+    /// Something came from the server while a transfer's body had nothing to send.
+    func heard(_ transfer: CurlTransfer) { heard.append(transfer) }
+
+    func lookAtPausedBodies() {
+      guard !heard.isEmpty else { return }
+      var transfers: [CurlTransfer] = []
+      swap(&transfers, &heard)
+      for transfer in transfers {
+        let socket = transfer.loopPausedSocket
+        guard let handle = transfer.loopHandle, socket >= 0 else { continue }
+        switch transfer.loopHeardWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
+        case .wait: break
+        case .end(let code): ended(transfer, code)
+        case .goOn:
+          transfer.loopPauseBits &= ~Int(EKN_PAUSE_SEND)
+          _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
+        }
+      }
+    }
+  }
+#endif

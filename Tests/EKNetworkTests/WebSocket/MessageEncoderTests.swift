@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct MessageEncoderTests {
+  private static let long = String(repeating: "a long message ", count: 100)
+
+  private func firstByte(of message: WebSocketMessage, deflater: MessageDeflater?) -> UInt8? {
+    MessageEncoder(deflater: deflater, minimumSize: 100).frames(of: message).next().frame.first
+  }
+
+  /// RFC 7692 §6: RSV1 says that the message is compressed.
+  @Test func whatIsCompressedSaysSo() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    #expect(firstByte(of: .text(Self.long), deflater: deflater) == 0xC1)
+    #expect(firstByte(of: .binary(Data(Self.long.utf8)), deflater: deflater) == 0xC2)
+    #expect(firstByte(of: .text("short"), deflater: deflater) == 0x81)
+    #expect(firstByte(of: .binary(Data("short".utf8)), deflater: deflater) == 0x82)
+  }
+
+  @Test func whatIsNotCompressedDoesNot() {
+    #expect(firstByte(of: .text(Self.long), deflater: nil) == 0x81)
+    #expect(firstByte(of: .binary(Data(Self.long.utf8)), deflater: nil) == 0x82)
+  }
+
+  /// Messages of one context: the second is shorter for the first.
+  @Test func whatIsCompressedIsThatMessage() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    let encoder = MessageEncoder(deflater: deflater, minimumSize: 0)
+    let sizes = (1...2).map { _ in encoder.frames(of: .text(Self.long)).next().frame.count }
+    #expect(sizes[1] < sizes[0])
+  }
+}
