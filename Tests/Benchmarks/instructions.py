@@ -8,7 +8,7 @@ import os, re, socket, statistics, subprocess, sys, threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BODY = b'{"id":12345,"name":"a teapot of fine porc","price":12.50}'
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 # Of a release build on x86-64, Debian 12, Swift 6.3. `mock` is building a request, carrying it through its attempt and decoding
 # 57 bytes of JSON: about half of it is Foundation's (URLRequest, JSONDecoder). `wire` is the same through libcurl's loop and
 # thread, to a server in another process; what the kernel does is not in it. On Debian 12's libcurl an easy handle is used once,
@@ -21,9 +21,16 @@ def serve(listener):
     def answer(connection):
         with connection:
             while data := connection.recv(65536):
-                connection.sendall(ANSWER * data.count(b"\r\n\r\n"))
+                connection.sendall(RESPONSE * data.count(b"\r\n\r\n"))
     while True:
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def listening():
+    """The URL of a new server."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=serve, args=(listener,), daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def count(program, kind, sends, url):
@@ -43,9 +50,7 @@ def main():
     # valgrind cannot read the debugging information of today.
     program = os.path.join(folder, "Instructions-stripped")
     subprocess.run(["strip", "-o", program, os.path.join(folder, "Instructions")], check=True)
-    listener = socket.create_server(("127.0.0.1", 0))
-    threading.Thread(target=serve, args=(listener,), daemon=True).start()
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    url = listening()
     missed = []
     for kind, expected in EXPECTED.items():
         found = [
@@ -59,4 +64,5 @@ def main():
         raise SystemExit("out of bounds: " + ", ".join(missed))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Prints the files of the library that a warm `send` passes, in the order of their folders, and how many calls of their functions
+each `send` makes: way.py [--most N]. With --most it fails where there are more than N files on the way over a network.
+
+Counted by the compiler's own coverage, in a debug build. A lock, for one, is on the way as well.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from instructions import HERE, listening
+
+SENDS = 1000
+
+
+def covered(program, toolchain, folder, kind, url):
+    """The calls of each file's functions that happen with each `send`."""
+    raw, profile = os.path.join(folder, "raw"), os.path.join(folder, "profile")
+    subprocess.run([program, kind, str(SENDS), url], check=True, env={**os.environ, "LLVM_PROFILE_FILE": raw})
+    subprocess.run([toolchain / "llvm-profdata", "merge", "-o", profile, raw], check=True)
+    export = subprocess.run([toolchain / "llvm-cov", "export", "-format=text", "-instr-profile", profile, program], check=True,
+                            capture_output=True, text=True)
+    calls = collections.Counter()
+    for function in json.loads(export.stdout)["data"][0]["functions"]:
+        name = function["filenames"][0].partition("/Sources/EKNetwork/")[2]
+        if name and function["count"] >= SENDS * 0.9:
+            calls[name] += function["count"]
+    return calls
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int)
+    options = parser.parse_args()
+    build = ["swift", "build", "--package-path", os.path.join(HERE, "Library"), "--scratch-path", os.path.join(HERE, ".build-way"),
+             "--product", "Instructions", "-Xswiftc", "-profile-generate", "-Xswiftc", "-profile-coverage-mapping"]
+    subprocess.run(build, check=True, stdout=sys.stderr)
+    found = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
+    compiler = subprocess.run(["swift", "-print-target-info"], check=True, capture_output=True, text=True).stdout
+    toolchain = pathlib.Path(json.loads(compiler)["paths"]["runtimeResourcePath"]).parent.parent / "bin"
+    with tempfile.TemporaryDirectory() as folder:
+        injected, network = (covered(os.path.join(found, "Instructions"), toolchain, folder, kind, listening())
+                             for kind in ("mock", "wire"))
+    for name, calls in sorted(network.items()):
+        print(f"{calls / SENDS:5.0f}  {name}")
+    shared = network.keys() & injected.keys()
+    print(f"{len(network)} files over a network, {len(network) - len(shared)} of them for it alone; "
+          f"{len(injected)} with an injected session")
+    if options.most and len(network) > options.most:
+        sys.exit(f"more than {options.most}")
+
+
+if __name__ == "__main__":
+    main()
