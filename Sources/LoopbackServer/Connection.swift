@@ -28,8 +28,8 @@ final class Connection {
     do {
       while try serveOne() {}
     } catch let failure as RequestParser.Failure {
-      let answer = LoopbackServer.Response.text(failure.reason + "\n", status: failure.status).then(.close)
-      if (try? write(answer, to: nil)) != nil { closeGracefully() }
+      let refusal = LoopbackServer.Response.text(failure.reason + "\n", status: failure.status).then(.close)
+      if (try? write(refusal, to: nil)) != nil { closeGracefully() }
     } catch {
       // The connection has ended; there is no one to tell.
     }
@@ -55,16 +55,16 @@ final class Connection {
       isRead = false
     case .steps(let steps):
       try readBody(of: &request, into: &body, steps: steps, sendsContinue: false)
-      response = answer(to: request, from: route)
+      response = makeResponse(to: request, from: route)
     case .readBody:
       try readBody(of: &request, into: &body, steps: [], sendsContinue: core.options.answersExpectContinue)
-      response = answer(to: request, from: route)
+      response = makeResponse(to: request, from: route)
     }
     try write(response, to: request)
     return try finish(response, request: request, isRead: isRead)
   }
 
-  private func answer(to request: LoopbackServer.Request, from route: Router.Route) -> LoopbackServer.Response {
+  private func makeResponse(to request: LoopbackServer.Request, from route: Router.Route) -> LoopbackServer.Response {
     record(request)
     do {
       return try route.handler(request)

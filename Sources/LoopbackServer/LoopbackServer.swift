@@ -105,7 +105,6 @@ public final class LoopbackServer: Sendable {
 
   /// Suspends until that many requests have been received, for that path or in all. Returns those received; they
   /// are fewer when the time was up or the task was cancelled.
-  @discardableResult
   public func waitForRequests(
     count: Int, path: String? = nil, timeout: Duration = .seconds(600)
   ) async -> [Request] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which handler answers which request.
+/// Which handler responds to which request.
 struct Router: Sendable {
   struct Route: Sendable {
     var method: String?

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Whether the library compiles for the Static Linux SDK, which is not needed for it: the C code by musl's compiler, and the Swift code
 # against musl's headers in the place of glibc's, which tells how C's types differ (SOCK_STREAM, RLIMIT_NOFILE and the like). Of
-# the kernel's headers the SDK has none but a few. Needs musl-gcc (musl-tools).
+# the kernel's headers the SDK has none but a few. Needs musl-gcc (musl-tools). With --quick the Swift code is only searched for
+# the name of glibc's module: to check its types takes a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work="$(mktemp -d)"
@@ -22,6 +23,10 @@ done
 if grep -rnE '\bGlibc\.' --include='*.swift' Sources/EKNetwork; then
   echo "names glibc's module"
   exit 1
+fi
+if [ "${1:-}" = --quick ]; then
+  echo "musl: the C code compiles"
+  exit
 fi
 mkdir "$work/maps"
 for module in CZlib CCurl; do

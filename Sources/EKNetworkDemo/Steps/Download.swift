@@ -40,7 +40,7 @@ extension Step {
     for range in ranges { stage.note("the client asked for \(range)") }
     try expect(try Data(contentsOf: film) == content, "the file is another one")
     try expect(ranges.count == 3 && Set(ranges).count == 3, "the client asked for \(ranges)")
-    return "\(file.size) bytes, each of them sent once, in \(ranges.count) answers"
+    return "\(file.size) bytes, each of them sent once, in \(ranges.count) responses"
   }
 }
 

@@ -64,7 +64,7 @@ extension Step {
     }
     let refreshes = stage.server.requests(path: "/token").count
     let refused = stage.server.requests(path: "/users/1").filter { $0.headers["Authorization"] == "Bearer expired" }
-    stage.note("\(refused.count) answers were 401, \(refreshes) request went to /token")
+    stage.note("\(refused.count) responses were 401, \(refreshes) request went to /token")
     try expect(served == 200, "\(served) of 200 were served")
     try expect(refreshes == 1, "the token was refreshed \(refreshes) times")
     return "200 served, 1 refresh"

@@ -29,11 +29,11 @@ extension Step {
     stage.server.route("POST", "/files") { .json(["received": $0.body.count]) }
     let progress = NetworkProgress()
     let display = stage.terminal.follow(progress)
-    let answer = try await stage.manager().send(Upload(form: form, progress: progress), accessToken: nil)
+    let response = try await stage.manager().send(Upload(form: form, progress: progress), accessToken: nil)
     await display.value
     stage.showWire(stage.server.requests)
-    try expect((answer["received"] ?? 0) > size, "the server received \(answer)")
+    try expect((response["received"] ?? 0) > size, "the server received \(response)")
     try expect(progress.fractionCompleted == 1, "the progress ended at \(progress.fractionCompleted)")
-    return "\(answer["received"] ?? 0) bytes arrived, and were never in memory as a whole"
+    return "\(response["received"] ?? 0) bytes arrived, and were never in memory as a whole"
   }
 }

@@ -74,7 +74,7 @@ extension LoopbackServer {
         let encoded = try JSONEncoder().encode(value)
         return data(encoded, contentType: "application/json", status: status, headers: headers)
       } catch {
-        return text("The answer cannot be encoded: \(error)", status: 500)
+        return text("The response cannot be encoded: \(error)", status: 500)
       }
     }
 

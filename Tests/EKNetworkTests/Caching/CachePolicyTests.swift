@@ -130,7 +130,7 @@ import Testing
     let face = face(kind)
     _ = try await face.value(.cacheFirst)
     #expect(try await face.value(.cacheThenNetwork).id == 1)
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     while try await face.value(.cacheFirst).id == 1 { await Task.yield() }
   }
 
@@ -150,7 +150,7 @@ import Testing
       for _ in 1...1_000 { group.addTask { try await face.value(.staleWhileRevalidate).id } }
       for try await id in group { #expect(id == 1) }
     }
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     gate.open()
     while try await face.value(.staleWhileRevalidate).id == 1 { await Task.yield() }
     // Some meet the renewal, and some its end.

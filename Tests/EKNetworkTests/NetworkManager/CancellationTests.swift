@@ -78,7 +78,7 @@ import Testing
     try await expectPromptEnd {
       _ = try await manager.send(ItemProbe())
     } isReady: {
-      await server.waitForRequests(count: $0)
+      await server.expectRequests($0)
     }
   }
 
@@ -88,7 +88,7 @@ import Testing
     try await expectPromptEnd {
       _ = try await manager.send(ItemProbe())
     } isReady: {
-      await server.waitForRequests(count: $0)
+      await server.expectRequests($0)
     }
   }
 
@@ -140,7 +140,7 @@ import Testing
     try await expectPromptEnd {
       _ = try await manager.send(ItemProbe())
     } isReady: {
-      await server.waitForRequests(count: $0, path: "/there")
+      await server.expectRequests($0, path: "/there")
     }
   }
 

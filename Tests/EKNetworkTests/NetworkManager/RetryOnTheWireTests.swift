@@ -74,7 +74,7 @@ import Testing
     let manager = Wire.automatic.manager(server, clock: clock)
     let policy = RetryPolicy(maxRetryCount: 5, delay: 0, shouldRetry: { _ in true })
     let task = Task { try await manager.send(ItemProbe(retryPolicy: policy)) }
-    _ = await server.waitForRequests(count: 1, path: "/item")
+    await server.expectRequests(1, path: "/item")
     task.cancel()
     await #expect(throws: CancellationError.self) { _ = try await task.value }
     #expect(server.requestCount == 1)

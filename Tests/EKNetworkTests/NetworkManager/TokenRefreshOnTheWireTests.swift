@@ -167,7 +167,7 @@ import Testing
   /// The refresh ends when all have been refused, so that none of them can have had the new token.
   @Test(.timeLimit(.minutes(10))) func aThousandWaitForTheSameRefresh() async throws {
     let tokens = TestTokens("old") { [server] _ in
-      await server.waitForRequests(count: 1_000)
+      await server.expectRequests(1_000)
       return "new"
     }
     let manager = Wire.automatic.manager(server)
@@ -187,7 +187,7 @@ import Testing
     let server = server
     let tokens = TestTokens("old") { number in
       if number > 1 { return "new" }
-      await server.waitForRequests(count: 100)
+      await server.expectRequests(100)
       throw NoToken()
     }
     let manager = Wire.automatic.manager(server)

@@ -1,3 +1,5 @@
+import Testing
+
 @testable import EKNetwork
 
 /// A clock that stands until a test moves it.
@@ -61,9 +63,14 @@ final class ManualClock: Clock, Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  /// Suspends until at least that many tasks sleep; `false` when the caller is cancelled, or has waited for a minute.
-  @discardableResult
-  func waitForSleepers(_ count: Int = 1) async -> Bool {
+  /// Suspends until at least that many tasks sleep, or the caller is cancelled. The test fails when they do not within a minute.
+  func waitForSleepers(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async {
+    let isThere = await hasSleepers(count)
+    #expect(isThere || Task.isCancelled, "not so many tasks sleep", sourceLocation: sourceLocation)
+  }
+
+  /// `false` when the caller is cancelled, or has waited for a minute.
+  private func hasSleepers(_ count: Int) async -> Bool {
     let limit = Task {
       try await Task.sleep(for: .seconds(60))
       dropWatchers()
@@ -71,13 +78,13 @@ final class ManualClock: Clock, Sendable {
     defer { limit.cancel() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let answer: Bool? = state.withLock { state in
+        let isThere: Bool? = state.withLock { state in
           if state.sleepers.count >= count { return true }
           if Task.isCancelled { return false }
           state.watchers.append((count, continuation))
           return nil
         }
-        if let answer { continuation.resume(returning: answer) }
+        if let isThere { continuation.resume(returning: isThere) }
       }
     } onCancel: {
       dropWatchers()

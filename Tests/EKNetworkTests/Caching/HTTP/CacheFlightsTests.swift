@@ -14,7 +14,7 @@ import Testing
     let manager = bench.manager
     try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<50 { group.addTask { try await manager.send(CacheProbe()).text } }
-      _ = await bench.server.waitForRequests(count: 1)
+      await bench.server.expectRequests(1)
       while bench.waiting < 50 { await Task.yield() }
       gate.open()
       for try await text in group { #expect(text == "body") }
@@ -49,7 +49,7 @@ import Testing
     bench.server.route("/a") { _ in .raw([.stall]) }
     let manager = bench.manager
     let tasks = (0..<3).map { _ in Task { try await manager.send(CacheProbe()).text } }
-    _ = await bench.server.waitForRequests(count: 1)
+    await bench.server.expectRequests(1)
     while bench.waiting < 3 { await Task.yield() }
     for task in tasks { task.cancel() }
     for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
@@ -84,7 +84,7 @@ import Testing
     }
     let manager = bench.manager
     let tasks = (0..<4).map { _ in Task { try await manager.send(CacheProbe()).text } }
-    _ = await bench.server.waitForRequests(count: 1)
+    await bench.server.expectRequests(1)
     while bench.waiting < 4 { await Task.yield() }
     gate.open()
     for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
@@ -113,7 +113,7 @@ import Testing
     bench.server.route("POST", "/a") { _ in .status(204) }
     let manager = bench.manager
     let early = Task { try await manager.send(CacheProbe()).text }
-    _ = await bench.server.waitForRequests(count: 1)
+    await bench.server.expectRequests(1)
     version.withLock { $0 = "new" }
     if isRemoved {
       await bench.cache.remove(bench.server.url("/a"))
@@ -169,7 +169,7 @@ import Testing
     _ = try await bench.send()
     bench.date.advance(by: 10)
     for _ in 0..<5 { #expect(try await bench.send().text == "1") }
-    _ = await bench.server.waitForRequests(count: 2)
+    await bench.server.expectRequests(2)
     gate.open()
     while bench.cache.statistics.stores < 2 { await Task.yield() }
     #expect(try await bench.send().text == "2")

@@ -27,7 +27,7 @@ import Testing
     _ = try await bench.send()
     bench.date.advance(by: 10)
     #expect(try await bench.send().text == "1")
-    await bench.server.waitForRequests(count: 2)
+    await bench.server.expectRequests(2)
     #expect(await bench.server.waitForOpenConnections(0))
   }
 

@@ -134,7 +134,7 @@ import Testing
   @Test(.timeLimit(.minutes(10))) func cancellationIsCancellation() async throws {
     server.route("/item") { _ in .raw([.stall]) }
     let task = Task { [client, server] in try await client.request(on: server.teapot()) }
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     task.cancel()
     await #expect(throws: CancellationError.self) { _ = try await task.value }
   }

@@ -94,7 +94,7 @@
         await clock.waitForSleepers()
         #expect(server.requestCount == (round - 1) * 3)
         try network.connect()
-        await server.waitForRequests(count: round * 3)
+        await server.expectRequests(round * 3)
         #expect(server.requests.suffix(3).map { $0.header("Idempotency-Key") } == keys)
         try await queue.flush()
         #expect(await queue.count == 0)

@@ -47,7 +47,7 @@ import Testing
     manager.sharesIdenticalRequests = true
     let alice = Task { try await manager.send(ItemProbe(), accessToken: { "alice" }) }
     let bob = Task { try await manager.send(ItemProbe(), accessToken: { "bob" }) }
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     gate.open()
     #expect(try await alice.value.name == "Bearer alice")
     #expect(try await bob.value.name == "Bearer bob")
@@ -69,7 +69,7 @@ import Testing
     holdItem { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)
     let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
-    await server.waitForRequests(count: 3)
+    await server.expectRequests(3)
     gate.open()
     for task in tasks { _ = try await task.value }
     #expect(server.requestCount == 3)
@@ -83,7 +83,7 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
     let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe(method: .post)) } }
-    await server.waitForRequests(count: 3)
+    await server.expectRequests(3)
     gate.open()
     for task in tasks { _ = try await task.value }
   }
@@ -94,11 +94,11 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
     let before = Task { try await manager.send(ItemProbe()) }
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     let change = ItemProbe(path: "/change", method: .post)
     if streams { _ = try await manager.stream(change) } else { _ = try await manager.send(change) }
     let after = Task { try await manager.send(ItemProbe()) }
-    await server.waitForRequests(count: 3)
+    await server.expectRequests(3)
     gate.open()
     _ = try await (before.value, after.value)
     #expect(server.requests(path: "/item").count == 2)
@@ -115,12 +115,12 @@ import Testing
     manager.sharesIdenticalRequests = true
     var stream: StreamingResponse? = try await manager.stream(ItemProbe(path: "/change", method: .post))
     let within = Task { try await manager.send(ItemProbe()) }
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     end.open()
     if !cancels, let body = stream?.body { for try await _ in body {} }
     stream = nil
     let after = Task { try await manager.send(ItemProbe()) }
-    await server.waitForRequests(count: 3)
+    await server.expectRequests(3)
     gate.open()
     _ = try await (within.value, after.value)
     #expect(server.requests(path: "/item").count == 2)
@@ -132,7 +132,7 @@ import Testing
     manager.sharesIdenticalRequests = true
     let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
     try await wait(3, in: manager.sharedExchanges, request(nil, of: manager), over: manager.transport)
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     for task in tasks { task.cancel() }
     for task in tasks { await #expect(throws: CancellationError.self) { _ = try await task.value } }
     #expect(await server.waitForOpenConnections(0))

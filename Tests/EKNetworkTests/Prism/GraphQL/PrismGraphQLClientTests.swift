@@ -227,7 +227,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
     let (client, query) = (client(), query)
     let task = Task { for try await _ in client.subscribe(query, as: Answer.self) {} }
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(await server.waitForOpenConnections(0))

@@ -76,19 +76,19 @@ import Testing
     // By name.
     let named = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let waiting = Task { try await named.response() }
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     named.cancel()
     await #expect(throws: CancellationError.self) { _ = try await waiting.value }
     // The last one who waits.
     let left = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let leaving = Task { try await left.response() }
-    await server.waitForRequests(count: 2)
+    await server.expectRequests(2)
     leaving.cancel()
     await #expect(throws: CancellationError.self) { _ = try await leaving.value }
     // The last one who watches.
     let watched = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let watching = Task { for await _ in await watched.upload() {} }
-    await server.waitForRequests(count: 3)
+    await server.expectRequests(3)
     watching.cancel()
     await watching.value
     #expect(await server.waitForOpenConnections(0))

@@ -340,7 +340,7 @@ import Testing
     let back = try LoopbackServer { $0.port = port }
     back.fallback = { _ in .status(204) }
     clock.advance(by: .seconds(1))
-    await back.waitForRequests(count: 3)
+    await back.expectRequests(3)
     #expect(back.requests.map(\.path) == ["/1", "/2", "/3"])
     try await queue.flush()
     #expect(names == [])

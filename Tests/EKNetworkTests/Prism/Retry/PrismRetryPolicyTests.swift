@@ -181,7 +181,7 @@ import Testing
     let policy = Recorder()
     let client = PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock)
     let task = Task { try await client.request(on: server.teapot()) }
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     task.cancel()
     await #expect(throws: CancellationError.self) { _ = try await task.value }
     #expect(policy.asked.withLock { $0.isEmpty })

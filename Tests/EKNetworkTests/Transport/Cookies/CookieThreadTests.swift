@@ -38,7 +38,7 @@
         Task { try await transport.fetch(TransportRequest(URLRequest(url: server.url("/item")))) }
       }
       let sockets = (0..<8).map { [options] _ in Task { try await WebSocket.connect(to: url, options: options) } }
-      await server.waitForRequests(count: 16)
+      await server.expectRequests(16)
       // Who has nothing to keep does not wait for it.
       for _ in 0..<100 { _ = try await transport.fetch(TransportRequest(URLRequest(url: plain))) }
       #expect(storage.cookies?.isEmpty == true)

@@ -65,7 +65,7 @@
       for path in ["/head", "/body"] {
         for round in 1...5 {
           let task = Task { try await transport.fetch(request(server.url(path))) }
-          _ = await server.waitForRequests(count: round, path: path)
+          await server.expectRequests(round, path: path)
           task.cancel()
           await #expect(throws: CancellationError.self) { try await task.value }
         }
@@ -205,7 +205,7 @@
       let transport = try transport { $0.httpMaximumConnectionsPerHost = 3 }
       try await withThrowingTaskGroup(of: Int.self) { group in
         for _ in 0..<20 { group.addTask { try await transport.fetch(request(server.url("/"))).data.count } }
-        _ = await server.waitForRequests(count: 3, path: "/")
+        await server.expectRequests(3, path: "/")
         gate.open()
         for try await count in group { #expect(count == 2) }
       }
@@ -221,7 +221,7 @@
       let transport = try transport { $0.httpMaximumConnectionsPerHost = 4_000 }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<2_000 { group.addTask { _ = try? await transport.fetch(request(server.url("/wait"))) } }
-        _ = await server.waitForRequests(count: 2_000, path: "/wait")
+        await server.expectRequests(2_000, path: "/wait")
         for _ in 0..<100 { #expect(try await transport.fetch(request(server.url("/go"))).data.count == 2) }
         group.cancelAll()
         try await group.waitForAll()

@@ -108,7 +108,7 @@ struct ReconnectingWebSocketTests {
     let clock = ManualClock()
     let socket = try socket(clock: clock)
     // The wait for the next attempt, and nothing else, sleeps.
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     async let sending: Void = withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<10 { group.addTask { try await socket.send("\(index)") } }
       try await group.waitForAll()
@@ -319,7 +319,7 @@ struct ReconnectingWebSocketTests {
   func closingWhileConnecting() async throws {
     server.route("/") { _ in .raw([.stall]) }
     let socket = try socket()
-    await server.waitForRequests(count: 1)
+    await server.expectRequests(1)
     try await socket.close()
     #expect(try await socket.receive() == nil)
     #expect(await events(of: socket) == ["ended"])

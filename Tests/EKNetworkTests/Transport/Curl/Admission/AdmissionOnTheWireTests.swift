@@ -38,7 +38,7 @@
       let transport = try transport(2)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<500 { group.addTask { _ = try? await transport.fetch(request("/hung")) } }
-        await server.waitForRequests(count: 2, path: "/hung")
+        await server.expectRequests(2, path: "/hung")
         try await withThrowingTaskGroup(of: Int.self) { group in
           for _ in 0..<20 { group.addTask { try await transport.fetch(request("/ok", on: other)).data.count } }
           for try await count in group { #expect(count == 2) }
@@ -82,7 +82,7 @@
         for path in ["/held", "/held", "/held", "/held", "/held", "/brief"] {
           group.addTask { try await transport.fetch(request(path, on: server)).data.count }
         }
-        await server.waitForRequests(count: 6)
+        await server.expectRequests(6)
         brief.open()
         let start = ContinuousClock.now
         let seventh = try await transport.fetch(request("/ok", on: server, timeout: timeout))
@@ -98,7 +98,7 @@
       defer { server.stop() }
       let transport = try transport(1)
       let hung = Task { try await transport.fetch(request("/hung")) }
-      await server.waitForRequests(count: 1, path: "/hung")
+      await server.expectRequests(1, path: "/hung")
       var late = request("/ok")
       late.deadline = .now + .milliseconds(200)
       let start = ContinuousClock.now
@@ -118,7 +118,7 @@
       let (first, second) = (try transport(2), try transport(2))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<20 { group.addTask { _ = try? await first.fetch(request("/hung")) } }
-        await server.waitForRequests(count: 2, path: "/hung")
+        await server.expectRequests(2, path: "/hung")
         for _ in 0..<10 {
           let count = try await second.fetch(request("/ok")).data.count
           #expect(count == 2)
@@ -139,7 +139,7 @@
         for transport in transports {
           for _ in 0..<5 { group.addTask { try await transport.fetch(request("/held")).data.count } }
         }
-        await server.waitForRequests(count: 3)
+        await server.expectRequests(3)
         gate.open()
         for try await count in group { #expect(count == 2) }
       }
@@ -153,7 +153,7 @@
       server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
       let transport = try transport(2)
       let held = (0..<2).map { _ in Task { try await transport.fetch(request("/held")).data.count } }
-      await server.waitForRequests(count: 2, path: "/held")
+      await server.expectRequests(2, path: "/held")
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<20_000 {
           group.addTask {
@@ -176,7 +176,7 @@
       // Options of its own: no other test's connections push these out while they are idle.
       let transport = try transport(4, tls: TLSOptions(pinnedPublicKeys: ["waiting"]))
       let held = (0..<4).map { _ in Task { try await transport.fetch(request("/held")).data.count } }
-      await server.waitForRequests(count: 4, path: "/held")
+      await server.expectRequests(4, path: "/held")
       let waiting = (0..<400).map { _ in Task { try await transport.fetch(request("/ok")).data.count } }
       for (index, task) in waiting.enumerated() where index % 3 != 0 { task.cancel() }
       gate.open()

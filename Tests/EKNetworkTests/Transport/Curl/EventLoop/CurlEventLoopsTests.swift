@@ -115,7 +115,7 @@
       let last = Gate()
       server.route("/held") { _ in .streaming(contentLength: 2, [.wait(last), .sendString("ok")]) }
       let again = (0..<99).map { _ in Task { try await transport.fetch(request(server.url("/held"))).data.count } }
-      await server.waitForRequests(count: 198, path: "/held")
+      await server.expectRequests(198, path: "/held")
       last.open()
       for task in again { #expect(try await task.value == 2) }
     }
