@@ -51,7 +51,7 @@ struct RedirectState {
     let target = URL(string: location, relativeTo: source)?.absoluteURL
     if let error = Self.refusal(of: target, from: source) { return .fail(error) }
     guard let target else { return .deliver }
-    return redirect(request.own, to: target, from: source, status: status)
+    return redirect(request.own, to: target.inheritingFragment(of: source), from: source, status: status)
   }
 
   /// Why a target is none, no matter who chose it.
@@ -124,6 +124,14 @@ struct RedirectState {
 
   private static func error(_ code: URLError.Code, _ text: String, _ url: URL) -> URLError {
     URLError(code, userInfo: [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url])
+  }
+}
+
+extension URL {
+  /// RFC 9110 §10.2.2: a location without a fragment has that of the URL that led to it.
+  fileprivate func inheritingFragment(of source: URL) -> URL {
+    guard fragment == nil, let fragment = source.fragment(percentEncoded: true) else { return self }
+    return URL(string: "\(absoluteString)#\(fragment)") ?? self
   }
 }
 

@@ -75,6 +75,16 @@ import Testing
     #expect(try follow(request, status: 302, location: row.reference).url?.absoluteString == row.target)
   }
 
+  /// RFC 9110 §10.2.2.
+  @Test(arguments: [
+    ("/y", "http://a/y#one%20two"), ("/y#other", "http://a/y#other"), ("/y#", "http://a/y#"),
+    ("http://b/y?z", "http://b/y?z#one%20two"),
+  ])
+  func aLocationWithoutFragmentHasThatOfTheRequest(_ location: String, _ expected: String) throws {
+    let request = try request("http://a/x#one%20two")
+    #expect(try follow(request, status: 302, location: location).url?.absoluteString == expected)
+  }
+
   @Test(arguments: [
     ("ftp://a/x", URLError.Code.unsupportedURL), ("javascript:alert(1)", .unsupportedURL),
     ("file:///etc/passwd", .unsupportedURL), ("data:text/plain,x", .unsupportedURL), ("mailto:a@b", .unsupportedURL),
