@@ -38,7 +38,7 @@ static struct {
   bool available;
 } zstd;
 
-// ZSTD_d_windowLogMax. RFC 9659: a decoder of this content coding needs a window of 8 MB at most; the library's own
+// ZSTD_d_windowLogMax. RFC 9659: a decoder for this content coding needs a window of 8 MB at most; the library's own
 // limit is 128 MB, for each layer of coding.
 enum { ZSTD_WINDOW_LOG_MAX_ = 100, ZSTD_WINDOW_LOG_ = 23 };
 
@@ -74,8 +74,8 @@ bool ekn_codec_available(ekn_codec codec) {
 
 struct ekn_decoder {
   ekn_codec codec;
-  bool ended;  // a complete stream was seen, and nothing after it
-  ekn_inflater *inflater;  // for deflate made with the first byte
+  bool ended;  // a complete stream was decoded, and nothing after it
+  ekn_inflater *inflater;  // for deflate, created with the first byte
   void *state;
 };
 
@@ -114,8 +114,8 @@ static ekn_decoder_status run_zlib(ekn_decoder *decoder, const uint8_t **input, 
                                    uint8_t **output, size_t *output_length) {
   if (!decoder->inflater) {
     if (*input_length == 0) return EKN_DECODER_MORE;
-    // RFC 9110 §8.4.1.2: "deflate" is the zlib format, but some servers send a raw deflate stream. A zlib header's
-    // first byte has 8 in its low half, which no encoder's raw stream begins with.
+    // RFC 9110 §8.4.1.2: "deflate" is the zlib format, but some servers send a raw deflate stream. The low half of a
+    // zlib header's first byte is 8, with which no encoder's raw stream begins.
     decoder->inflater = ekn_inflater_create((**input & 0x0f) == 8 ? EKN_FORMAT_ZLIB : EKN_FORMAT_RAW);
     if (!decoder->inflater) return EKN_DECODER_CORRUPT;
   }
@@ -127,7 +127,8 @@ static ekn_decoder_status run_zlib(ekn_decoder *decoder, const uint8_t **input, 
   return EKN_DECODER_CORRUPT;
 }
 
-// Whether more input may follow a complete stream: gzip (RFC 1952 §2.2) and zstd (RFC 8878 §3) are series of members.
+// Prepares for input after a complete stream; false if none may follow. gzip (RFC 1952 §2.2) and zstd (RFC 8878 §3) are
+// series of members.
 static bool begin_next_member(ekn_decoder *decoder, uint8_t first_byte) {
   switch (decoder->codec) {
     case EKN_CODEC_GZIP: return first_byte == 0x1f && ekn_inflater_reset(decoder->inflater);

@@ -24,7 +24,7 @@ typedef struct {
 
 enum { EKN_MESSAGE_DONE = 1, EKN_GLOBAL_DEFAULT = 3, EKN_VERSION_FIRST = 0 };
 
-// The beginning of libcurl's curl_version_info_data, which every version has.
+// The beginning of libcurl's curl_version_info_data, which is the same in every version.
 typedef struct {
   int age;
   const char *version;
@@ -55,8 +55,8 @@ static struct {
   ekn_message *(*multi_info_read)(ekn_multi *, int *);
 } curl;
 
-// libcurl says which protocol was negotiated nowhere else than in its log. NULL where it uses another TLS library, or
-// one that it hides.
+// libcurl reports the negotiated protocol only in its log, so the TLS library is asked. NULL if libcurl uses another
+// TLS library, or does not expose its symbols.
 static struct {
   void (*openssl)(const void *, const unsigned char **, unsigned int *);
   int (*gnutls)(void *, void *);
@@ -67,8 +67,8 @@ static const char *problem = "";
 static ekn_version_data *version_data;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Where libcurl is a part of the program, FoundationNetworking was linked with it; NULL where it is in no library either. With the
-// Static Linux SDK there is no other, and nothing can be opened.
+// The symbols of a libcurl that is part of the program, linked by FoundationNetworking; NULL if no linked library
+// contains it. With the Static Linux SDK there is no other, and no library can be opened.
 #define EKN_LINKED(name) \
   extern void linked_##name(void) __asm__("curl_" #name) __attribute__((weak))
 EKN_LINKED(global_init);
@@ -94,10 +94,10 @@ EKN_LINKED(multi_info_read);
 extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
 #undef EKN_LINKED
 
-// NULL where libcurl is a part of the program.
+// NULL if libcurl is part of the program.
 static void *library;
 
-// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+// ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
 #define EKN_RESOLVE(table, name)                                                                     \
   problem = "curl_" #name;                                                                           \
   *(void **)&table.name = library ? dlsym(library, "curl_" #name) : (void *)linked_##name;           \
@@ -105,11 +105,12 @@ static void *library;
 
 static void load(void);
 
-// Whether the program was linked with an archive of libcurl: what it was tested with is what it uses, whatever the machine has.
+// Whether the program was linked with an archive of libcurl: then it uses the version that it was tested with, whatever
+// is installed.
 static bool is_linked(void) {
   Dl_info own, other;
   if (!linked_global_init) return false;
-  // A program without a dynamic linker has nothing but itself.
+  // A program without a dynamic linker consists of itself alone.
   if (!dladdr((void *)load, &own)) return true;
   return dladdr((void *)linked_global_init, &other) && own.dli_fbase == other.dli_fbase;
 }
@@ -137,7 +138,7 @@ static void load(void) {
   EKN_RESOLVE(curl, multi_socket_action);
   EKN_RESOLVE(curl, multi_info_read);
   if (library) {
-    // A library's handle finds what the library depends on as well.
+    // A library's handle also finds the symbols of the libraries that it depends on.
     *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
     *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
   } else {
@@ -204,12 +205,12 @@ typedef int (*progress_callback)(void *, int64_t, int64_t, int64_t, int64_t);
 
 static bool begins_with(const char *line, const char *text) { return strncmp(line, text, strlen(text)) == 0; }
 
-// The wording of all versions from 7.76 on. Only where libcurl begins a line so: the rest may be the server's text.
+// The wording of all versions from 7.76 on. Only at the beginning of a line: the rest may be the server's text.
 void ekn_resend_note(ekn_resend *resend, const char *line) {
   unsigned int stream = 0;
   const char *mark;
   if (begins_with(line, "Using Stream ID: ")) {
-    // In hexadecimal digits before 7.84: what is read then is never too large, and says "refused" too seldom at worst.
+    // In hexadecimal digits before 7.84: the number read then is never too large, and at worst misses a refusal.
     if (sscanf(line, "Using Stream ID: %u", &stream) == 1) resend->stream = stream;
   } else if (begins_with(line, "[HTTP/2] [")) {
     int length = 0;
@@ -258,7 +259,7 @@ int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend) {
   return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, 0L);
 }
 
-// libcurl's curl_sockaddr, up to what is used of it.
+// The fields of libcurl's curl_sockaddr that are used.
 typedef struct {
   int family, type, protocol;
 } socket_address;
@@ -272,7 +273,7 @@ static int lookup_begins(void *resolver, void *reserved, void *lookup) {
   return 0;
 }
 
-// libcurl wants a socket: the name has been resolved.
+// libcurl opens a socket once the name has been resolved.
 static int opens_socket(void *context, int purpose, socket_address *address) {
   ekn_lookup *lookup = context;
   (void)purpose;
@@ -338,8 +339,8 @@ const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.slist_append(list, line); }
 void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }
 
-// Since 8.20 the threads that resolve names belong to the multi handle: at most 20, for which its cleanup waits. Older
-// versions know neither option, and need none: each lookup has a thread of its own.
+// Since 8.20 the resolver threads belong to the multi handle: at most 20, which its cleanup waits for. Older versions
+// know neither option and do not need them: each lookup has a thread of its own.
 ekn_multi *ekn_multi_init(void) {
   ekn_multi *multi = curl.multi_init();
   if (multi) {

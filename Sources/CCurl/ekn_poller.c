@@ -71,7 +71,7 @@ void ekn_release_broken_pipe_signal(bool was_held) {
   if (!was_held) return;
   sigset_t signals;
   broken_pipe(&signals);
-  // What came meanwhile is for this thread alone, and would be delivered now.
+  // A signal that arrived in the meantime is pending for this thread alone, and would be delivered now.
   struct timespec none = {0, 0};
   while (sigtimedwait(&signals, NULL, &none) < 0 && errno == EINTR) {
   }

@@ -19,13 +19,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void load(void) {
   void *library = dlopen("libpsl.so.5", RTLD_NOW | RTLD_LOCAL);
   if (!library) return;
-  // ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+  // ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
   *(void **)&psl.builtin = dlsym(library, "psl_builtin");
   *(void **)&psl.latest = dlsym(library, "psl_latest");
   *(void **)&psl.is_public_suffix = dlsym(library, "psl_is_public_suffix");
   *(void **)&psl.registrable_domain = dlsym(library, "psl_registrable_domain");
   if (!psl.is_public_suffix || !psl.registrable_domain) return;
-  // The newer one of the system's file and what is built in; kept until the process ends.
+  // The newer of the system's file and the built-in list; kept until the process ends.
   if (psl.latest) list = psl.latest(NULL);
   if (!list && psl.builtin) list = psl.builtin();
 }

@@ -1,4 +1,4 @@
-// What musl asks for before it shows struct tcp_info.
+// Required by musl to declare struct tcp_info.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// glibc's own header has an old struct tcp_info, and musl comes without the kernel's headers.
+// glibc's own header has an old struct tcp_info, and musl does not come with the kernel's headers.
 #if defined(__GLIBC__)
 #include <linux/tcp.h>
 #else
@@ -55,7 +55,7 @@ int ekn_socket_local_port(int socket) {
 }
 
 int ekn_socket_open_netlink(uint32_t groups) {
-  // struct sockaddr_nl, which is in the kernel's headers alone. The kernel chooses the port.
+  // struct sockaddr_nl, which only the kernel's headers declare. The kernel chooses the port.
   struct {
     sa_family_t family;
     unsigned short padding;

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// zlib's z_stream: its layout is part of zlib's ABI and checked by the init functions through its size.
+// zlib's z_stream: its layout is part of zlib's ABI, and the init functions check it by its size.
 typedef struct {
   const uint8_t *next_in;
   unsigned avail_in;
@@ -41,8 +41,8 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Where zlib is a part of the program. musl stands for the Static Linux SDK, which can open no library and brings zlib along;
-// of the half that compresses nothing else asks for there.
+// The symbols of a zlib that is part of the program. musl stands for the Static Linux SDK, which cannot open libraries
+// and contains zlib; nothing else there refers to its compressing half.
 #if defined(__linux__) && defined(__GLIBC__)
 #define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
 #elif defined(__linux__)
@@ -68,7 +68,7 @@ static void load(void) {
 #else
   void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
-// ISO C has no conversion from an object to a function pointer; POSIX dlsym asks for this one.
+// ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
 #define EKN_RESOLVE(member, name) \
   ((*(void **)&zlib.member = library ? dlsym(library, #name) : (void *)linked_##name) != NULL)
   zlib.available = EKN_RESOLVE(deflate_init, deflateInit2_) && EKN_RESOLVE(deflate, deflate) &&
@@ -135,7 +135,7 @@ ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, 
   return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
 }
 
-// zlib's windowBits. The largest window decodes what was encoded with any.
+// zlib's windowBits. The largest window decodes what was encoded with any smaller one.
 static int window_bits(ekn_zlib_format format) {
   switch (format) {
     case EKN_FORMAT_RAW: return -15;

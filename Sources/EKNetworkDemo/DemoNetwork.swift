@@ -1,16 +1,16 @@
 import Foundation
 import LoopbackServer
 
-/// A network that goes away and comes back, with a server behind it.
+/// A network that can be taken down and brought back, with a server behind it.
 protocol DemoNetwork {
   var server: LoopbackServer { get }
-  /// What going away means here.
+  /// A description of how the network is taken down.
   var description: String { get }
   mutating func goAway() throws
   mutating func comeBack() throws
 }
 
-/// Where no network can be had for the purpose: the server itself goes away, and another comes to its place.
+/// A substitute where no separate network can be created: the server itself is stopped, and another one takes its port.
 struct StoppedServer: DemoNetwork {
   private(set) var server: LoopbackServer
   let description = "the server is stopped, and another one takes its port"
@@ -26,15 +26,15 @@ struct StoppedServer: DemoNetwork {
 }
 
 #if os(Linux)
-  /// A network namespace of the demo's own, whose links are brought down and up.
+  /// A network namespace of the demo's own, whose links are taken down and brought up.
   struct OwnNamespace: DemoNetwork {
     let server: LoopbackServer
     let description = "in a network namespace of its own, `ip link set … down` and `up`"
 
-    /// `nil` where links cannot be made.
+    /// Creates the links and the server; `nil` where links cannot be created.
     init?() throws {
       guard Self.run("ip", "link", "set", "lo", "up"),
-        // Two ends of a cable: one is the machine's way out.
+        // A pair of virtual interfaces: one is the machine's uplink.
         Self.run("ip", "link", "add", "net0", "type", "veth", "peer", "name", "net1"),
         Self.run("ip", "address", "add", "192.0.2.1/24", "dev", "net0"),
         Self.run("ip", "link", "set", "net1", "up")
@@ -44,7 +44,7 @@ struct StoppedServer: DemoNetwork {
     }
 
     func goAway() throws {
-      // The server is reached over the loopback; the monitor looks at the others.
+      // The server is reached over the loopback; the monitor watches the other links.
       for link in ["lo", "net0"] { try ip("link", "set", link, "down") }
     }
 
@@ -53,12 +53,12 @@ struct StoppedServer: DemoNetwork {
       try ip("route", "replace", "default", "via", "192.0.2.2")
     }
 
-    /// Runs this program in a namespace of its own. Its exit code; `nil` where that is not allowed.
+    /// Runs this program in a namespace of its own. Returns its exit code; `nil` where that is not permitted.
     static func rerun(_ arguments: [String]) -> Int32? {
       guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
         return nil
       }
-      // The first is for the superuser, the other for users that may make namespaces.
+      // The first works for the superuser, the second for users who may create namespaces.
       for way in [["--net"], ["--map-root-user", "--net"]] where run("unshare", way + ["true"]) {
         return status("unshare", way + [program] + arguments, isHeard: true)
       }
@@ -73,7 +73,7 @@ struct StoppedServer: DemoNetwork {
 
     private static func run(_ program: String, _ arguments: [String]) -> Bool { status(program, arguments) == 0 }
 
-    /// Not Foundation's `Process`: it wants a loopback that is up.
+    /// Runs a program. Foundation's `Process` is not used because it needs a loopback that is up.
     private static func status(_ program: String, _ arguments: [String], isHeard: Bool = false) -> Int32? {
       var actions = posix_spawn_file_actions_t()
       posix_spawn_file_actions_init(&actions)
@@ -89,7 +89,7 @@ struct StoppedServer: DemoNetwork {
       guard posix_spawnp(&identifier, program, &actions, nil, &argv, environ) == 0 else { return nil }
       var status: Int32 = 0
       while waitpid(identifier, &status, 0) < 0 { guard errno == EINTR else { return nil } }
-      // WEXITSTATUS, of a process that was not killed.
+      // WEXITSTATUS of a process that was not killed.
       return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
   }

@@ -33,7 +33,7 @@ enum EKNetworkDemo {
     }
   }
 
-  /// - Parameter isInside: Whether this is the process that has a network of its own.
+  /// - Parameter isInside: Whether this is the process in its own network namespace.
   private static func offline(_ terminal: Terminal, isInside: Bool) async -> Bool {
     #if os(Linux)
       if !isInside, let code = OwnNamespace.rerun(["--offline", "--inside"]) { return code == 0 }

@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// `--url`: one GET to a real server.
+/// The `--url` mode: one GET to a real server.
 enum RealServer {
   private struct Get: NetworkRequest {
     typealias Response = StatusCodeResponse

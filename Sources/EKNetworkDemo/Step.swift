@@ -1,30 +1,30 @@
 import EKNetwork
 import LoopbackServer
 
-/// One stop of the tour.
+/// One step of the tour.
 struct Step: Sendable {
   let title: String
-  /// What a user would write; what runs below it is the same with the server's names filled in.
+  /// The code that a user would write; the step runs the same with the server's names filled in.
   let code: String
-  /// Runs the step; throws what is not as it should be.
+  /// Runs the step; throws if the result is not as expected.
   let run: @Sendable (Stage) async throws -> String
 }
 
-/// What a step works with.
+/// The environment of a step.
 struct Stage: Sendable {
   let server: LoopbackServer
   let terminal: Terminal
-  /// For the files of the step; removed after it.
+  /// A folder for the files of the step, removed afterwards.
   let folder: URL
 
-  /// A manager for the loopback server, on a session of its own.
+  /// Returns a manager for the loopback server, with a session of its own.
   func manager() -> NetworkManager {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 32
     return NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: configuration))
   }
 
-  /// Shows requests as they crossed the wire, their bodies cut short.
+  /// Prints requests as they were sent, with shortened bodies.
   func showWire(_ requests: [LoopbackServer.Request], limit: Int = 2) {
     for request in requests.prefix(limit) {
       var lines = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").map(String.init)
@@ -48,12 +48,12 @@ struct Stage: Sendable {
   private static func cut(_ line: String) -> String { line.count > 74 ? line.prefix(73) + "…" : line }
 }
 
-/// What a step found wrong.
+/// The error of a step with an unexpected result.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Throws unless the step went as it should.
+/// Throws ``Unexpected`` unless the condition holds.
 func expect(_ condition: Bool, _ what: String) throws {
   if !condition { throw Unexpected(description: what) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes to standard output, in colour and in place only where that is a terminal that can do it.
+/// A writer to standard output, which uses colour and in-place updates only on a terminal that supports them.
 struct Terminal: Sendable {
   enum Style: String {
     case bold = "1"
@@ -26,7 +26,7 @@ struct Terminal: Sendable {
 
   func line(_ text: String = "") { write(text + "\n") }
 
-  /// Shows a state in place of the last one; a terminal that cannot do that is spared it.
+  /// Replaces the last line on a terminal that supports it; prints nothing elsewhere.
   func replaceLine(_ text: String) {
     if isInteractive { write("\r\u{1B}[2K" + text) }
   }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Collects a request's body from the parser's events.
+/// A collector of a request's body from the parser's events.
 struct BodyReader {
   var keepsBytes = true
   private(set) var isComplete = false
-  /// How many bytes came, framing included.
+  /// The number of bytes received, framing included.
   private(set) var rawCount = 0
   private var contentCount = 0
   private var content = Data()
-  /// Only kept where it differs from the content.
+  /// The body as received; only kept if it differs from the content.
   private var raw: Data?
   private var trailers = HeaderFields()
 
@@ -29,7 +29,7 @@ struct BodyReader {
     }
   }
 
-  /// Hands everything to the request.
+  /// Moves everything into the request.
   mutating func move(to request: inout LoopbackServer.Request) {
     request.body = content
     request.rawBody = raw ?? content

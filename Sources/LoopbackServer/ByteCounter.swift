@@ -1,7 +1,7 @@
 import Foundation
 
-/// Counts bytes that a server has handed to the system for sending. What it counts is at most the client's and the
-/// server's socket buffers ahead of what the client has read.
+/// A counter of the bytes that a server has passed to the system for sending. The count is ahead of what the client has
+/// read by at most the socket buffers of the client and the server.
 public final class ByteCounter: Sendable {
   private struct State: Sendable {
     var count = 0
@@ -11,24 +11,24 @@ public final class ByteCounter: Sendable {
 
   private let state = Monitor(State())
 
-  /// Makes a counter that stands at zero.
+  /// Creates a counter with a count of zero.
   public init() {}
 
-  /// How many bytes have been handed over.
+  /// The number of bytes passed to the system.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether sending has ended, with all bytes or because the client left.
+  /// Whether sending has ended, because all bytes were sent or the client disconnected.
   public var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  /// Suspends until that many bytes have been handed over, or sending has ended. Returns the count.
+  /// Suspends until at least `count` bytes have been passed to the system, or sending has ended. Returns the count.
   @discardableResult
   public func wait(for count: Int, timeout: Duration = .seconds(600)) async -> Int {
     _ = await state.wait(timeout: timeout) { $0.count >= count || $0.isFinished }
     return self.count
   }
 
-  /// Suspends until the client has taken nothing for a fifth of a second while bytes were waiting for it, or
-  /// sending has ended. Returns the count at which sending stopped.
+  /// Suspends until the client has accepted nothing for 200 ms while bytes were waiting for it, or sending has ended.
+  /// Returns the count at which sending stopped.
   @discardableResult
   public func waitUntilBlocked(timeout: Duration = .seconds(600)) async -> Int {
     _ = await state.wait(timeout: timeout) { $0.isBlocked || $0.isFinished }

@@ -3,14 +3,14 @@ import Foundation
 extension Connection {
   typealias Response = LoopbackServer.Response
 
-  /// Sends a response. `request` is `nil` when what came was no request.
+  /// Sends a response. `request` is `nil` if no valid request was received.
   func write(_ response: Response, to request: LoopbackServer.Request?) throws {
     for (status, headers) in response.interim {
       try send(Self.head(status: status, reason: nil, headers: headers))
     }
     if case .raw(let steps) = response.body { return try perform(steps) }
     var head = Self.head(status: response.status, reason: response.reason, headers: fields(of: response, request))
-    // RFC 9110, sections 9.3.2 and 15.3.5: these never have a body, whatever their header says.
+    // RFC 9110, sections 9.3.2 and 15.3.5: these never have a body, whatever their header fields.
     if request?.method == "HEAD" || Self.isBodiless(response.status), !response.isUpgrade { return try send(head) }
     switch response.body {
     case .empty, .raw:

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One connection's life. It belongs to the thread that serves it.
+/// A connection of the server. It is used only on the thread that serves it.
 final class Connection {
-  /// The end of the connection, at whatever depth it is noticed.
+  /// The error thrown when the connection ends, at any depth.
   struct Ended: Error {}
 
   let socket: Socket
@@ -23,7 +23,7 @@ final class Connection {
 
   deinit { buffer.deallocate() }
 
-  /// Answers requests until either side ends the connection.
+  /// Responds to requests until either side closes the connection.
   func serve() {
     do {
       while try serveOne() {}
@@ -31,11 +31,11 @@ final class Connection {
       let refusal = LoopbackServer.Response.text(failure.reason + "\n", status: failure.status).then(.close)
       if (try? write(refusal, to: nil)) != nil { closeGracefully() }
     } catch {
-      // The connection has ended; there is no one to tell.
+      // The connection has ended; the error cannot be reported to anyone.
     }
   }
 
-  /// Answers one request. Returns whether the connection stays open.
+  /// Responds to one request. Returns whether the connection stays open.
   private func serveOne() throws -> Bool {
     guard case .head(let head) = try nextEvent() else { return false }
     var request = LoopbackServer.Request(head: head, connection: number, index: served)
@@ -133,12 +133,12 @@ final class Connection {
     try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
   }
 
-  /// Waits; throws when the client leaves or the server stops meanwhile.
+  /// Waits for a duration; throws if the client disconnects or the server stops meanwhile.
   func wait(_ duration: Duration) throws {
     guard socket.wait(timeout: duration) == .timedOut else { throw Ended() }
   }
 
-  /// The next event, received if need be.
+  /// Returns the next event, receiving more bytes if needed.
   private func nextEvent(receivingAtMost limit: Int = .max) throws -> RequestParser.Event {
     while true {
       if let event = try parser.next() { return event }
@@ -152,7 +152,7 @@ final class Connection {
     return count
   }
 
-  /// Bytes past HTTP: first those that came with the head.
+  /// Returns bytes of an upgraded connection, first those that arrived with the head.
   func readRaw(upTo limit: Int) -> Data? {
     if let buffered = parser.takeRest(upTo: limit) { return Data(buffered) }
     guard let count = try? receive(atMost: max(1, limit)) else { return nil }
@@ -161,7 +161,7 @@ final class Connection {
 
   // MARK: Ending
 
-  /// Does with the connection what the response says. Returns whether it stays open.
+  /// Ends the exchange as the response specifies. Returns whether the connection stays open.
   private func finish(
     _ response: LoopbackServer.Response, request: LoopbackServer.Request, isRead: Bool
   ) throws -> Bool {
@@ -183,14 +183,15 @@ final class Connection {
     return false
   }
 
-  /// Whether the client wants the connection closed after the response (RFC 9112, section 9.3).
+  /// Returns whether the connection must be closed after the response (RFC 9112, section 9.3).
   static func mustClose(after request: LoopbackServer.Request) -> Bool {
     request.headers.contains(token: "close", in: "Connection")
       || request.version == "HTTP/1.0" && !request.headers.contains(token: "keep-alive", in: "Connection")
   }
 
-  /// Closes so that the client still gets what was sent: with unread bytes in the socket the system would send a
-  /// reset, which overtakes the response (RFC 9112, section 9.6). So they are read, for a while.
+  /// Closes the connection so that the client still receives what was sent: with unread bytes in the socket the system
+  /// would send a reset, which overtakes the response (RFC 9112, section 9.6). So they are read, for at most two
+  /// seconds.
   func closeGracefully() {
     socket.shutDownSending()
     let deadline = ContinuousClock.now + .seconds(2)

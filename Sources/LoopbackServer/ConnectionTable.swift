@@ -8,9 +8,9 @@ final class ConnectionTable: Sendable {
     var accepted = 0
     var peak = 0
     var isStopping = false
-    /// Whether the threads that are left will not be joined.
+    /// Whether the remaining threads will not be joined.
     var isStopped = false
-    /// The thread that ended last. The next one to end joins it, so that at most one waits to be joined.
+    /// The thread that ended last. The next one to end joins it, so that at most one ended thread is not joined.
     var ended: WorkerThread?
   }
 
@@ -23,7 +23,8 @@ final class ConnectionTable: Sendable {
   var accepted: Int { state.withLock { $0.accepted } }
   var peak: Int { state.withLock { $0.peak } }
 
-  /// Serves a connection on a thread of its own and closes it afterwards. One too many is closed at once.
+  /// Serves a connection on a thread of its own and closes it afterwards. A connection beyond the limit is closed at
+  /// once.
   func serve(_ descriptor: Int32, with body: @escaping @Sendable (Socket, Int) -> Void) {
     let socket = Socket(adopting: descriptor)
     let number: Int? = state.withLock { state in
@@ -61,7 +62,7 @@ final class ConnectionTable: Sendable {
     if previous == this { this.detach() } else { previous?.join() }
   }
 
-  /// Shuts every connection down and waits for its thread. A thread of its own that calls this is not waited for.
+  /// Shuts down every connection and waits for its thread, except the calling thread if it serves a connection.
   func stop() {
     let sockets = state.withLock { state in
       state.isStopping = true
@@ -69,7 +70,7 @@ final class ConnectionTable: Sendable {
     }
     for socket in sockets { socket.shutDown() }
     let own = Socket.current.map { current in sockets.contains { $0 === current } } == true ? 1 : 0
-    // A handler that blocks for ever must not take the test down with it.
+    // A handler that blocks for ever must not block the test as well.
     _ = state.waitBlocking(timeout: .seconds(20)) { $0.threads <= own }
     let ended = state.withLock { state in
       state.isStopped = true
@@ -87,7 +88,7 @@ final class ConnectionTable: Sendable {
     await state.wait(timeout: timeout) { $0.accepted >= count }
   }
 
-  /// Shuts every connection down; the server goes on.
+  /// Shuts down every connection; the server keeps running.
   func dropAll() {
     for socket in state.withLock({ Array($0.sockets.values) }) { socket.shutDown() }
   }

@@ -1,24 +1,24 @@
 import Foundation
 
-/// A door that stays open once it was opened. A test decides with it when the server goes on.
+/// A latch that stays open once it has been opened. A test uses it to decide when the server continues.
 public final class Gate: Sendable {
   private struct State: Sendable {
     var isOpen = false
-    /// The ends of a pipe that threads poll while the gate is shut; closing the writing end wakes them all.
+    /// The pipe that threads poll while the gate is closed; closing its writing end wakes them all.
     var pipe: WakePipe?
   }
 
   private let state = Monitor(State())
 
-  /// Makes a gate that is shut.
+  /// Creates a closed gate.
   public init() {}
 
   deinit { state.withLock { $0.pipe?.closeBoth() } }
 
-  /// Whether it is open.
+  /// Whether the gate is open.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Opens the gate for all, for ever.
+  /// Opens the gate permanently, for all waiters.
   public func open() {
     state.withLock { state in
       guard !state.isOpen else { return }
@@ -27,14 +27,14 @@ public final class Gate: Sendable {
     }
   }
 
-  /// Suspends until the gate is open. Returns whether it is: false when the task was cancelled or the time was up.
+  /// Suspends until the gate is open. Returns whether it is: false if the task was cancelled or the timeout expired.
   @discardableResult
   public func wait(timeout: Duration = .seconds(600)) async -> Bool {
     await state.wait(timeout: timeout) { $0.isOpen }
   }
 
-  /// Blocks the thread until the gate is open. Returns whether it is: false when the time was up or, in a handler,
-  /// when the client left or the server stopped.
+  /// Blocks the thread until the gate is open. Returns whether it is: false if the timeout expired or, in a handler, if
+  /// the client disconnected or the server stopped.
   @discardableResult
   public func waitBlocking(timeout: Duration = .seconds(600)) -> Bool {
     if let socket = Socket.current { return socket.wait(for: self, timeout: timeout) == .signalled }
@@ -42,7 +42,7 @@ public final class Gate: Sendable {
     return isOpen
   }
 
-  /// A descriptor that is readable once the gate is open; valid as long as the gate lives.
+  /// A descriptor that becomes readable once the gate is open; valid as long as the gate exists.
   var pollDescriptor: Int32 {
     state.withLock { state in
       if let pipe = state.pipe { return pipe.reading }

@@ -1,37 +1,38 @@
 import Foundation
 
 extension LoopbackServer {
-  /// How a server behaves as a whole.
+  /// The options of a server.
   public struct Options: Sendable {
-    /// The port to listen on, such as that of a server that has just been stopped; 0, the default, leaves the choice to the
-    /// system.
+    /// The port to listen on, such as that of a server that has just been stopped. Defaults to 0, for which the system
+    /// selects a free port.
     public var port = 0
-    /// How many connections the system holds ready before they are accepted. The system may hold fewer.
+    /// The size of the listen queue. The system may reduce it.
     public var backlog = 4096
-    /// A pause before every acceptance; none by default.
+    /// A delay before each accept; none by default.
     public var acceptDelay: Duration?
-    /// Nothing is accepted before this gate is open: clients are connected, and wait.
+    /// A gate that must be open before connections are accepted; until then clients are connected and wait.
     public var acceptGate: Gate?
-    /// How many connections may be open; one more is closed at once.
+    /// The maximum number of open connections; further ones are closed at once.
     public var maximumConnections = 10_000
-    /// How many requests are kept on record; later ones are only counted.
+    /// The maximum number of recorded requests; later ones are only counted.
     public var recordLimit = 20_000
-    /// How many bytes of bodies are kept on record in all; a later body is counted, and kept for its handler only.
+    /// The maximum number of recorded body bytes in total; a body beyond it is counted, and kept only for its handler.
     public var recordedBodyLimit = 1 << 30
     /// The largest header section in bytes; a larger one gets 431.
     public var maximumHeadSize = 1 << 20
     /// The largest body in bytes; a larger one gets 413.
     public var maximumBodySize = 1 << 30
-    /// After so many requests on a connection it is closed without a word, right after the response.
+    /// The number of requests after which a connection is closed without notice, right after the response.
     public var requestsPerConnection: Int?
-    /// Whether `Expect: 100-continue` is answered with `100 Continue` before the body is read.
+    /// Whether the server responds to `Expect: 100-continue` with `100 Continue` before it reads the body.
     public var answersExpectContinue = true
-    /// The size of the system's send buffer; a small one shows back-pressure early. The system's choice by default.
+    /// The size of the system's send buffer; a small one causes back-pressure early. Defaults to the system's size.
     public var sendBufferSize: Int?
-    /// The size of the system's receive buffer; a small one makes clients feel back-pressure early.
+    /// The size of the system's receive buffer; a small one exposes clients to back-pressure early. Defaults to the
+    /// system's size.
     public var receiveBufferSize: Int?
 
-    /// The defaults; set what should differ.
+    /// Creates the default options.
     public init() {}
   }
 }

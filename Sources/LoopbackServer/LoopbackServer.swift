@@ -1,24 +1,24 @@
 import Foundation
 
-/// An HTTP/1.1 server in this process, on 127.0.0.1 and a port that the system chose, that can also misbehave in
-/// every way a client must survive.
+/// An HTTP/1.1 server in this process, on 127.0.0.1 and a free port, that can also misbehave in every way that a client
+/// must handle.
 ///
-/// Every connection is served by a thread of its own, so a handler may block. A handler that holds the server
-/// keeps it alive until ``stop()``; the end of the server stops it, too.
+/// Every connection is served by a thread of its own, so a handler may block. A handler that captures the server keeps
+/// it alive until ``stop()``; deallocating the server also stops it.
 public final class LoopbackServer: Sendable {
-  /// Answers a request. It runs on the connection's thread; an error that it throws gets 500.
+  /// A closure that responds to a request. It runs on the connection's thread; an error that it throws becomes a 500.
   public typealias Handler = @Sendable (Request) throws -> Response
-  /// Decides what to do when a head has been received and its body has not.
+  /// A closure that decides what to do when a head has been received and its body has not.
   public typealias HeadHandler = @Sendable (Request) -> HeadDecision
 
   private let core: ServerCore
 
-  /// Listens at once. Throws ``SocketError`` when the system has no socket or thread left.
+  /// Creates a server that listens at once. Throws ``SocketError`` if the system has no socket or thread left.
   public init(options: Options = Options()) throws {
     core = try ServerCore(options: options)
   }
 
-  /// Listens at once, with options that the closure changes: `LoopbackServer { $0.maximumBodySize = 10 }`.
+  /// Creates a server with options that the closure changes: `LoopbackServer { $0.maximumBodySize = 10 }`.
   public convenience init(_ change: (inout Options) -> Void) throws {
     var options = Options()
     change(&options)
@@ -27,7 +27,7 @@ public final class LoopbackServer: Sendable {
 
   deinit { core.stop() }
 
-  /// The port on which it listens.
+  /// The port on which the server listens.
   public var port: Int { core.listener.port }
 
   /// `http://127.0.0.1:PORT`, without a path.
@@ -39,16 +39,17 @@ public final class LoopbackServer: Sendable {
     return components.url ?? URL(fileURLWithPath: "/")
   }
 
-  /// The URL of a path (and query) on this server, which must be percent-encoded already.
+  /// Returns the URL of a path (and query) on this server, which must be percent-encoded already.
   public func url(_ path: String) -> URL {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? baseURL
   }
 
   // MARK: Routes
 
-  /// Answers requests for a path, or for everything below it when it ends in `/*`. A route added later wins.
+  /// Adds a handler of requests for a path, or for everything below it if it ends in `/*`. A route added later takes
+  /// precedence.
   ///
-  /// `onHead` is asked when the head has been received and the body has not; without it the body is read at once.
+  /// `onHead` is called when the head has been received and the body has not; without it the body is read at once.
   public func route(
     _ method: String, _ path: String, onHead: HeadHandler? = nil, _ handler: @escaping Handler
   ) {
@@ -57,19 +58,21 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// Answers requests of any method for a path, or for everything below it when it ends in `/*`.
+  /// Adds a handler of requests of any method for a path, or for everything below it if it ends in `/*`.
   public func route(_ path: String, onHead: HeadHandler? = nil, _ handler: @escaping Handler) {
     core.router.withLock {
       $0.add(Router.Route(method: nil, path: path, onHead: onHead, handler: handler))
     }
   }
 
-  /// Answers requests of any method for a path with these responses, one after the other; the last one is repeated.
+  /// Sets the responses to requests of any method for a path, which are sent one after the other; the last one is
+  /// repeated.
   public func route(_ path: String, _ responses: Response...) {
     route(path, Self.inTurn(responses))
   }
 
-  /// Answers requests of that method for a path with these responses, one after the other; the last one is repeated.
+  /// Sets the responses to requests of one method for a path, which are sent one after the other; the last one is
+  /// repeated.
   public func route(_ method: String, _ path: String, _ responses: Response...) {
     route(method, path, Self.inTurn(responses))
   }
@@ -85,7 +88,7 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// Answers what no route does; by default with 404.
+  /// The handler of requests without a route; by default it responds with 404.
   public var fallback: Handler {
     get { core.router.withLock { $0.fallback } }
     set { core.router.withLock { $0.fallback = newValue } }
@@ -94,17 +97,17 @@ public final class LoopbackServer: Sendable {
   // MARK: What was received
 
   /// The requests received, in order; up to ``Options/recordLimit`` of them. A request is recorded when its body has
-  /// been read, before its handler is called, or when the client left half-way, or before an early response.
+  /// been read, before its handler is called; if the client disconnects before the end; or before an early response.
   public var requests: [Request] { core.records.withLock { $0.requests } }
 
-  /// How many requests were received, also beyond the limit.
+  /// The number of requests received, including those beyond the limit.
   public var requestCount: Int { core.records.withLock { $0.count } }
 
-  /// The requests received for a path, percent-encoded as it came.
+  /// Returns the requests received for a path, which is compared as it was sent, percent-encoded.
   public func requests(path: String) -> [Request] { core.records.withLock { $0.requests(path: path) } }
 
-  /// Suspends until that many requests have been received, for that path or in all. Returns those received; they
-  /// are fewer when the time was up or the task was cancelled.
+  /// Suspends until `count` requests have been received, for that path or in all. Returns those received, which are
+  /// fewer if the timeout expired or the task was cancelled.
   public func waitForRequests(
     count: Int, path: String? = nil, timeout: Duration = .seconds(600)
   ) async -> [Request] {
@@ -112,38 +115,38 @@ public final class LoopbackServer: Sendable {
     return core.records.withLock { $0.requests(path: path) }
   }
 
-  /// Forgets the requests received so far.
+  /// Clears the record of requests.
   public func reset() { core.records.withLock { $0.clear() } }
 
   // MARK: Connections
 
-  /// How many connections are open at this end.
+  /// The number of connections open at this end.
   public var openConnections: Int { core.connections.open }
 
-  /// How many connections have been accepted since the start.
+  /// The number of connections accepted since the start.
   public var acceptedConnections: Int { core.connections.accepted }
 
-  /// How many connections were open at most at the same time.
+  /// The maximum number of connections that were open at the same time.
   public var peakConnections: Int { core.connections.peak }
 
-  /// How many bytes have been handed to the system for sending, on all connections.
+  /// The number of bytes passed to the system for sending, on all connections.
   public var bytesSent: Int { core.bytesSent.count }
 
-  /// Suspends until exactly that many connections are open. Returns whether they are: false when the time was up or
-  /// the task was cancelled.
+  /// Suspends until exactly `count` connections are open. Returns whether they are: false if the timeout expired or the
+  /// task was cancelled.
   public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(600)) async -> Bool {
     await core.connections.waitForOpen(count, timeout: timeout)
   }
 
-  /// Suspends until at least that many connections have been accepted since the start. Returns whether they have.
+  /// Suspends until at least `count` connections have been accepted since the start. Returns whether they have.
   public func waitForAcceptedConnections(_ count: Int, timeout: Duration = .seconds(600)) async -> Bool {
     await core.connections.waitForAccepted(count, timeout: timeout)
   }
 
-  /// Closes every connection, idle or not, and goes on listening.
+  /// Closes every connection, idle or not, and continues to listen.
   public func closeConnections() { core.connections.dropAll() }
 
-  /// Stops listening, closes every connection and waits for its thread. A handler that waits for something other
-  /// than a ``Gate`` is waited for, at most 20 seconds. Calling it again does nothing.
+  /// Stops listening, closes every connection and waits for its thread. A handler that blocks on something other than a
+  /// ``Gate`` is waited for at most 20 seconds. Calling it again does nothing.
   public func stop() { core.stop() }
 }

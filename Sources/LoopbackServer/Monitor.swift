@@ -1,9 +1,10 @@
 import Foundation
 
-/// A value behind a lock that tasks and threads can wait on: every change re-examines the conditions of those waiting.
-// Every variable is touched only while `lock` is held.
+/// A value protected by a lock, on which tasks and threads can wait: every change re-evaluates the conditions of the
+/// waiters.
+// Every variable is accessed only while `lock` is held.
 final class Monitor<State: Sendable>: @unchecked Sendable {
-  /// A task that waits. Time and cancellation may come before it is suspended, so it is announced first.
+  /// A waiting task. The timeout or cancellation may come before it is suspended, so it is announced first.
   private enum Waiter {
     case announced
     case abandoned
@@ -28,10 +29,10 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     return result
   }
 
-  /// Suspends until the condition holds. Returns false when the time is up or the task is cancelled first.
+  /// Suspends until the condition holds. Returns false if the timeout expires or the task is cancelled first.
   func wait(timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async -> Bool {
     let id = announce()
-    // An unstructured task, because the waiter must return at once when it is satisfied.
+    // An unstructured task, because the waiter must return at once when its condition holds.
     let alarm = Task { [weak self] in
       try await Task.sleep(for: timeout)
       self?.abandon(id)
@@ -44,7 +45,7 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Blocks the calling thread until the condition holds. Returns false when the time is up first.
+  /// Blocks the calling thread until the condition holds. Returns false if the timeout expires first.
   func waitBlocking(timeout: Duration, until condition: (State) -> Bool) -> Bool {
     let deadline = Date(timeIntervalSinceNow: timeout.seconds)
     lock.lock()
@@ -104,12 +105,12 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
 }
 
 extension Duration {
-  /// The length in seconds, as Foundation counts them.
+  /// The duration in seconds.
   var seconds: Double {
     Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 
-  /// The length as poll(2) wants it: rounded up, so that a wait is never too short.
+  /// The duration in milliseconds for poll(2), rounded up so that a wait is never too short.
   var pollMilliseconds: Int32 {
     Int32(max(0, min((seconds * 1000).rounded(.up), Double(Int32.max))))
   }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The requests received, in order.
+/// A record of the requests received, in order.
 struct RecordBook: Sendable {
   private(set) var requests: [LoopbackServer.Request] = []
-  /// How many were received, also when they were not kept.
+  /// The number of requests received, including those not kept.
   private(set) var count = 0
   private var countByPath: [String: Int] = [:]
   private var bodyBytes = 0
@@ -29,7 +29,7 @@ struct RecordBook: Sendable {
     countByPath[request.path, default: 0] += 1
   }
 
-  /// How many requests were received, or are kept of one path.
+  /// Returns the number of requests received, or of those kept for one path.
   func count(path: String?) -> Int {
     path.map { countByPath[$0] ?? 0 } ?? count
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which handler responds to which request.
+/// The routes of a server, which select the handler of a request.
 struct Router: Sendable {
   struct Route: Sendable {
     var method: String?
@@ -22,7 +22,7 @@ struct Router: Sendable {
 
   mutating func add(_ route: Route) { routes.append(route) }
 
-  /// The route for a request; the one added last wins.
+  /// Returns the route for a request; the one added last takes precedence.
   func route(for request: LoopbackServer.Request) -> Route {
     routes.last { $0.matches(method: request.method, path: request.path) }
       ?? Route(path: request.path, handler: fallback)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the threads of a server share. It does not know the server, whose end therefore stops them.
+/// The state that the threads of a server share. It does not reference the server, so that deallocating the server
+/// stops them.
 final class ServerCore: Sendable {
   let options: LoopbackServer.Options
   let listener: ListeningSocket
@@ -51,7 +52,7 @@ final class ServerCore: Sendable {
     thread.join()
     listener.close()
     connections.stop()
-    // Handlers may hold the server, which holds this.
+    // Handlers may hold the server, which holds this object.
     router.withLock { $0 = Router() }
   }
 }

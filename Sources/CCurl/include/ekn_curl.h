@@ -1,6 +1,6 @@
 // The part of libcurl's C interface that EKNetwork uses, with prototypes of its own: a stock Linux machine has
-// libcurl.so.4 (FoundationNetworking links it) but neither its headers nor a libcurl.so to link against. The library
-// is opened at run time. Numbers are libcurl's ABI, which has been stable since 7.16 (soname 4).
+// libcurl.so.4 (FoundationNetworking links it), but neither its headers nor a libcurl.so to link against. The library
+// is opened at run time. The numbers are part of libcurl's ABI, which has been stable since 7.16 (soname 4).
 #ifndef EKN_CURL_H
 #define EKN_CURL_H
 
@@ -14,7 +14,7 @@ typedef struct ekn_easy ekn_easy;
 typedef struct ekn_multi ekn_multi;
 typedef struct ekn_slist ekn_slist;
 
-// What is set here, in C. The other options are in CurlOption.swift.
+// The options that are set in C. The others are in CurlOption.swift.
 enum {
   EKN_OPT_VERBOSE = 41,
   EKN_OPT_NOPROGRESS = 43,
@@ -93,38 +93,40 @@ typedef int (*ekn_close_callback)(void *context, int socket);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
 
-// A finished transfer, copied out of libcurl's message, which dies with the next call.
+// A finished transfer, copied from libcurl's message, which is invalidated by the next call.
 typedef struct {
   ekn_easy *easy;
   int code;
 } ekn_completion;
 
-// What is known about sending a request again, most of it from libcurl's log: it says so nowhere else.
+// The state that decides whether a request may be sent again, most of it from libcurl's log, the only place where
+// libcurl reports it.
 typedef struct {
   // The request's HTTP/2 stream, 0 for none.
   unsigned int stream;
-  // The server has not looked at the request: by REFUSED_STREAM, or by a GOAWAY that leaves it out (RFC 9113 §6.8, §8.7).
+  // The server has not processed the request: it sent REFUSED_STREAM, or a GOAWAY that excludes it (RFC 9113 §6.8,
+  // §8.7).
   bool is_refused;
   // A response has begun.
   bool has_response;
   // The request may be sent twice in any case.
   bool is_harmless;
-  // libcurl is about to send a request again that must not be.
+  // libcurl is about to send a request again that must not be sent again.
   bool must_stop;
-  // This libcurl cannot ask before it sends.
+  // This libcurl has no callback before it sends a request.
   bool decides;
 } ekn_resend;
 
-// A transfer and its lookup of a name.
+// A transfer and its name lookup.
 typedef struct {
   bool is_running;
-  // The transfer is not wanted any more: no connection is to be made.
+  // The transfer was abandoned: no connection must be made.
   bool is_abandoned;
 } ekn_lookup;
 
-// Opens libcurl once per process. False when it is missing or lacks a function that is needed.
+// Opens libcurl once per process. False if it is missing or lacks a function that is needed.
 bool ekn_curl_load(void);
-// What was missing, or failed, when libcurl could not be opened: a file or a function. NULL where nothing was.
+// The file or function that was missing or failed when libcurl was opened. NULL if none was.
 const char *ekn_curl_problem(void);
 
 typedef struct {
@@ -136,13 +138,13 @@ typedef struct {
   int features;
 } ekn_version;
 
-// Only once libcurl has been loaded.
+// Must only be called once libcurl has been loaded.
 ekn_version ekn_curl_version(void);
 
 ekn_easy *ekn_easy_init(void);
 void ekn_easy_cleanup(ekn_easy *easy);
 void ekn_easy_reset(ekn_easy *easy);
-// Whether an option is known, and built in. Sets it to nothing.
+// Whether an option is known, and built in. Sets it to NULL or 0.
 bool ekn_easy_knows(ekn_easy *easy, int option);
 int ekn_easy_set_long(ekn_easy *easy, int option, long value);
 int ekn_easy_set_offset(ekn_easy *easy, int option, int64_t value);
@@ -151,13 +153,13 @@ int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
-// Closes the sockets of connections that the handle opens, for as long as they last.
+// Sets the callback that closes the sockets of connections that the handle opens, for as long as they exist.
 int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context);
 // Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
 int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
-// Ends the transfer where a request that is being watched would be sent again and must not be (CURLE 42).
+// Ends the transfer if a watched request would be sent again and must not be (CURLE 42).
 int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend);
-// One line of the log.
+// Handles one line of the log.
 void ekn_resend_note(ekn_resend *resend, const char *line);
 // Opens sockets that no other program inherits, which not every version does by itself.
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
@@ -166,14 +168,14 @@ int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
-// NULL for none; libcurl's own, until the handle is used again.
+// NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);
-// What TLS has negotiated for the connection of a transfer that is under way (RFC 7301).
+// The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
 typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
 ekn_alpn ekn_easy_alpn(ekn_easy *easy);
-// The socket of a bare connection, -1 for none. libcurl tells no other transfer's before that has ended.
+// The socket of a bare connection; -1 if there is none. For other transfers libcurl only reports it after their end.
 int ekn_easy_socket(ekn_easy *easy);
-// What was set as EKN_OPT_PRIVATE.
+// The value that was set as EKN_OPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);
 const char *ekn_easy_strerror(int code);
@@ -189,7 +191,7 @@ int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, 
 int ekn_multi_add(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running);
-// The next finished transfer; `easy` is NULL when there is none.
+// The next finished transfer; `easy` is NULL if there is none.
 ekn_completion ekn_multi_next_completion(ekn_multi *multi);
 
 // A connection without HTTP on it (CURLOPT_CONNECT_ONLY), for WebSockets.
@@ -199,10 +201,10 @@ enum {
   EKN_AGAIN = 81
 };
 
-// Whether libcurl has what a bare connection needs.
+// Whether libcurl has the functions that a bare connection needs.
 bool ekn_bare_load(void);
 int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
-// Without bytes and without an error the peer has ended the connection.
+// No bytes and no error mean that the peer has closed the connection.
 int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
 
 #endif

@@ -1,4 +1,4 @@
-// epoll and eventfd, which Swift's Glibc module leaves out, in the words of libcurl's socket interface.
+// epoll and eventfd, which Swift's Glibc module does not include, with the constants of libcurl's socket interface.
 #ifndef EKN_POLLER_H
 #define EKN_POLLER_H
 
@@ -12,18 +12,21 @@ typedef struct {
   int events;  // EKN_CSELECT_…
 } ekn_ready;
 
-// An epoll descriptor, and an eventfd that it watches under `wake_tag`. False, with neither, when there are none left.
+// Opens an epoll descriptor, and an eventfd that it watches under `wake_tag`. False, with neither opened, if that
+// fails.
 bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag);
-// Watches a socket for what libcurl asks (EKN_POLL_…), or no longer.
+// Watches a socket for the events that libcurl waits for (EKN_POLL_…), or stops watching it.
 void ekn_poller_watch(int poller, int socket, int what, uint64_t tag);
-// Waits for sockets or a wake, at most `timeout` milliseconds, -1 for ever. How many are ready.
+// Waits for sockets or a wake-up, for at most `timeout` milliseconds, or for ever if it is -1. Returns how many are
+// ready.
 int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout);
-// Ends a wait, this one or the next. From any thread.
+// Ends the current wait, or the next one. May be called on any thread.
 void ekn_waker_wake(int waker);
 void ekn_waker_drain(int waker);
-// A peer that closed a connection is an error of one transfer, not a signal for the process.
+// Blocks SIGPIPE: a peer that closes a connection is an error of one transfer, not a signal for the process.
 void ekn_block_broken_pipe_signal(void);
-// The same for a thread that is not ours, and only until the release. Whether the signal was not blocked already.
+// The same for a thread that the library does not own, and only until the release. Returns whether the signal was not
+// blocked already.
 bool ekn_hold_broken_pipe_signal(void);
 void ekn_release_broken_pipe_signal(bool was_held);
 

@@ -1,4 +1,4 @@
-// What the kernel says of a TCP connection, and of the networks.
+// The state of TCP connections and networks in the kernel.
 #ifndef EKN_SOCKET_H
 #define EKN_SOCKET_H
 
@@ -8,16 +8,17 @@
 #include <stdint.h>
 
 typedef struct {
-  // The bytes that are still to be sent, or that the peer has not confirmed.
+  // The number of bytes that have yet to be sent, or that the peer has not acknowledged.
   uint64_t queued;
-  // The bytes that the peer has confirmed since the connection was opened; 0 where the kernel does not say (Linux before 4.1).
+  // The number of bytes that the peer has acknowledged since the connection was opened; 0 if the kernel does not report
+  // it (Linux before 4.1).
   uint64_t confirmed;
 } ekn_socket_output;
 
 ekn_socket_output ekn_socket_get_output(int socket);
 
 typedef enum {
-  // There is nothing to be read for now.
+  // There is nothing to read for now.
   EKN_SOCKET_QUIET,
   EKN_SOCKET_READABLE,
   // The peer has closed its side, and everything that it sent has been read; or the connection is broken.
@@ -25,10 +26,10 @@ typedef enum {
 } ekn_socket_input;
 
 ekn_socket_input ekn_socket_get_input(int socket);
-// The local port; 0 where it has none.
+// The local port; 0 if it has none.
 int ekn_socket_local_port(int socket);
 
-// A socket that hears what the kernel says of networks (rtnetlink), in these groups; -1 where there is none.
+// A socket that receives the kernel's messages about networks (rtnetlink) in these groups; -1 if it cannot be opened.
 int ekn_socket_open_netlink(uint32_t groups);
 
 #endif

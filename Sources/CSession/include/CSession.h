@@ -6,7 +6,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/// A task for the request; `nil` where Foundation raises an exception, because the session was invalidated.
+/// Returns a task for the request, or `nil` if Foundation raises an exception because the session was invalidated.
 NSURLSessionDataTask *_Nullable ekn_data_task(NSURLSession *session, NSURLRequest *request);
 
 NS_ASSUME_NONNULL_END

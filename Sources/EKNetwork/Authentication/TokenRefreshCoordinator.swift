@@ -1,8 +1,9 @@
-/// Runs at most one token refresh at a time, and lets every request that needs the new token wait for it.
+/// A coordinator that runs at most one token refresh at a time, which all requests that need the new token wait for.
 ///
-/// `TokenRefreshState` decides. This acts: it owns the task of the refresh and the continuations of those who wait.
+/// `TokenRefreshState` makes the decisions; this type owns the task of the refresh and the continuations of the
+/// waiters.
 final class TokenRefreshCoordinator: Sendable {
-  /// One refresh in flight, known by its identity.
+  /// A refresh in flight, compared by identity.
   fileprivate final class Refresh: Sendable {}
 
   fileprivate struct State {
@@ -17,20 +18,20 @@ final class TokenRefreshCoordinator: Sendable {
 
   private let state = Locked(State())
 
-  /// How many refreshes have succeeded. To be noted before the token of a request is read.
+  /// The number of refreshes that have succeeded. It must be read before the token of a request.
   var generation: UInt64 { state.withLock { $0.rules.generation } }
 
   /// Whether a refresh is in flight.
   var isRefreshing: Bool { state.withLock { $0.refresh != nil } }
 
-  /// How many requests wait for the refresh in flight.
+  /// The number of requests that wait for the refresh in flight.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Returns when there is a token newer than the one that was refused, having joined or started a refresh if needed.
+  /// Waits until there is a token newer than the rejected one, joining or starting a refresh if needed.
   ///
-  /// - Parameter generation: What ``generation`` was before the refused token was read.
-  /// - Throws: The refresh's error; `CancellationError` at once when the task is cancelled, while the refresh goes on;
-  ///   `NetworkError.unauthorized` when the task is part of the very refresh that it would have to wait for.
+  /// - Parameter generation: The value of ``generation`` before the rejected token was read.
+  /// - Throws: The error of the refresh; `CancellationError` at once when the task is cancelled, while the refresh
+  ///   continues; `NetworkError.unauthorized` if the task is itself part of the refresh that it would wait for.
   nonisolated(nonsending) func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider)
     async throws
   {
@@ -42,7 +43,7 @@ final class TokenRefreshCoordinator: Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let step = state.withLock { state in
-          // Asked under the lock: a cancellation that is not seen here finds the waiter that is added here.
+          // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
           state.enter(waiter, continuation, generation, enclosing: enclosing, isCancelled: Task.isCancelled)
         }
         switch step {
@@ -83,10 +84,10 @@ final class TokenRefreshCoordinator: Sendable {
 }
 
 extension TokenRefreshCoordinator {
-  /// Takes a provider that may not be Sendable into the task of the refresh.
+  /// A wrapper that transfers a provider that may not be Sendable into the task of the refresh.
   ///
-  /// Sendable, unchecked: no two refreshes run at a time, the lock orders one after the other, and what else uses the
-  /// provider is bound by the rule in the documentation of `TokenRefreshProvider`.
+  /// Sendable, unchecked: no two refreshes run at a time, the lock orders them, and any other use of the provider is
+  /// bound by the rule in the documentation of `TokenRefreshProvider`.
   private struct ProviderTransfer: @unchecked Sendable {
     let provider: any TokenRefreshProvider
   }
@@ -107,7 +108,7 @@ extension TokenRefreshCoordinator.State {
     isCancelled: Bool
   ) -> TokenRefreshCoordinator.Step {
     if isCancelled { return .resume(.failure(CancellationError())) }
-    // A refresh that has ended leaves its marks in tasks that outlive it; those may wait for a later one.
+    // A refresh that has ended stays in the task-local value of tasks that outlive it; those may wait for a later one.
     if let refresh, enclosing.contains(where: { $0 === refresh }) {
       return .resume(.failure(NetworkError.unauthorized))
     }

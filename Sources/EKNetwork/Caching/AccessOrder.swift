@@ -1,33 +1,33 @@
-/// Which of a number of slots was not used for the longest time.
+/// The order in which slots were last used.
 ///
-/// Every use is appended to a log, in which the last mention of a slot counts. When the log is half full of mentions
-/// that do not, they are dropped. So a use writes to the end of an array instead of to three places of a linked list,
-/// which at 100,000 slots would be three waits for memory; its cost is the same at any size, spread over many uses.
+/// Every use is appended to a log, in which only the last mention of a slot counts. When more than half of the log is
+/// outdated, the outdated mentions are removed. A use therefore writes to the end of an array instead of to three nodes
+/// of a linked list, which at 100,000 slots would be three cache misses; its amortised cost is the same at any size.
 struct AccessOrder {
   private static var unused: Int32 { -1 }
 
   private var log: ContiguousArray<Int32> = []
-  /// Where in the log each slot's last use is.
+  /// The index of each slot's last use in the log.
   private var lastUses: ContiguousArray<Int32> = []
-  /// No last use is before this.
+  /// The index before which the log holds no last use.
   private var start = 0
-  /// How many entries of the log were looked at a second time: what the order has cost so far.
+  /// The number of log entries that were visited again: the cost of maintaining the order so far.
   private(set) var revisits = 0
 
-  /// Makes room for one more slot, whose number is that of those before.
+  /// Adds a slot, numbered after the existing ones.
   mutating func grow() { lastUses.append(Self.unused) }
 
-  /// A slot is used.
+  /// Records a use of a slot.
   mutating func use(_ slot: Int) {
     if log.count > 2 * lastUses.count + 64 { compact() }
     lastUses[slot] = Int32(log.count)
     log.append(Int32(slot))
   }
 
-  /// A slot is no longer one of those in use.
+  /// Removes a slot from the order.
   mutating func remove(_ slot: Int) { lastUses[slot] = Self.unused }
 
-  /// The slot in use whose last use is the longest ago.
+  /// Returns the least recently used slot.
   mutating func leastRecent() -> Int? {
     while start < log.count {
       if isLast(start) { return Int(log[start]) }

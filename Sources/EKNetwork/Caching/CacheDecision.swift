@@ -1,19 +1,19 @@
-/// What a policy makes of what is stored: the table of ``PrismCachePolicy``.
+/// The action that a policy takes for a cached response: the table of ``PrismCachePolicy``.
 enum CacheDecision: Equatable {
-  /// What the cache has for a request.
+  /// The state of the cached response for a request.
   enum Stored {
     case nothing
     case fresh
     case stale
   }
 
-  /// Ask the network.
+  /// Send the request.
   case fetch
-  /// The stored response is the result.
+  /// Return the stored response.
   case serve
-  /// The stored response is the result; renew it in the background.
+  /// Return the stored response, and revalidate it in the background.
   case serveAndRevalidate
-  /// The stored response is the first of two.
+  /// Return the stored response first, then the network's.
   case serveThenFetch
 
   init(_ policy: PrismCachePolicy, _ stored: Stored) {

@@ -4,21 +4,21 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a stored response is a response to.
+/// The key under which a response to a request is stored.
 struct CacheKey: Sendable {
   let request: URLRequest
-  /// Method and URL, and a hash of who asks and of the header fields and the body that go with them: another user, or
-  /// another type or language, is another request. Tokens cannot be read from it.
+  /// The method, the URL, and a hash of the user's identity, the header fields and the body: a request of another user,
+  /// or for another type or language, has another key. Tokens cannot be recovered from it.
   let text: String
-  /// Whether the response may be for one user alone.
+  /// Whether the response may be specific to one user.
   let namesUser: Bool
 
-  /// Fields that are different each time without making another response of it: names of one exchange, for logs.
+  /// Fields that differ for every request without affecting the response: identifiers for logs and traces.
   private static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]
 
-  /// The key of a request as it is sent, with what its session adds.
+  /// Creates the key of a request as it is sent, including what its session adds.
   init(_ hop: HopRequest) {
     request = hop.own
     namesUser = hop.namesUser
@@ -29,7 +29,7 @@ struct CacheKey: Sendable {
       if !Self.ignored.contains(name) { lines.append("\(name):\(value)\n") }
     }
     lines.sort()
-    // Neither a name nor a value can hold a line break, and the empty line ends them: the text has one reading.
+    // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.
     let head = hop.identity.text + "\n" + lines.joined() + "\n"
     let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.httpBody ?? Data()))
     text = "\(sent.httpMethod ?? "GET") \(sent.url?.withoutUser ?? "") \(hash)"
@@ -37,7 +37,7 @@ struct CacheKey: Sendable {
 }
 
 extension URL {
-  /// The text of the URL, without what it says of its user.
+  /// The URL as text, without its user and password.
   fileprivate var withoutUser: String {
     guard user(percentEncoded: true) != nil || password(percentEncoded: true) != nil,
       var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)

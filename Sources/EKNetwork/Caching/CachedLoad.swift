@@ -1,25 +1,25 @@
 import Foundation
 
-/// One GET by way of a cache, as its policy says, for both interfaces and any store.
+/// A GET request that goes through a cache according to a policy, for both client interfaces and any store.
 struct CachedLoad<Value: Sendable>: Sendable {
   let policy: PrismCachePolicy
-  /// What is asked for; `nil`: do not look for it.
+  /// The key of the request; `nil` skips the lookup.
   let key: CacheKey?
   let store: any ResponseStore
   let revalidations: RevalidationsInProgress
-  /// Gets a response from the network, and the key of the request that it is the response to: the request as it was sent
-  /// last, which a refreshed token makes another. `nil` stores nothing.
+  /// Fetches a response from the network, with the key of the request as it was last sent, which differs after a token
+  /// refresh. A `nil` key stores nothing.
   let fetch: @Sendable () async throws -> (entry: PrismCacheEntry, key: CacheKey?)
   let decode: @Sendable (PrismCacheEntry) throws -> Value
 
-  /// The first value that there is. Where another follows, it is fetched in the background.
+  /// Returns the first available value. If the policy requires another one, it is fetched in the background.
   func value() async throws -> Value {
     let (value, isFollowed) = try await first()
     if isFollowed { revalidateInBackground(unlessFresh: false) }
     return value
   }
 
-  /// The first value that there is, and whether the policy has ``fetched()`` follow it.
+  /// Returns the first available value, and whether the policy requires ``fetched()`` to follow it.
   func first() async throws -> (value: Value, isFollowed: Bool) {
     let (decision, stored) = await lookUp()
     guard let stored else { return (try await fetched(), false) }
@@ -27,7 +27,8 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return (stored, decision == .serveThenFetch)
   }
 
-  /// What the policy makes of what is stored, and the value, where it is wanted. What cannot be decoded is removed.
+  /// Returns the policy's decision for the stored response, and its value if it is used. A response that cannot be
+  /// decoded is removed.
   private func lookUp() async -> (CacheDecision, Value?) {
     guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
       return (.fetch, nil)
@@ -41,7 +42,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return (decision, value)
   }
 
-  /// The network's response, which is stored if it can be decoded.
+  /// Fetches the response from the network, and stores it if it can be decoded.
   func fetched() async throws -> Value {
     let (entry, key) = try await fetch()
     let value = try decode(entry)
@@ -50,8 +51,9 @@ struct CachedLoad<Value: Sendable>: Sendable {
     return value
   }
 
-  /// Renews what is stored, unless that is being done already. The task is no child task: the caller has the
-  /// response, and may be gone. A failure leaves things as they are, and the next one who asks tries again.
+  /// Revalidates the stored response, unless that is already under way. The task is not a child task: the caller has
+  /// its response and may have finished. A failure leaves the stored response as it is, and the next request tries
+  /// again.
   private func revalidateInBackground(unlessFresh: Bool) {
     guard let key, revalidations.begin(key.text) else { return }
     Task {

@@ -1,14 +1,14 @@
-/// A dictionary of limited size whose values expire. Every operation costs the same whatever the size, spread over many.
+/// A dictionary of limited size whose values expire. The amortised cost of every operation is the same at any size.
 ///
-/// An expired entry stays until it is removed or its place is needed: it goes before any entry that is still fresh. Time
-/// does not go back: what has expired at one time has expired at all others.
+/// An expired entry stays until it is removed or its place is needed: it is evicted before any entry that is still
+/// fresh. Time never goes backwards: what has expired at one time stays expired.
 struct ExpiringLRU<Key: Hashable, Value> {
-  /// How many entries there may be.
+  /// The maximum number of entries.
   let capacity: Int
 
   private var slots: [Key: Int] = [:]
   private var freeSlots: [Int] = []
-  // One array for each part of an entry: an operation fetches only the parts that it looks at.
+  // One array for each part of an entry, so that an operation touches only the parts that it reads.
   private var keys: ContiguousArray<Key?> = []
   private var values: ContiguousArray<Value?> = []
   private var uses = AccessOrder()
@@ -17,13 +17,13 @@ struct ExpiringLRU<Key: Hashable, Value> {
 
   init(capacity: Int) { self.capacity = min(max(capacity, 0), 1 << 29) }
 
-  /// How many entries there are, expired ones included.
+  /// The number of entries, including expired ones.
   var count: Int { slots.count }
 
-  /// How often something was looked at once more to keep the orders: what they have cost so far.
+  /// The number of elements that were visited again to maintain the orders: their cost so far.
   var revisits: Int { uses.revisits + expiry.revisits }
 
-  /// The value, and whether its deadline has come. It counts as used.
+  /// Returns the value, and whether it has expired. This counts as a use.
   mutating func value(for key: Key, now time: UInt64) -> (value: Value, isExpired: Bool)? {
     now = max(now, time)
     guard let slot = slots[key], let value = values[slot] else { return nil }
@@ -31,8 +31,8 @@ struct ExpiringLRU<Key: Hashable, Value> {
     return (value, expiry.deadline(of: slot) <= now)
   }
 
-  /// Stores a value. One that is there for the key goes; else, where it is full, an expired one, else the one whose
-  /// last use is the longest ago. Returns what had to go.
+  /// Stores a value. It replaces the value of the same key; if the dictionary is full, it evicts an expired entry, or
+  /// else the least recently used one. Returns the value that was replaced or evicted.
   @discardableResult
   mutating func store(_ value: Value, for key: Key, deadline: UInt64, now time: UInt64) -> Value? {
     guard capacity > 0 else { return value }
@@ -52,7 +52,7 @@ struct ExpiringLRU<Key: Hashable, Value> {
     }
     guard let slot else { return old }
     values[slot] = value
-    // The last deadline there is stands for none.
+    // The greatest deadline is reserved for none.
     expiry.set(min(deadline, ExpiryQueue.none - 1), for: slot)
     uses.use(slot)
     return old

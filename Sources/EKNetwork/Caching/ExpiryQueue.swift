@@ -1,39 +1,39 @@
-/// Slots with deadlines, of which those come out whose time has come: a radix heap.
+/// A queue of slots with deadlines, which yields the expired ones: a radix heap.
 ///
-/// An entry whose deadline differs from the present in bit *n* at most is in bucket *n*. As time only goes on, an entry
-/// only ever moves to a lower bucket, at most 64 times in its life: the cost does not depend on how many there are, as
-/// it would in a binary heap. An entry that has been overtaken by another deadline of its slot stays where it is until
-/// it is met.
+/// An entry is in bucket *n* if *n* is the highest bit in which its deadline differs from the current time. As time
+/// only advances, an entry only ever moves to a lower bucket, at most 64 times in total: the cost does not depend on
+/// the number of entries, as it would in a binary heap. An entry that a later deadline of its slot has superseded stays
+/// in place until it is visited.
 struct ExpiryQueue {
   private struct Entry {
     let deadline: UInt64
     let slot: Int32
-    /// Which of the slot's deadlines this is.
+    /// The version of the slot's deadline.
     let version: UInt32
   }
 
   /// The deadline of a slot that has none.
   static let none = UInt64.max
 
-  /// Bucket 0 holds what has expired: a deadline that differs from the present does so in bit 1 to 64.
+  /// Bucket 0 holds the expired entries; all others differ from the current time in one of the bits 1 to 64.
   private var buckets = [ContiguousArray<Entry>](repeating: [], count: UInt64.bitWidth + 1)
   private var deadlines: ContiguousArray<UInt64> = []
   private var versions: ContiguousArray<UInt32> = []
   private var entryCount = 0
   private var now: UInt64 = 0
-  /// How often an entry was looked at after it was put in: what the order has cost so far.
+  /// The number of entries that were visited again after insertion: the cost of the order so far.
   private(set) var revisits = 0
 
-  /// Makes room for one more slot, whose number is that of those before.
+  /// Adds a slot, numbered after the existing ones.
   mutating func grow() {
     deadlines.append(Self.none)
     versions.append(0)
   }
 
-  /// When the slot expires; ``none`` if it does not.
+  /// Returns the deadline of a slot; ``none`` if it has none.
   func deadline(of slot: Int) -> UInt64 { deadlines[slot] }
 
-  /// Gives a slot a deadline, in the place of the one that it has.
+  /// Sets the deadline of a slot, replacing the previous one.
   mutating func set(_ deadline: UInt64, for slot: Int) {
     guard deadlines[slot] != deadline else { return }
     deadlines[slot] = deadline
@@ -44,7 +44,8 @@ struct ExpiryQueue {
     insert(Entry(deadline: deadline, slot: Int32(slot), version: versions[slot]))
   }
 
-  /// A slot whose deadline is not after `time`, which is not before that of the call before. It keeps its deadline.
+  /// Returns a slot whose deadline is not after `time`, which must not be before that of the previous call. The slot
+  /// keeps its deadline.
   mutating func expired(at time: UInt64) -> Int? {
     advance(to: time)
     while let entry = buckets[0].last {
@@ -63,8 +64,8 @@ struct ExpiryQueue {
     buckets[bucket].append(entry)
   }
 
-  /// Time goes on. What shares all bits above the highest that has changed may be near now, or past; above that,
-  /// nothing has changed.
+  /// Advances the current time. Entries that share all bits above the highest changed one may be closer now, or
+  /// expired; the buckets above are unaffected.
   private mutating func advance(to time: UInt64) {
     guard time > now else { return }
     let highest = UInt64.bitWidth - (now ^ time).leadingZeroBitCount

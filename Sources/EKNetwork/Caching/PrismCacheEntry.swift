@@ -1,8 +1,8 @@
 import Foundation
 
-/// A stored response: its body and head, when it was stored and for how long it is fresh.
+/// A stored response: its body and head, when it was stored, and how long it is fresh.
 public struct PrismCacheEntry: Sendable, Equatable {
-  /// How long a response is fresh where nothing says so: five minutes.
+  /// The default time to live of a response: five minutes.
   public static let defaultTTL = Duration.seconds(300)
 
   /// The body.
@@ -11,19 +11,19 @@ public struct PrismCacheEntry: Sendable, Equatable {
   public let statusCode: Int
   /// The header fields.
   public let headers: [String: String]
-  /// When the response came.
+  /// The time at which the response was received.
   public let cachedAt: Date
-  /// How long it is fresh, counted from ``cachedAt``. Zero and less: not at all.
+  /// The time to live, counted from ``cachedAt``. Zero or less means that the entry is never fresh.
   public let ttl: Duration
 
-  /// An entry.
+  /// Creates an entry.
   ///
   /// - Parameters:
   ///   - data: The body.
   ///   - statusCode: The status code. Defaults to 200.
   ///   - headers: The header fields. Defaults to none.
-  ///   - cachedAt: When the response came. Defaults to now.
-  ///   - ttl: How long it is fresh. Defaults to ``defaultTTL``.
+  ///   - cachedAt: The time at which the response was received. Defaults to now.
+  ///   - ttl: The time to live. Defaults to ``defaultTTL``.
   public init(
     data: Data, statusCode: Int = 200, headers: [String: String] = [:], cachedAt: Date = Date(),
     ttl: Duration = PrismCacheEntry.defaultTTL
@@ -35,10 +35,10 @@ public struct PrismCacheEntry: Sendable, Equatable {
     self.ttl = ttl
   }
 
-  /// When it stops being fresh.
+  /// The time at which the entry stops being fresh.
   public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.timeInterval) }
 
-  /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` goes by a clock of its own,
+  /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` uses a clock of its own,
   /// which cannot be set.
   public var isExpired: Bool { expiresAt <= Date() }
 }

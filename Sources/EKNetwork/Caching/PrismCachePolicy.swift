@@ -1,12 +1,12 @@
-/// How a request makes use of a cache.
+/// How a request uses a cache.
 public enum PrismCachePolicy: String, CaseIterable, Sendable {
-  /// The network alone: nothing stored is read. What comes is stored.
+  /// Uses the network only: stored responses are ignored. The network's response is stored.
   case networkOnly
-  /// The stored response as long as it is fresh, else the network.
+  /// Returns the stored response if it is fresh, otherwise the network's.
   case cacheFirst
-  /// The stored response, however old, at once; then, in any case, the network's.
+  /// Returns the stored response at once, however old, and then always the network's.
   case cacheThenNetwork
-  /// The stored response, however old. One that is no longer fresh is renewed in the background, by one request however
-  /// many ask (RFC 5861 §3). Without one, the network.
+  /// Returns the stored response, however old. A stale one is revalidated in the background, by a single request
+  /// however many callers there are (RFC 5861 §3). If nothing is stored, uses the network.
   case staleWhileRevalidate
 }

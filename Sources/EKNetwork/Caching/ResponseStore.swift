@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Where a ``CachedLoad`` keeps responses.
+/// The storage of a ``CachedLoad``.
 protocol ResponseStore: Sendable {
-  /// The response, however old, and whether it still is fresh.
+  /// Returns the response, however old, and whether it is fresh.
   func entry(for key: CacheKey) async -> (entry: PrismCacheEntry, isFresh: Bool)?
   func store(_ entry: PrismCacheEntry, for key: CacheKey) async
   func remove(_ key: CacheKey) async
@@ -21,7 +21,7 @@ extension PrismResponseCache: ResponseStore {
 extension PrismCacheEntry {
   /// - Parameters:
   ///   - ttl: How long the response is fresh.
-  ///   - date: When it came.
+  ///   - date: The time at which the response was received.
   init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,
@@ -29,7 +29,8 @@ extension PrismCacheEntry {
       cachedAt: date, ttl: ttl)
   }
 
-  /// Whether the server lets the response be kept at all (RFC 9111 §5.2.2.5, §4.1). A part of one is not the response.
+  /// Whether the server allows the response to be stored at all (RFC 9111 §5.2.2.5, §4.1). A partial response is never
+  /// stored.
   var mayBeStored: Bool {
     statusCode != 206 && !lists("no-store", in: "Cache-Control") && !lists("*", in: "Vary")
   }
@@ -40,7 +41,7 @@ extension PrismCacheEntry {
     }
   }
 
-  /// The head of the response, as Foundation's type.
+  /// Returns the response's head as Foundation's type.
   func urlResponse(for url: URL?) -> HTTPURLResponse? {
     url.flatMap { HTTPURLResponse(url: $0, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) }
   }

@@ -1,11 +1,11 @@
-/// Lets one at a time renew what is stored under a key.
+/// The keys whose stored responses are being revalidated, each by one task at a time.
 struct RevalidationsInProgress: Sendable {
   private let underWay = Locked<Set<String>>([])
 
-  /// Whether the caller is the one to do it, and to call ``end(_:)`` when it is done.
+  /// Returns whether the caller is to revalidate, and to call ``end(_:)`` afterwards.
   ///
-  /// The one that is let in has to look at the cache once more: the one before may have ended, with a new entry, after the caller
-  /// had looked.
+  /// The caller must look the response up again: a previous revalidation may have stored a new one after the caller's
+  /// lookup.
   func begin(_ key: String) -> Bool { underWay.withLock { $0.insert(key).inserted } }
 
   func end(_ key: String) { underWay.withLock { _ = $0.remove(key) } }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The `URLCache` that an adapter was given; else one in memory, made when it is first needed.
+/// The `URLCache` that an adapter was given, or one in memory, created on first use.
 final class SharedURLCache: Sendable {
   static let memoryCapacity = 8 * 1024 * 1024
 
@@ -23,9 +23,9 @@ final class SharedURLCache: Sendable {
       switch state {
       case .given(let cache), .own(let cache): return cache
       case .none:
-        // Under the lock, because it happens once: all that Foundation does is to make a directory.
+        // Under the lock, so that it happens once: all that Foundation does is create a directory.
         #if canImport(Darwin)
-          // Without a directory it would share the app's own cache's.
+          // Without a directory it would share that of the app's own cache.
           let own = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
           let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: own)
         #else

@@ -3,27 +3,27 @@
   import FoundationNetworking
 
   extension URLCache {
-    /// A cache with a directory of its own, as this process and this instance alone have it.
+    /// Creates a cache with a directory that only this process and this instance use.
     ///
-    /// Apple's platforms have this initialiser; Foundation on Linux asks for a path as well, and lets all caches share
-    /// one directory that have none. What is on disk is this process's alone, and removed later: give a `diskPath` to
-    /// keep it.
+    /// Apple's platforms have this initialiser; Foundation on Linux requires a path as well, and makes all caches
+    /// without one share a directory. The files on disk belong to this process and are removed later: pass a `diskPath`
+    /// to keep them.
     ///
     /// - Parameters:
-    ///   - memoryCapacity: How many bytes to keep in memory.
-    ///   - diskCapacity: How many bytes to keep on disk.
+    ///   - memoryCapacity: The memory capacity, in bytes.
+    ///   - diskCapacity: The disk capacity, in bytes.
     public convenience init(memoryCapacity: Int, diskCapacity: Int) {
       self.init(
         memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, diskPath: CacheDirectories.make())
     }
   }
 
-  /// The directories of this process's caches: one for each, in one that bears the number of the process.
+  /// The directories of this process's caches, within a parent directory named after the process identifier.
   private enum CacheDirectories {
     private static let prefix = "EKNetwork-URLCache-"
 
-    /// Responses may be private, and the directory for temporary files is shared by all users: `mkdtemp` makes a new one, that
-    /// cannot have been there before, and that no other user may read.
+    /// Responses may be private, and the temporary directory is shared by all users: `mkdtemp` creates a new directory,
+    /// which cannot have existed before and which no other user can read.
     private static let parent: URL? = {
       removeThoseLeftBehind()
       let name = prefix + "\(getpid())-XXXXXX"
@@ -36,14 +36,15 @@
       (parent ?? FileManager.default.temporaryDirectory).appendingPathComponent(UUID().uuidString).path
     }
 
-    /// What processes have left behind that are no more. Others' directories cannot be removed.
+    /// Removes the directories of processes that have exited. Those of other users cannot be removed.
     private static func removeThoseLeftBehind() {
       let temporary = FileManager.default.temporaryDirectory
       for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary.path)) ?? [] {
         guard name.hasPrefix(prefix), let digits = name.dropFirst(prefix.count).split(separator: "-").first,
           let process = Int32(digits), process > 0
         else { continue }
-        // Nothing is sent: the call only says whether the process is there (and EPERM, that it is another user's).
+        // No signal is sent: the call only reports whether the process exists (EPERM: it exists, but is another
+        // user's).
         guard process == getpid() || kill(process, 0) == -1 && errno == ESRCH else { continue }
         try? FileManager.default.removeItem(at: temporary.appendingPathComponent(name))
       }

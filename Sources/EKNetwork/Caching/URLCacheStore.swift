@@ -4,22 +4,22 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Keeps responses in a `URLCache`, each under the request that it is a response to, together with its expiry.
+/// Stores responses in a `URLCache`, each under the request that it is a response to, together with its expiry.
 ///
-/// A `URLCache` does not know requests apart that differ in their header fields, nor, on Linux, in their query or
-/// method. So each entry says what it is a response to. One that is in the place of a newer one moves to a place of its
-/// own, a path that no request goes to.
+/// A `URLCache` does not distinguish requests that differ in their header fields, nor, on Linux, in their query or
+/// method. Each entry therefore records the key of its request. An entry that occupies the place of a newer one is
+/// moved to a place of its own, under a path that no request uses.
 struct URLCacheStore: ResponseStore {
-  /// When an entry expires, in seconds since 1970.
+  /// The key of an entry's expiry date, in seconds since 1970.
   static let expirationField = "prism.network.cache.expiration"
   private static let storedField = "prism.network.cache.stored"
   private static let keyField = "prism.network.cache.key"
 
-  /// On Linux a `URLCache` crashes some time after an entry was stored over another. Two adapters may share one: what
-  /// looks and then stores does so alone. Foundation calls no code of ours meanwhile.
+  /// On Linux a `URLCache` crashes some time after an entry was overwritten. Two adapters may share a cache, so looking
+  /// up and then storing is done under a lock. Foundation calls none of our code meanwhile.
   ///
-  /// The state counts the changes, and is not read: a state without a size would have the address of something else, and
-  /// the thread sanitizer would take one for the other.
+  /// The state counts the changes and is never read: a state of size zero would share its address with another object,
+  /// and the thread sanitizer would confuse the two.
   private static let lock = Locked(0)
 
   private let cache: SharedURLCache
@@ -35,8 +35,8 @@ struct URLCacheStore: ResponseStore {
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.matches(found, key), let entry = entry(found) {
-          // One from the future was stored before the clock was set back: its age is unknown. A second is for
-          // what conversions between epochs round away.
+          // An entry dated in the future was stored before the clock was set back: its age is unknown. One second
+          // allows for rounding in conversions between epochs.
           let now = now()
           return (entry, entry.expiresAt > now && entry.cachedAt.timeIntervalSince(now) < 1)
         }
@@ -80,8 +80,8 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// An entry that other code has put there, with an expiry but without a key, is a response to its own URL, unless
-  /// it may depend on who asks.
+  /// Returns whether an entry is a response to the key's request: one that other code stored, with an expiry but
+  /// without a key, is a response to its own URL, unless it may depend on the user.
   private static func matches(_ found: CachedURLResponse, _ key: CacheKey) -> Bool {
     if let text = found.userInfo?[keyField] as? String { return text == key.text }
     return found.response.url?.absoluteString == key.request.url?.absoluteString
@@ -107,13 +107,14 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// The request whose place in the cache a key has to itself.
+  /// The request under which only the responses of one key are stored.
   private static func spareRequest(_ request: URLRequest, _ key: String) -> URLRequest {
     guard let url = request.url, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
       return request
     }
     components.percentEncodedQuery = nil
-    // A double slash and a length that no sensible path has. File names on Linux are made of it: it has to be short.
+    // A double slash and a length that no sensible path has. On Linux file names are derived from it, so it has to be
+    // short.
     components.percentEncodedPath = "//prism-cache/" + SHA256.hexadecimal(Array(key.utf8))
     return components.url.map { URLRequest(url: $0) } ?? request
   }

@@ -1,12 +1,12 @@
 import Dispatch
 
-/// Where work is done that waits for the disk, in place of a thread of the pool.
+/// A serial queue for work that blocks on the disk, so that it does not block a thread of the cooperative pool.
 struct BlockingQueue: Sendable {
   private let queue: DispatchQueue
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
-  /// Runs the work after that of earlier calls, and suspends until it is done.
+  /// Runs the work after that of earlier calls, and waits until it is done.
   func run<Success: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Success
   ) async throws(Failure) -> Success {

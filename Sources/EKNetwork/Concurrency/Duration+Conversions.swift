@@ -7,12 +7,13 @@ extension Duration {
     return Double(seconds) + Double(attoseconds) * 1e-18
   }
 
-  /// The duration in seconds, kept where a timer of any platform is still sane: from a millisecond to 31 years.
+  /// The duration in seconds, limited to the range that timers of all platforms can handle: from a millisecond to 31
+  /// years.
   ///
-  /// Zero and negative durations, which Foundation takes for "no limit" or traps on, are the shortest timeout.
+  /// Zero and negative durations, which Foundation treats as "no limit" or traps on, become the shortest timeout.
   var timeoutInterval: TimeInterval { min(max(timeInterval, 0.001), 1e9) }
 
-  /// The whole duration in nanoseconds, within what 64 bits can hold.
+  /// The duration in nanoseconds, clamped to 64 bits.
   var clampedNanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -20,20 +21,20 @@ extension Duration {
     return overflow ? .max : product.addingClamped(UInt64(attoseconds) / 1_000_000_000)
   }
 
-  /// `nil` unless `timeInterval` is positive and finite. A century, and all above it, is a century: no sum with an
-  /// instant can overflow.
+  /// Creates a duration of at most a century, so that no sum with an instant can overflow; `nil` unless `timeInterval`
+  /// is positive and finite.
   init?(timeInterval: TimeInterval) {
     guard timeInterval > 0, timeInterval.isFinite else { return nil }
     self = .seconds(min(timeInterval, 100 * 365 * 86_400))
   }
 
-  /// Seconds from outside as a wait: what is not a positive number is none at all, and what `Duration` or a clock
-  /// could not hold, infinity too, is a year.
+  /// Returns a delay for seconds from an untrusted source: zero if they are not a positive number, and at most a year,
+  /// also for infinity, which `Duration` or a clock could not hold.
   static func clamped(seconds: Double) -> Duration {
     guard seconds > 0 else { return .zero }
     return .seconds(min(seconds, 31_536_000))
   }
 
-  /// The same for a clock to sleep: clocks crash on the greatest durations, by which callers mean never.
+  /// The duration limited to a year: clocks crash on the greatest durations, which callers use for "never".
   var sleepable: Duration { min(self, .clamped(seconds: .infinity)) }
 }

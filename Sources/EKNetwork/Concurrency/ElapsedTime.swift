@@ -1,4 +1,4 @@
-/// How long it is since some moment, in nanoseconds that never go back.
+/// The time since an instant, in monotonic nanoseconds.
 struct ElapsedTime: Sendable {
   private let elapsed: @Sendable () -> Duration
 

@@ -1,4 +1,5 @@
-/// Work that would wait for itself. The tasks that it runs in know it by this object, and may outlive it.
+/// A marker of running work, which lets the work detect that it would wait for itself. The tasks of the work hold it,
+/// and may outlive the work.
 final class EnclosingWork<Name: Hashable & Sendable>: Sendable {
   let name: Name
   private let over = Locked(false)

@@ -1,5 +1,6 @@
 extension FixedWidthInteger {
-  /// The sum of two numbers that are not negative, or the greatest number that there is: any size or time can be claimed.
+  /// Returns the sum of two non-negative numbers, or the greatest representable number: sizes and times from outside
+  /// can have any value.
   func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? .max : sum

@@ -1,12 +1,12 @@
-/// Who waits for a piece of work that several callers share. A value: its owner resumes and cancels what it gives,
+/// The waiters of a piece of work that several callers share. A value: its owner resumes and cancels what it returns,
 /// outside of its lock.
 struct FlightState<Waiter> {
   enum Departure {
-    /// Others still wait.
+    /// Other waiters remain.
     case left(Waiter)
-    /// It was the last one: the work has no caller left.
+    /// It was the last waiter.
     case leftLast(Waiter)
-    /// It has its result already, or has not joined.
+    /// The waiter has its result already, or has not joined.
     case unknown
   }
 
@@ -16,7 +16,7 @@ struct FlightState<Waiter> {
 
   var count: Int { waiters.count }
 
-  /// `false` when the work is over or was given up.
+  /// Adds a waiter. Returns `false` if the work has ended or was cancelled.
   mutating func join(_ waiter: Waiter, id: UInt64) -> Bool {
     guard isOpen else { return false }
     waiters[id] = waiter
@@ -30,7 +30,7 @@ struct FlightState<Waiter> {
     return .leftLast(waiter)
   }
 
-  /// The work is over: those who get its result.
+  /// Ends the work and returns the waiters that get its result.
   mutating func finish() -> [Waiter] {
     isOpen = false
     defer { waiters = [:] }

@@ -8,16 +8,17 @@
   import Android
 #endif
 
-/// A state behind a lock, in one allocation. Copies of the value share the state and the lock.
+/// A state protected by a lock, in one allocation. Copies of the value share the state and the lock.
 ///
-/// `Mutex` would do, but needs iOS 18. Three rules make it safe:
-/// - Nothing is called while the lock is held that could come back or block: no closure of a user, no continuation,
-///   no other lock. Decide inside, return what to do, and do it outside. The lock is not recursive.
+/// `Mutex` would be sufficient, but needs iOS 18. Three rules make the type safe:
+/// - While the lock is held, nothing is called that could re-enter or block: no closure of a user, no continuation, no
+///   other lock. Decide inside, return what to do, and do it outside. The lock is not recursive.
 /// - A non-`Sendable` state, or anything reachable from it, must not leave ``withLock(_:)`` while it stays inside;
 ///   taking it out for good, or putting in something to which there is no other reference, is fine.
-/// - The state's last reference must not be dropped inside if its `deinit` can run foreign code: return it instead.
+/// - The last reference to an object in the state must not be released inside if its `deinit` can run foreign code:
+///   return it instead.
 ///
-/// Sendable, unchecked: the state is reached through `withLock` alone.
+/// Sendable, unchecked: the state is accessed only through `withLock`.
 struct Locked<State>: @unchecked Sendable {
   private let storage: LockedStorage<State>
 
@@ -25,17 +26,17 @@ struct Locked<State>: @unchecked Sendable {
     storage = LockedStorage.make(state)
   }
 
-  /// Runs `body` alone with the state.
+  /// Runs `body` with exclusive access to the state.
   func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     storage.lock()
     defer { storage.unlock() }
-    // Through a pointer: the lock is what makes the access exclusive, and the runtime's own check costs as much.
+    // Through a pointer: the lock makes the access exclusive, and the runtime's own exclusivity check costs as much.
     return try storage.withUnsafeMutablePointerToHeader { state throws(Failure) in try body(&state.pointee) }
   }
 
-  /// Puts a new value in the place of a member's. The old one is released outside the lock: it may own anything.
+  /// Replaces the value of a member. The old value is released outside the lock: it may own anything.
   func replace<Value>(_ member: WritableKeyPath<State, Value>, with value: Value) {
     let old = withLock { state in
       let old = state[keyPath: member]
@@ -45,7 +46,7 @@ struct Locked<State>: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Runs `body` alone with the state if no other thread has it; `nil` at once if one does.
+  /// Runs `body` with exclusive access to the state if the lock is free; otherwise returns `nil` at once.
   func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
     guard storage.tryLock() else { return nil }
     defer { storage.unlock() }
@@ -59,7 +60,7 @@ struct Locked<State>: @unchecked Sendable {
   private typealias PlatformLock = pthread_mutex_t
 #endif
 
-/// The state as header, and the platform's lock in the tail, where its address never changes.
+/// A buffer with the state as its header and the platform's lock in its tail, where its address never changes.
 private final class LockedStorage<State>: ManagedBuffer<State, PlatformLock> {
   static func make(_ state: State) -> LockedStorage {
     let storage = unsafeDowncast(create(minimumCapacity: 1) { _ in state }, to: LockedStorage.self)

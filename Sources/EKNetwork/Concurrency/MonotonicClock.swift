@@ -1,6 +1,6 @@
 import Foundation
 
-/// Nanoseconds that never go back, for the deadlines of a transport's own thread.
+/// A monotonic clock in nanoseconds, for the deadlines of a transport's own thread.
 enum MonotonicClock {
   static func now() -> UInt64 {
     var time = timespec()

@@ -1,7 +1,8 @@
 import Dispatch
 
-/// Runs a task, or an actor, on a queue of its own, whose thread may wait: for the disk, or for a task that must not
-/// depend on a thread of the pool, where as many can wait as there are processors, and then nothing goes on.
+/// An executor that runs a task or an actor on a dispatch queue of its own, whose thread may block: on the disk, or on
+/// a task that must not depend on a thread of the cooperative pool, which has only one per processor and stalls when
+/// all of them block.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class QueueExecutor: TaskExecutor, SerialExecutor {
   private let queue: DispatchQueue

@@ -1,7 +1,7 @@
-/// Runs at most one piece of work for each key and type of result at a time, and gives its result to all who ask
-/// meanwhile. Nothing is remembered once the work is over.
+/// A coordinator that runs at most one piece of work at a time for each key and type of result, and returns its result
+/// to all callers that join it. Results are not stored once the work has ended.
 final class SharedFlights<Key: Hashable & Sendable>: Sendable {
-  /// The type of the result is a part of the name: work of another type under the same key is other work.
+  /// The key together with the type of the result: work with another type of result under the same key is separate.
   private struct Name: Hashable {
     let key: Key
     let type: ObjectIdentifier
@@ -13,7 +13,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     let state = Locked(FlightState<Waiter>())
     let task = Locked<Task<Void, Never>?>(nil)
 
-    /// Ends the work. It may be about to start.
+    /// Cancels the work, which may not have started yet.
     func cancel() {
       let task = task.withLock { $0 }
       task?.cancel()
@@ -27,25 +27,25 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// How many pieces of work may be joined.
+  /// The number of pieces of work that can be joined.
   var count: Int { state.withLock { $0.flights.count } }
 
-  /// How many wait for the work under a key.
+  /// Returns the number of callers that wait for the work with a key.
   func waiterCount<Value: Sendable>(_ key: Key, _ type: Value.Type) -> Int {
     let flight = state.withLock { $0.flights[Name(key: key, type: ObjectIdentifier(type))] as? Flight<Value> }
     return flight?.state.withLock { $0.count } ?? 0
   }
 
-  /// How many wait for work with such a result, under whatever key.
+  /// Returns the number of callers that wait for work with this type of result, for all keys.
   func waiterCount<Value: Sendable>(_ type: Value.Type) -> Int {
     let flights = state.withLock { Array($0.flights.values) }
     return flights.reduce(0) { $0 + (($1 as? Flight<Value>)?.state.withLock { $0.count } ?? 0) }
   }
 
-  /// The result of the work in flight under this key, which is started if there is none.
+  /// Returns the result of the work in flight with this key; starts the work if there is none.
   ///
   /// - Throws: What the work throws, to every caller that waits; `CancellationError` at once when this caller's task is
-  ///   cancelled. The work goes on for the others, and is cancelled with the last of them.
+  ///   cancelled. The work continues for the others, and is cancelled with the last of them.
   func run<Value: Sendable>(
     _ key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -73,7 +73,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Work in flight is not joined any more: what is requested from now on is started from the beginning.
+  /// Closes the work in flight to new callers: later calls start new work.
   func seal() {
     let old = state.withLock { state in
       defer { state.flights = [:] }
@@ -104,7 +104,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     let task = Task {
       let result: Result<Value, any Error>
       do { result = .success(try await work()) } catch { result = .failure(error) }
-      // First, so that who asks after the result is there starts from the beginning.
+      // Removed first, so that a caller that comes after the result starts new work.
       remove(flight, name)
       for waiter in flight.state.withLock({ $0.finish() }) { waiter.resume(with: result) }
     }

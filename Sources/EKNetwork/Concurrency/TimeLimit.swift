@@ -1,9 +1,9 @@
-/// Work that has to end in time. What comes first decides, its end or the limit: work that has ended is never stopped
-/// afterwards, however late the timer's task learns that it was cancelled.
+/// A time limit for work. Whichever comes first decides, the end of the work or the limit: work that has ended is never
+/// stopped afterwards, however late the timer's task notices its cancellation.
 enum TimeLimit {
-  /// Runs work, and throws `error` when it has not ended in time.
+  /// Runs work, and throws `error` if it has not ended in time.
   ///
-  /// - Parameter stop: Makes the work end, with whatever it throws then.
+  /// - Parameter stop: Called when the time is up, to make the work end. What the work then throws is ignored.
   static func run<Result: Sendable>(
     _ limit: Duration, clock: any Clock<Duration>, error timeout: any Error, stop: @escaping @Sendable () -> Void,
     _ work: () async throws -> Result
@@ -28,7 +28,7 @@ enum TimeLimit {
   private enum Decision {
     case open, ended, expired
 
-    /// Whether this is what decides.
+    /// Sets the decision if it is still open. Returns whether it did.
     mutating func take(_ decision: Decision) -> Bool {
       guard self == .open else { return false }
       self = decision

@@ -1,8 +1,8 @@
-/// Those who wait for something, in their order. A value: its owner resumes what it gives, outside of its lock.
+/// A first-in, first-out queue of waiters. A value: its owner resumes what it returns, outside of its lock.
 struct WaiterQueue<Value: Sendable> {
   typealias Waiter = CheckedContinuation<Value, any Error>
 
-  // The first `start` have been resumed: removing each from the front would move all who are behind it.
+  // The first `start` have been resumed: removing each from the front would move all that follow.
   private var waiters: [(id: UInt64, waiter: Waiter?)] = []
   private var start = 0
 
@@ -16,7 +16,7 @@ struct WaiterQueue<Value: Sendable> {
     return waiters[start].waiter
   }
 
-  /// Takes out who waits no more; `nil` when it is not, or no longer, there.
+  /// Removes a waiter and returns it; `nil` if it is not in the queue.
   mutating func remove(_ id: UInt64) -> Waiter? {
     guard let index = waiters[start...].firstIndex(where: { $0.id == id }) else { return nil }
     return waiters.remove(at: index).waiter

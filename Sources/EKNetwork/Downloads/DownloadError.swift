@@ -1,23 +1,24 @@
 import Foundation
 
-/// A download cannot be put where it belongs, or is not what was announced. It is never retried.
+/// The error of a download that cannot be stored at its destination, or does not have the announced length. It is never
+/// retried.
 public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendable {
   /// The destination is not a file URL.
   case notAFileURL(URL)
-  /// There is a file already, and the options say to fail then.
+  /// A file exists at the destination, and the options require that none does.
   case fileExists(URL)
-  /// The folder of the destination is not there, or not any more.
+  /// The folder of the destination does not exist, or no longer does.
   case folderNotFound(URL)
-  /// Another download to the same destination is under way.
+  /// Another download to the same destination is in progress.
   case alreadyDownloading(URL)
-  /// The disk, or the user's part of it, is full. What was loaded is kept for a later attempt, where it can be resumed.
+  /// The disk, or the user's quota, is full. What was downloaded is kept for a later attempt if it can be resumed.
   case diskFull(URL)
   /// The file cannot be written or moved into place. `code` is the system's `errno`.
   case notWritable(URL, code: Int32)
-  /// The response ended before the announced length, or went on after it.
+  /// The response ended before the announced length, or exceeded it.
   case incomplete(received: Int64, announced: Int64)
 
-  /// What went wrong, with the name of the file.
+  /// A description of the error, with the name of the file.
   public var errorDescription: String? {
     switch self {
     case .notAFileURL(let url): "\(url.absoluteString) is not a file"

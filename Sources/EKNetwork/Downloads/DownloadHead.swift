@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a download has to know of a response.
+/// The properties of a response head that a download needs.
 struct DownloadHead: Equatable, Sendable {
   var status: Int
   var entityTag: String?
@@ -19,19 +19,19 @@ struct DownloadHead: Equatable, Sendable {
     lastModified = head.value("last-modified")
     date = head.value("date")
     contentRange = head.value("content-range")
-    // RFC 9112 §6.3: it has no body, whatever its length is said to be.
+    // RFC 9112 §6.3: a 204 has no body, whatever `Content-Length` it has.
     contentLength = status == 204 ? nil : head.contentLength
     isEncoded = head.value("content-encoding").map { $0.lowercased() != "identity" } ?? false
     acceptsRanges = head.value("accept-ranges")?.lowercased() != "none"
   }
 
-  /// RFC 9110 §8.8.3: `W/` marks a tag that versions with other bytes may share.
+  /// The entity tag, if it is strong. RFC 9110 §8.8.3: `W/` marks a tag that versions with different bytes may share.
   var strongEntityTag: String? {
     entityTag.flatMap { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count >= 2 ? $0 : nil }
   }
 
-  /// RFC 9110 §8.8.2.2: a date in seconds is only strong if the resource was not changed in the second of the response.
-  /// A minute allows for clocks that differ.
+  /// The modification date, if it is strong. RFC 9110 §8.8.2.2: since it is in whole seconds, it must be earlier than
+  /// the second of the response. A minute allows for clocks that differ.
   var strongLastModified: String? {
     guard let lastModified, let date, let modified = HTTPDate.parse(lastModified, now: Date()),
       let sent = HTTPDate.parse(date, now: Date())

@@ -1,13 +1,14 @@
 import Foundation
 
-/// What becomes of a download, response by response: whether the bytes that are there belong to what the server has.
+/// The state of a download, updated with each response: it decides whether the bytes in the file belong to the server's
+/// current version.
 struct DownloadState: Equatable, Sendable {
   enum Action: Equatable, Sendable {
-    /// Write the body from this position on, and drop what is in the file behind it.
+    /// Write the body from this position on, and truncate the file there.
     case write(at: Int64)
-    /// Everything is there.
+    /// The file is complete.
     case complete
-    /// What is there belongs to something else: drop it and ask for the whole.
+    /// The bytes in the file belong to another version: discard them and request the whole.
     case startOver
     /// The response is an error.
     case refuse
@@ -15,35 +16,35 @@ struct DownloadState: Equatable, Sendable {
 
   enum End: Equatable, Sendable {
     case complete
-    /// The server has sent less than there is: ask for what is still missing.
+    /// The server has sent only a part: request the rest.
     case goOn
     case fail(DownloadError)
   }
 
-  /// What is being loaded.
+  /// An identifier of the resource.
   let resource: String
   private let asker: String?
-  /// Whether the caller's request has a range of its own, so that a part is what it asks for.
+  /// Whether the caller's request has a range of its own, so that a partial response is expected.
   private let wantsPart: Bool
-  /// Whether a later request can ask for the rest of the response: it is one to a GET. To another method the tag may be
-  /// that of what a GET would get (RFC 9110 §8.8).
+  /// Whether a later request can ask for the rest of the response, which requires a GET. The tag in a response to
+  /// another method may be that of the response to a GET (RFC 9110 §8.8).
   private let isRepeatable: Bool
-  /// The version that the bytes in the file belong to; `nil` when no later response can be joined to them.
+  /// The version that the bytes in the file belong to; `nil` if no later response can be appended to them.
   private(set) var representation: Representation?
-  /// How many bytes there are in the file.
+  /// The number of bytes in the file.
   private(set) var length: Int64 = 0
-  /// The length of the whole, as far as the server has said.
+  /// The total length, if the server has sent it.
   private(set) var total: Int64?
-  /// Where the body that is being received ends, as far as the server has said.
+  /// The position where the current body ends, if the server has sent its length.
   private var end: Int64?
-  /// Whether the body that is being received is a part of something whose length the server does not know.
+  /// Whether the current body is a part of a representation whose length the server does not know.
   private var isPartOfUnknown = false
 
   /// - Parameters:
-  ///   - resource: What is being loaded.
-  ///   - asker: Who asks for it, and for which of several representations.
-  ///   - held: What a file that was left behind belongs to.
-  ///   - length: How long it is.
+  ///   - resource: An identifier of the resource.
+  ///   - asker: An identifier of the requester, and of the requested variant.
+  ///   - held: The version that the bytes of an earlier download belong to.
+  ///   - length: The number of those bytes.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
   ///   - isRepeatable: Whether it is a GET.
   init(
@@ -54,7 +55,8 @@ struct DownloadState: Equatable, Sendable {
     self.asker = asker
     self.wantsPart = wantsPart
     self.isRepeatable = isRepeatable
-    // A tag is of one representation alone, for every user (RFC 9110 §8.8.1); what two users get may have the same date.
+    // A strong tag identifies a single representation, for every user (RFC 9110 §8.8.1); what two users get may have
+    // the same date.
     guard let held, held.resource == resource, held.condition != nil, held.asker == asker || held.entityTag != nil,
       length > 0, length <= held.total ?? .max
     else { return }
@@ -63,23 +65,23 @@ struct DownloadState: Equatable, Sendable {
     self.length = length
   }
 
-  /// The header fields of a request for what is missing; none for the whole.
+  /// The header fields of a request for the missing part; none if the whole is missing.
   var fields: [String: String] {
     guard length > 0, let condition = representation?.condition else { return [:] }
-    // RFC 9110 §13.1.5: if it is another version now, the whole comes in one response.
+    // RFC 9110 §13.1.5: if the version has changed, the response contains the whole.
     return ["Range": "bytes=\(length)-", "If-Range": condition]
   }
 
-  /// Whether what is there is worth keeping when the download fails.
+  /// Whether the bytes in the file are worth keeping if the download fails.
   var isResumable: Bool { length > 0 && representation != nil }
 
-  /// A response to a request with ``fields`` has arrived.
+  /// Handles the head of a response to a request with ``fields``.
   mutating func received(_ head: DownloadHead) -> Action {
     let isPart = !fields.isEmpty
     switch head.status {
     case 206 where isPart: return part(head)
     case 416 where isPart: return unsatisfiable(head)
-    // RFC 9110 §15.3.7: a part is the response to a request for one. To any other it has no meaning.
+    // RFC 9110 §15.3.7: a 206 is only valid as the response to a range request.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
       representation = isRepeatable ? Representation(head, of: resource, for: asker) : nil
@@ -92,25 +94,25 @@ struct DownloadState: Equatable, Sendable {
     }
   }
 
-  /// So many bytes of the body were written.
+  /// Records that bytes of the body were written.
   mutating func wrote(_ count: Int) throws(DownloadError) {
     length += Int64(count)
     if let end, length > end { throw .incomplete(received: length, announced: end) }
   }
 
-  /// So many bytes of the last ones could not be written after all.
+  /// Records that the last bytes could not be written after all.
   mutating func failedToWrite(_ count: Int) { length -= Int64(count) }
 
-  /// The body has ended, without an error of the transport's.
+  /// Handles the end of a body that ended without a transport error.
   func ended() -> End {
     if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
-    // RFC 9110 §15.3.7: a server may send less than was asked for. Where it does not know the length, it says that
-    // there is nothing more when it is asked.
+    // RFC 9110 §15.3.7: a server may send less than was requested. If it does not know the length, a further request
+    // shows that there is no more.
     guard let total else { return isPartOfUnknown ? .goOn : .complete }
     return length < total ? .goOn : .complete
   }
 
-  /// The bytes are gone.
+  /// Records that the bytes were discarded.
   mutating func discarded() {
     representation = nil
     total = nil
@@ -131,13 +133,13 @@ struct DownloadState: Equatable, Sendable {
   }
 
   private func unsatisfiable(_ head: DownloadHead) -> Action {
-    // Nothing is behind what is there: it was complete, and the process ended before it was in its place.
+    // Nothing is missing: the file was complete, and the process ended before the file was moved into place.
     guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length
     else { return .startOver }
     return .complete
   }
 
-  /// Whether a part is all there is.
+  /// Returns whether a partial response contains the whole representation.
   private static func isWhole(_ head: DownloadHead) -> Bool {
     guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range else { return false }
     return range.lowerBound == 0 && content.total == range.upperBound + 1

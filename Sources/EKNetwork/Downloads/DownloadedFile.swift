@@ -2,24 +2,24 @@ import Foundation
 
 /// A file that was downloaded.
 public struct DownloadedFile: Equatable, Sendable {
-  /// Where it is.
+  /// The location of the file.
   public let url: URL
-  /// Its size in bytes.
+  /// The size of the file in bytes.
   public let size: Int64
-  /// The status of the response that completed it, 416 if nothing was missing; `nil` if the file was there before and was
+  /// The status of the response that completed the file, 416 if nothing was missing; `nil` if an existing file was
   /// kept.
   public let statusCode: Int?
   /// The header fields of that response.
   public let headers: [String: String]
-  /// How many of the bytes were there when the download began: what an earlier, interrupted one had left.
+  /// The number of bytes that an earlier, interrupted download had left.
   public let resumedBytes: Int64
 
-  /// The value of a field, whatever the case of its name.
+  /// Returns the value of a field; the case of its name does not matter.
   public func value(forHTTPHeaderField name: String) -> String? {
     headers.field(name)
   }
 
-  /// A result as the library would return it, for tests.
+  /// Creates a result as the library would return it, for tests.
   public init(
     url: URL, size: Int64, statusCode: Int? = 200, headers: [String: String] = [:], resumedBytes: Int64 = 0
   ) {

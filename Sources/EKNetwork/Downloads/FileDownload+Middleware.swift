@@ -5,12 +5,13 @@ import Foundation
 #endif
 
 extension DownloadedFile {
-  /// What middleware gets for it: 416, to a request for the rest of a file that is whole, is a success here.
+  /// The status that middleware receives: a 416 to a request for the rest of a complete file counts as a success.
   fileprivate var successfulStatus: Int { statusCode.flatMap { (200..<300).contains($0) ? $0 : nil } ?? 200 }
 }
 
 extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
-  /// What `next` has loaded is in its file already, whatever body middleware makes of the response.
+  /// Adapts a download to middleware. What `next` has downloaded is in the file already, whatever body middleware gives
+  /// the response.
   static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
     Self(
       response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },

@@ -4,10 +4,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One download, attempt by attempt: acts on what ``DownloadState`` decides.
+/// A download, which performs the actions of ``DownloadState`` for each attempt.
 ///
-/// An actor, so that it is not the caller's that waits for the disk; on Linux on a queue of its own, so that it is no
-/// thread of the pool either.
+/// An actor, so that the caller's actor does not block on the disk; on Linux with a queue of its own, so that no thread
+/// of the cooperative pool does either.
 actor FileDownload {
   typealias Outcome = RequestRunner.Outcome<DownloadedFile>
 
@@ -20,15 +20,15 @@ actor FileDownload {
   private let options: DownloadOptions
   private let limit: Int64?
   private let progress: ProgressReporter?
-  /// `nil` once it is in its place: what is written after that would go there.
+  /// `nil` once the file is in place: later writes would go to the destination.
   private var partial: PartialFile?
   private var isPlaced = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
 
-  /// Nothing is sent before this has made sure of the destination.
+  /// Creates a download, after checking the destination, before any request is sent.
   ///
-  /// - Parameter limit: The greatest size of the file.
+  /// - Parameter limit: The maximum size of the file.
   init(
     to destination: URL, options: DownloadOptions, limit: Int64?, progress: ProgressReporter?
   ) throws(DownloadError) {
@@ -39,7 +39,7 @@ actor FileDownload {
     partial = try PartialFile(for: destination)
   }
 
-  /// The file that is there already, if the options say to look.
+  /// Returns the existing file at the destination if the options keep it; `nil` if a download is needed.
   static func existing(at destination: URL, options: DownloadOptions) throws(DownloadError) -> DownloadedFile? {
     guard destination.isFileURL else { throw .notAFileURL(destination) }
     var status = stat()
@@ -50,20 +50,20 @@ actor FileDownload {
     switch status.st_mode & S_IFMT {
     case S_IFREG, S_IFLNK: break
     case S_IFDIR: throw .notWritable(destination, code: EISDIR)
-    // A device, a pipe or a socket would be gone, with a file in its place.
+    // A device, a pipe or a socket would be replaced by a file.
     default: throw .notWritable(destination, code: ENOTSUP)
     }
     switch options.existingFile {
     case .replace: return nil
     case .fail: throw .fileExists(destination)
     case .keep:
-      // The size of what a link leads to.
+      // The size of the target of a symbolic link.
       _ = stat(destination.path, &status)
       return DownloadedFile(url: destination, size: Int64(status.st_size), statusCode: nil)
     }
   }
 
-  /// Sends a request for what is missing, and takes the response in.
+  /// Sends a request for the missing part, and writes the response to the file.
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
     if partial == nil { partial = try PartialFile(for: destination) }
     while true {
@@ -88,7 +88,7 @@ actor FileDownload {
     }
   }
 
-  /// The download has failed for good: what is there is kept if a later one can go on with it.
+  /// Handles the final failure of the download: keeps the partial file if a later download can resume it.
   func failed() {
     let isKept = state.map(\.isResumable) ?? (partial?.held != nil)
     if !isKept { partial?.discard() }
@@ -96,17 +96,17 @@ actor FileDownload {
 
   // MARK: - One response
 
-  /// The request with what this attempt adds to it.
+  /// Returns the request with the header fields of this attempt.
   private func conditional(_ urlRequest: URLRequest, over exchange: Exchange) throws -> URLRequest {
     var request = urlRequest
-    // Ranges count the bytes that travel, which are then also the bytes of the file.
+    // Ranges count the bytes as they are transferred, so these must be the bytes of the file.
     if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
       request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     }
     let isGet = request.httpMethod ?? "GET" == "GET"
     let name = (isGet ? "" : (request.httpMethod ?? "") + " ") + (request.url?.absoluteString ?? "")
     let resource = SHA256.hexadecimal(Array(name.utf8))
-    // Another attempt may go to another server.
+    // Another attempt may use another URL.
     if state?.resource != resource {
       let held = mayResume(request) ? partial?.held : nil
       state = DownloadState(
@@ -123,12 +123,12 @@ actor FileDownload {
     return request
   }
 
-  /// A range of the caller's own is none of ours to extend.
+  /// Returns whether the download may be resumed; a range of the caller's own must not be changed.
   private func mayResume(_ request: URLRequest) -> Bool {
     options.resumes && request.httpMethod ?? "GET" == "GET" && request.value(forHTTPHeaderField: "Range") == nil
   }
 
-  /// Writes a body. `true` when it was the last one.
+  /// Writes a body to the file. Returns whether it was the last one.
   private func receive(_ body: any TransportBody) async throws -> Bool {
     while let chunk = try await body.next() {
       do {
@@ -144,7 +144,7 @@ actor FileDownload {
       do {
         try partial?.append(chunk)
       } catch {
-        // How much of this chunk is in the file is unknown.
+        // It is unknown how much of this chunk is in the file.
         state?.failedToWrite(chunk.count)
         throw error
       }
@@ -162,14 +162,14 @@ actor FileDownload {
     let isMoved = try partial?.finish(
       replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
     guard isMoved == true else {
-      // Another program has put a file there meanwhile.
+      // Another program has created a file there meanwhile.
       if let kept = try Self.existing(at: destination, options: options) {
         partial?.discard()
         return .success(kept)
       }
       throw DownloadError.fileExists(destination)
     }
-    // Middleware may call for it once more.
+    // Middleware may start another attempt.
     defer { state = nil }
     (partial, isPlaced) = (nil, true)
     let response = head.urlResponse as? HTTPURLResponse

@@ -1,8 +1,9 @@
 import Foundation
 
-/// A file that is being downloaded, beside its destination and under a hidden name, with what is known of its content.
+/// A file that is being downloaded, next to its destination under a hidden name, and a note of the version that it
+/// belongs to.
 ///
-/// It is locked: of two downloads to one destination, in one process or in two, the second one fails.
+/// It is locked: of two downloads to the same destination, in one process or in two, the second fails.
 final class PartialFile: Sendable {
   private let destination: URL
   private let url: URL
@@ -17,17 +18,17 @@ final class PartialFile: Sendable {
     noteURL = url.appendingPathExtension("json")
     var removals = 0
     while true {
-      // Nothing is waited for: what is there may be a pipe of another program's.
+      // O_NONBLOCK: the existing file may be a pipe of another program.
       let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
       let made = OpenFile(url.path, flags | O_EXCL, mode: 0o666)
       guard let file = made ?? OpenFile(url.path, flags, mode: 0o666) else { throw DownloadError(errno, destination) }
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
       // The last owner of the lock may have moved or removed what was just opened.
       guard Self.isSame(file, url) else { continue }
-      // What was just made is its maker's, also on a file system that names another owner.
+      // A file that was just created belongs to this process, even on a file system that reports another owner.
       guard made != nil || Self.isOwn(file) else {
-        // In a folder that others may write to, another user may have put it there. It is never used, only removed, where the
-        // folder allows that.
+        // In a folder that others can write to, another user may have created the file. It is never used, only removed
+        // if the folder allows that.
         removals += 1
         guard removals <= Self.mostRemovals, unlink(url.path) == 0 else {
           throw DownloadError.notWritable(destination, code: EPERM)
@@ -40,24 +41,25 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// What an earlier download left; `nil` if it left nothing that can be used.
+  /// The rest of an earlier download; `nil` if there is none that can be used.
   var held: (representation: Representation, length: Int64)? {
     var status = stat()
-    // What others may write to is not what was loaded, as far as can be told.
+    // A file that others can write to cannot be trusted.
     guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o002 == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
     return (representation, Int64(status.st_size))
   }
 
-  /// Drops everything behind a position, where the next bytes are written, and notes what they belong to.
+  /// Truncates the file at a position, where the next bytes are written, and writes the note of the version that they
+  /// belong to.
   func prepare(at position: Int64, of representation: Representation?) throws(DownloadError) {
-    // The old note must not outlive the bytes that it is about.
+    // The old note must not outlive the bytes that it describes.
     if position == 0 { unlink(noteURL.path) }
     guard ftruncate(file.descriptor, off_t(position)) == 0, lseek(file.descriptor, off_t(position), SEEK_SET) >= 0
     else { throw DownloadError(errno, destination) }
     guard position == 0, let representation, let note = try? JSONEncoder().encode(representation) else { return }
-    // Without its note the file cannot be resumed, which is no reason not to load it.
+    // Without its note the file cannot be resumed, which is no reason not to download it.
     try? note.write(to: noteURL, options: .atomic)
   }
 
@@ -65,7 +67,7 @@ final class PartialFile: Sendable {
     guard file.append(data) else { throw DownloadError(errno, destination) }
   }
 
-  /// Moves the file into its place. `false` when a file is there, which is not replaced.
+  /// Moves the file to its destination. Returns `false` if a file exists there that must not be replaced.
   func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
     if synchronizing, !Self.synchronize(file.descriptor) { throw DownloadError(errno, destination) }
     guard replacing else { return try link(synchronizing: synchronizing) }
@@ -75,13 +77,14 @@ final class PartialFile: Sendable {
     return true
   }
 
-  /// Removes what is there.
+  /// Removes the file and its note.
   func discard() {
     unlink(noteURL.path)
     unlink(url.path)
   }
 
-  /// `link` fails where there is a file, which `rename` would replace; no moment is between looking and acting.
+  /// Moves the file with `link`, which fails if the destination exists, whereas `rename` would replace it; checking and
+  /// moving are one atomic step.
   private func link(synchronizing: Bool) throws(DownloadError) -> Bool {
     if Foundation.link(url.path, destination.path) != 0 {
       guard errno != EEXIST else { return false }
@@ -97,7 +100,7 @@ final class PartialFile: Sendable {
 
   private static func synchronize(_ descriptor: Int32) -> Bool {
     #if canImport(Darwin)
-      // There, fsync leaves the bytes in the drive's own memory. Not every file system knows this one.
+      // On Darwin, fsync leaves the bytes in the drive's cache. Not every file system supports F_FULLFSYNC.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
     #endif
     return fsync(descriptor) == 0
@@ -109,7 +112,7 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// The note, if it is this user's.
+  /// The content of the note, if it belongs to this user.
   private var note: Data? {
     guard let file = OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), Self.isOwn(file) else {
       return nil
@@ -120,17 +123,18 @@ final class PartialFile: Sendable {
   }
 
   private static let largestNote = 64 * 1024
-  /// How often another user's file is removed that comes back at once.
+  /// The number of times that another user's file is removed if it reappears at once.
   private static let mostRemovals = 8
 
-  /// Whether a file is an ordinary one of this user's, and has no other name by which another user may have it.
+  /// Returns whether a file is a regular file of this user without further hard links, through which another user may
+  /// have access.
   private static func isOwn(_ file: OpenFile) -> Bool {
     var status = stat()
     return fstat(file.descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
       && status.st_nlink <= 1
   }
 
-  /// A name has 255 bytes at most.
+  /// Returns the hidden name of the partial file, shortened where needed: a name has at most 255 bytes.
   private static func name(for name: String) -> String {
     let short = name.utf8.count > 200 ? SHA256.hexadecimal(Array(name.utf8)) : name
     return ".\(short).download"

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What tells one version of a resource from another (RFC 9110 §8.8), as far as a later request can ask for it.
+/// The identity of one version of a resource (RFC 9110 §8.8), as far as a later request can name it.
 struct Representation: Codable, Equatable, Sendable {
-  /// A digest of the URL: its query may hold what must not be found in a file.
+  /// A digest of the URL, whose query may contain secrets that must not be written to a file.
   var resource: String
-  /// A digest of who asked, and for which of several representations: ``RequestIdentity``.
+  /// A digest of the requester and of the requested variant: ``RequestIdentity``.
   var asker: String?
   /// A strong entity tag.
   var entityTag: String?
@@ -12,10 +12,10 @@ struct Representation: Codable, Equatable, Sendable {
   var lastModified: String?
   var total: Int64?
 
-  /// RFC 9110 §13.1.5: `If-Range` takes strong validators alone.
+  /// The value of `If-Range`, which only accepts strong validators (RFC 9110 §13.1.5).
   var condition: String? { entityTag ?? lastModified }
 
-  /// `nil` for a response that no later one could be joined to.
+  /// Creates the identity of a response's representation; `nil` if no later response can be appended to it.
   init?(_ head: DownloadHead, of resource: String, for asker: String? = nil) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.resource = resource
@@ -26,11 +26,11 @@ struct Representation: Codable, Equatable, Sendable {
     if condition == nil { return nil }
   }
 
-  /// Whether a part that the server sent belongs to this version.
+  /// Returns whether a partial response belongs to this version.
   func includes(_ head: DownloadHead) -> Bool {
-    // RFC 9110 §15.3.7: a part has the validators that the whole would have had.
+    // RFC 9110 §15.3.7: a partial response has the same validators as the whole response.
     if let entityTag { return head.strongEntityTag == entityTag }
-    // A server need not repeat the date that `If-Range` has just compared.
+    // A server need not repeat the date that `If-Range` has just matched.
     return head.lastModified == nil || head.lastModified == lastModified
   }
 }

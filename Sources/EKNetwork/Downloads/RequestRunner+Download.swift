@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension RequestRunner {
-  /// The file of the first attempt that completes it.
+  /// Downloads a file and returns it after the first attempt that completes it.
   nonisolated(nonsending) func download<T: NetworkRequest>(
     _ request: T, to destination: URL, options: DownloadOptions, baseURL: @escaping () -> URL,
     accessToken: (() -> String?)?
@@ -20,7 +20,7 @@ extension RequestRunner {
     let log = log(request.methodName)
     let download = try FileDownload(
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
-    // The bytes that count are those in the file, which the download reports itself.
+    // Progress counts the bytes in the file, which the download reports itself.
     let exchange = exchange(for: request, progress: nil, log: log)
     do {
       let file = try await call(

@@ -4,20 +4,20 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What is sent, attempt by attempt, whichever interface of the library it comes from.
+/// The source of a request's attempts, for any of the library's client interfaces.
 protocol AttemptSource {
   /// Whether a failed attempt may be followed by another at all.
   var allowsRetry: Bool { get }
-  /// Whether each attempt gets a body of its own, so that one that is used up is no hindrance.
+  /// Whether each attempt has a new body, so that a consumed one does not prevent a retry.
   var makesNewBodies: Bool { get }
 
-  /// The request of one attempt.
+  /// Builds the request of one attempt.
   func build() throws -> URLRequest
 
-  /// The error of a response whose status is no success.
+  /// Returns the error for a response with an error status.
   func error(of refusal: CollectedResponse) -> any Error
 
-  /// What a failed attempt is to the retry policy, and to the caller.
+  /// Returns the error of a failed attempt, as the retry policy and the caller receive it.
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error
 }
 

@@ -4,52 +4,53 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt of a request, with the redirects that it runs into. What is kept out of its frames is so for
-/// ``RequestRunner``'s reason.
+/// One attempt of a request, including its redirects. Some functions are not inlined, for the reason given in
+/// ``RequestRunner``.
 struct Exchange: Sendable {
   var transport: any Transport
   var redirectPolicy = RedirectPolicy.follow
-  /// What the request says of itself; `nil` leaves it to the method.
+  /// The request's own idempotency; `nil` to infer it from the method.
   var isIdempotent: Bool?
-  /// The method of which it says so; `nil`: any.
+  /// The method to which `isIdempotent` applies; `nil` for any.
   var method: String?
   var cacheMode = CacheMode.default
   var decodesContent = true
   var limits = ResponseLimits()
   var progress: ProgressReporter?
-  /// Called with the body bytes sent so far, instead of what `progress` receives.
+  /// The closure called with the number of body bytes sent so far, instead of that of `progress`.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
-  /// Whether middleware around the call has led to another origin, which gets no credentials of the session.
+  /// Whether middleware around the call has changed the origin; another origin receives no credentials of the session.
   var hasLeftOrigin = false
-  /// Where identical safe exchanges find each other; `nil`: each is sent.
+  /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
 
-  /// The request as its first hop sends it.
+  /// Returns the request as it is sent in its first hop.
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     try HopRequest(urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin)
   }
 
-  /// The final response to a request that has no hop yet, with its body.
+  /// Returns the final response to a request, with its body.
   func load(_ urlRequest: URLRequest) async throws -> CollectedResponse { try await load(try hop(urlRequest)) }
 
-  /// The final response, with its body. What its status means is not looked at here.
+  /// Returns the final response, with its body. The status code is not evaluated here.
   func load(_ hop: HopRequest) async throws -> CollectedResponse {
     guard let shared else { return try await loadAlone(hop) }
-    // A request whose progress is watched is not shared.
+    // A request with progress reporting is not shared.
     guard progress == nil,
       let key = ExchangeKey(
         hop, redirectPolicy: redirectPolicy, limits: limits, decodesContent: decodesContent, cacheMode: cacheMode)
     else {
-      // Who has changed something must not be given a response from before.
+      // After an unsafe request, callers must not share a response requested before it.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
       return try await loadAlone(hop)
     }
     return try await shared.run(key) { try await loadAlone(hop) }
   }
 
-  /// What an error's status means does not depend on a body that is too long, or that breaks off.
+  /// Loads the final response without sharing it; an error response is returned even if its body is too long or
+  /// incomplete.
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
@@ -59,28 +60,28 @@ struct Exchange: Sendable {
     }
   }
 
-  /// The final response as `URLSession.data(for:)` has it: one whose body breaks off is an error, whatever its status.
+  /// Returns the final response as `URLSession.data(for:)` does: an incomplete body is an error, whatever the status.
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     let response = try await load(request)
     if let unread = response.unread { throw unread }
     return (response.data, response.head.urlResponse)
   }
 
-  /// The final response as soon as its head is there.
+  /// Returns the final response as soon as its head has arrived.
   ///
-  /// - Parameter collectsBody: Whether the caller is going to pull the body to its end at once.
+  /// - Parameter collectsBody: Whether the caller will read the body to its end at once.
   func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
     guard let shared, !ExchangeKey.isSafe(urlRequest) else {
       return try await open(try hop(urlRequest), collectsBody: collectsBody)
     }
     defer { shared.seal() }
     var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
-    // What the request changes may be done when its response has ended.
+    // The request may only take effect when its response ends.
     response.body = SealingBody(response.body, shared)
     return response
   }
 
-  /// The same for a first hop that was made with ``hop(_:)``.
+  /// Returns the final response to a first hop made with ``hop(_:)``.
   @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
     let session = transport.sessionSettings
@@ -100,7 +101,7 @@ struct Exchange: Sendable {
     while true {
       var response = try await transport.start(request)
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
-        // RFC 9110 §15.5.18: it is the expectation that was refused, not the request.
+        // RFC 9110 §15.5.18: the expectation was refused, not the request.
         try await response.drain()
         request.hop = try HopRequest(
           own, session: session, hasLeftOrigin: redirects.hasLeftOrigin,
@@ -117,7 +118,7 @@ struct Exchange: Sendable {
       case .follow(let next):
         try await response.drain()
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
-        // What the request says of itself it says of its own method.
+        // The request's own idempotency only applies to its original method.
         if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
         request.hop = try HopRequest(
           next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
@@ -127,7 +128,7 @@ struct Exchange: Sendable {
 }
 
 extension URLRequest {
-  /// The request without `Expect`. `nil` when there is none, or no body left to send.
+  /// The request without `Expect`; `nil` if it has none, or its body cannot be sent again.
   fileprivate var withoutExpectation: URLRequest? {
     guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return nil }
     var request = self

@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What makes two exchanges of one client the same: who asks, everything that is sent, and everything that decides what of
-/// the response is taken.
+/// The key of exchanges of one client that can share a response: the identity, everything that is sent, and every
+/// option that affects the response.
 struct ExchangeKey: Hashable, Sendable {
   private let method: String
   private let url: String
@@ -18,7 +18,8 @@ struct ExchangeKey: Hashable, Sendable {
   private let decodesContent: Bool
   private let cacheMode: CacheMode
 
-  /// `nil` for what must not be shared: methods that are not safe (RFC 9110 §9.2.1), and requests with a body.
+  /// Returns `nil` for requests that must not be shared: those with a method that is not safe (RFC 9110 §9.2.1), or
+  /// with a body.
   init?(
     _ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits, decodesContent: Bool = true,
     cacheMode: CacheMode = .default
@@ -39,7 +40,7 @@ struct ExchangeKey: Hashable, Sendable {
     self.cacheMode = cacheMode
   }
 
-  /// Whether the request changes nothing at the server.
+  /// Returns whether the method of the request is safe.
   static func isSafe(_ request: URLRequest) -> Bool {
     ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
   }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The body of a stream, whose end is reported to the log.
+/// The body of a stream, whose end is logged.
 ///
-/// Unchecked: `count` is used by `next()` alone, which has one caller at a time.
+/// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
 final class ObservedBody: TransportBody, @unchecked Sendable {
   private let body: any TransportBody
   private let status: Int

@@ -4,26 +4,27 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The redirects of one request (RFC 9110 §15.4): whether to follow, where to, and with what.
+/// The redirects of one request (RFC 9110 §15.4): whether to follow them, where to, and with which request.
 struct RedirectState {
   enum Action {
     /// The response is the result.
     case deliver
-    /// Send this instead.
+    /// Send this request next.
     case follow(URLRequest)
     /// The redirect cannot be followed, or must not be.
     case fail(any Error)
   }
 
   static let maximumHops = 20
-  /// What a request that becomes a GET no longer has (the "request-body-header names" of the Fetch standard).
+  /// The fields that are removed from a request that becomes a GET (the "request-body-header names" of the Fetch
+  /// standard).
   private static let contentFields = [
     "content-type", "content-length", "content-encoding", "content-language", "content-location", "expect",
   ]
 
   private let policy: RedirectPolicy
   private var visited: [String] = []
-  /// Whether the first origin has been left, by a redirect or before, so that what was meant for the first goes out no more.
+  /// Whether the first origin has been left, by a redirect or before, so that its credentials are no longer sent.
   private(set) var hasLeftOrigin = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
@@ -31,11 +32,11 @@ struct RedirectState {
     self.hasLeftOrigin = hasLeftOrigin
   }
 
-  /// How many redirects were followed.
+  /// The number of redirects followed.
   var hops: Int { visited.count }
 
-  /// A response to `request` has arrived. `decision` is what the user's own session delegate said.
-  // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
+  /// Handles a response to `request`. `decision` is that of the user's own session delegate.
+  // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
     guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
@@ -54,7 +55,7 @@ struct RedirectState {
     return redirect(request.own, to: target.inheritingFragment(of: source), from: source, status: status)
   }
 
-  /// Why a target is none, no matter who chose it.
+  /// Returns the reason why a target must not be followed, regardless of who chose it.
   private static func refusal(of target: URL?, from source: URL) -> URLError? {
     guard let target, let scheme = target.scheme?.lowercased() else {
       return error(.badURL, "The server redirects to something that is not a URL", source)
@@ -71,8 +72,8 @@ struct RedirectState {
       source)
   }
 
-  /// The request of the user's delegate, to which the same rules apply. What it put in itself is its own to send: the
-  /// credentials that the request had before are not.
+  /// Follows the request of the user's delegate, under the same rules. Another origin receives the credentials that the
+  /// delegate set itself, but not those of the previous request.
   private mutating func redirect(_ request: HopRequest, to proposed: URLRequest, from source: URL) -> Action {
     if let error = Self.refusal(of: proposed.url, from: source) { return .fail(error) }
     var next = proposed
@@ -92,7 +93,7 @@ struct RedirectState {
       next.httpBodyStream = nil
       next.removeFields(Self.contentFields)
     } else if !request.bodyIsReplayable {
-      // The rest of a stream is not the body: the redirect is the result.
+      // The rest of a stream is not the complete body: the redirect is the result.
       return .deliver
     }
     if Origin(source) != Origin(target) { next.removeOriginFields() }
@@ -113,7 +114,7 @@ struct RedirectState {
     return .follow(next)
   }
 
-  /// RFC 9110 §15.4.4: 303 asks for a GET. §15.4.2 and §15.4.3: all clients make one of a POST after 301 and 302.
+  /// RFC 9110 §15.4.4: 303 requires a GET. §15.4.2 and §15.4.3: all clients change a POST to a GET after 301 and 302.
   private static func becomesGet(_ method: String, status: Int) -> Bool {
     switch status {
     case 303: method != "HEAD" && method != "GET"
@@ -136,7 +137,7 @@ extension URL {
 }
 
 extension URLRequest {
-  /// Whether the body can be sent again: there is none, it is in memory or in a file, or reading it has not begun.
+  /// Whether the body can be sent again: there is none, it is in memory or in a file, or it has not been read yet.
   var bodyIsReplayable: Bool {
     guard let stream = httpBodyStream else { return true }
     if let body = stream as? BodyInputStream { return body.source.isReplayable }

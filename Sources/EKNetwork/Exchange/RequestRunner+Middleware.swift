@@ -5,16 +5,16 @@ import Foundation
 #endif
 
 extension RequestRunner {
-  /// How a call's result and a response of its middleware become each other.
+  /// Conversions between the result of a call and the responses of its middleware.
   struct ResponseAdapter<Success: Sendable>: Sendable {
-    /// The response that middleware gets for the result of `next`.
+    /// Makes the response that middleware receives for a result of `next`.
     let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
-    /// What the middleware's response to a request comes to, and which result of `next` it was made from: the last one, if
-    /// it does not say, and `nil` if there was none.
+    /// Makes the outcome of the middleware's response to a request, given the result of `next` that it was made from:
+    /// the last one if it does not tell, `nil` if there was none.
     let outcome: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Outcome<Success>
   }
 
-  /// The attempts of a call, with the middleware of calls around them.
+  /// Runs the attempts of a call, with the middleware of calls around them.
   @inline(never)
   nonisolated(nonsending) func call<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
@@ -61,10 +61,10 @@ extension RequestRunner {
   }
 }
 
-/// What a call is made of, while its middleware, which runs elsewhere, has the use of it.
+/// The components of a call, for use by its middleware, which runs elsewhere.
 ///
-/// Sendable, unchecked: it is used on the caller's actor, by one at a time, while the caller waits, which `CallGate` sees
-/// to.
+/// Sendable, unchecked: it is used on the caller's actor, by one user at a time, while the caller waits, which
+/// `CallGate` guarantees.
 private struct LentCall: @unchecked Sendable {
   let runner: RequestRunner
   let source: any AttemptSource

@@ -4,14 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Carries a request through its attempts: acts on what ``AttemptState`` decides.
+/// Performs the attempts of a request, as ``AttemptState`` decides.
 ///
-/// Runs on the caller's actor, because the request, the closures and the policies are the caller's and need not be
-/// `Sendable`. The exchanges themselves leave it.
+/// Runs on the caller's actor, because the request, the closures and the policies belong to the caller and need not be
+/// `Sendable`. The exchanges themselves run elsewhere.
 ///
-/// A request that waits keeps the frames of all functions between its caller and the transport. What these functions call
-/// is not inlined into them (`@inline(never)`, here and below): each frame would have room for that as well, and a waiting
-/// request take half as much memory again.
+/// A waiting request keeps the frames of all functions between its caller and the transport. The functions that these
+/// call are not inlined into them (`@inline(never)`, here and below): otherwise each frame would also hold their
+/// variables, and a waiting request would take half as much memory again.
 struct RequestRunner {
   let transport: any Transport
   let tokens: TokenRefreshCoordinator
@@ -20,16 +20,16 @@ struct RequestRunner {
   let clock: any Clock<Duration>
   let logger: NetworkLogger
   let eventHandler: NetworkEventHandler?
-  /// Where identical requests find each other, if they shall.
+  /// The exchanges in flight that identical requests share, if enabled.
   var shared: SharedFlights<ExchangeKey>?
-  /// Stands around whole calls. That of attempts is in `transport`.
+  /// The middleware around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []
 
-  /// The error response of a stream or a download is read up to this many bytes.
+  /// The maximum number of bytes read of an error response to a stream or a download.
   private static let errorLimit = 1_048_576
 
-  /// An error response, with its body as far as that is read. What its status means does not depend on a body that is too
-  /// long, or that breaks off.
+  /// Returns an error response, with as much of its body as is read. Its status is reported even if the body is too
+  /// long or incomplete.
   static func refusal<Success>(_ response: TransportResponse) async throws -> Outcome<Success> {
     let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
     do {
@@ -40,17 +40,17 @@ struct RequestRunner {
     }
   }
 
-  /// What an attempt came to.
+  /// The outcome of an attempt.
   enum Outcome<Success: Sendable>: Sendable {
     case success(Success)
-    /// A status outside 2xx, with its body, or why that could not be read.
+    /// A status outside 2xx, with the body, or the error of reading it.
     case refusal(CollectedResponse, unread: (any Error)? = nil)
   }
 
-  /// The response of the first attempt that succeeds, with its whole body. One that breaks off is a failed attempt.
+  /// Returns the response of the first successful attempt, with its whole body. An incomplete body is a failed attempt.
   ///
-  /// - Parameter firstBuilt: The request of the first attempt, where it was built already.
-  /// - Returns: The response, and the request to which it is the response, as it was sent, redirects aside.
+  /// - Parameter firstBuilt: The request of the first attempt, if it was already built.
+  /// - Returns: The response, and the request that it answers, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
     _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
@@ -61,7 +61,7 @@ struct RequestRunner {
       over: exchange(for: request, progress: progress, log: log(request.methodName)))
   }
 
-  /// The same for a request of any kind.
+  /// Performs a request of any kind, like the function above.
   @inline(never)
   nonisolated(nonsending) func fetch(
     _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
@@ -71,7 +71,7 @@ struct RequestRunner {
       let response: CollectedResponse
       let sent: HopRequest
       if middleware.isEmpty {
-        // Without the closures that middleware needs, which are kept on the heap.
+        // Avoids the closures for middleware, which are allocated on the heap.
         (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
           try await Self.collect($0, over: $1, successes: successes)
         }
@@ -102,7 +102,8 @@ struct RequestRunner {
     return successes.contains(status) ? .success((response, hop)) : .refusal(response, unread: response.unread)
   }
 
-  /// The head of a success, and its body unread. There are no retries, and no progress is reported.
+  /// Returns the head of a successful response, with its body unread. There are no retries, and no progress is
+  /// reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> TransportResponse {
@@ -112,12 +113,12 @@ struct RequestRunner {
       over: exchange(for: request, progress: nil, log: log(request.methodName)))
   }
 
-  /// The same for a request of any kind.
+  /// Streams a request of any kind, like the function above.
   ///
   /// - Parameters:
-  ///   - collectsBody: Whether the caller is going to pull the body to its end at once.
-  ///   - reportsUnread: Whether an error response whose body cannot be read is thrown as what went wrong with the body,
-  ///     and not as what its status means.
+  ///   - collectsBody: Whether the caller will read the body to its end at once.
+  ///   - reportsUnread: Whether an error response whose body cannot be read throws the error of reading it, instead of
+  ///     the error for its status.
   nonisolated(nonsending) func stream(
     _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, reportsUnread: Bool = true
   ) async throws -> TransportResponse {
@@ -168,16 +169,16 @@ struct RequestRunner {
 
   // MARK: - Attempts
 
-  /// The request of one attempt, and which refresh its token was read after.
+  /// The request of one attempt, with the generation of its token.
   struct BuiltRequest: Sendable {
     let urlRequest: URLRequest
     let generation: UInt64
   }
 
-  /// Asks the base URL and the token, once each.
+  /// Builds a request, reading the base URL and the token once each.
   @inline(never)
   func build(_ source: any AttemptSource) throws -> BuiltRequest {
-    // Noted before the token is read: the token may then be newer than the note, never older.
+    // Read before the token: the token may then be newer than the generation, never older.
     let generation = tokens.generation
     return BuiltRequest(urlRequest: try source.build(), generation: generation)
   }
@@ -189,7 +190,7 @@ struct RequestRunner {
   ) async throws -> Success {
     var state = AttemptState(policy: policy, allowsRetry: source.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
-    // Why the request is sent again: what is thrown should its body turn out to be used up.
+    // The error that caused the request to be sent again, which is thrown if its body turns out to be consumed.
     var reason: (() -> any Error)?
     var prebuilt = firstBuilt
     while true {
@@ -229,7 +230,7 @@ struct RequestRunner {
     _ state: inout AttemptState, error: () -> any Error
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
-    // A request whose `body` makes a new stream each time can be sent again although the last stream is used up.
+    // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
     let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
     switch result {
     case .success(.success): return .deliver
@@ -248,7 +249,7 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    // A coding that cannot be undone takes nothing from what the status says.
+    // A body that cannot be decoded does not affect the meaning of the status.
     case .success(.refusal(_, let unread?)) where unread.urlErrorCode != .cannotDecodeContentData: unread
     case .success(.refusal(let response, _)): source.error(of: response)
     case .failure(let error): error

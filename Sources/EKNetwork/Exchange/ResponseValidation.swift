@@ -4,10 +4,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// From a response outside 2xx to the error that is thrown.
+/// Makes the error for a response outside 2xx.
 enum ResponseValidation {
-  /// The request's own error, where it can make one of the body; else ``NetworkError/unauthorized`` for 401 and
-  /// ``HTTPError`` for everything else.
+  /// Returns the request's own error, if it can make one from the body; otherwise ``NetworkError/unauthorized`` for 401
+  /// and ``HTTPError`` for everything else.
   static func error(of response: CollectedResponse, errorDecoder: ((Data) -> Error?)?) -> any Error {
     if let error = errorDecoder?(response.data) { return error }
     guard let http = response.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }

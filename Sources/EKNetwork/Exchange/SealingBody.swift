@@ -1,6 +1,6 @@
 import Foundation
 
-/// The body of a response to a request that changes something: after its end no response from before it is shared.
+/// The body of a response to an unsafe request, after whose end no response requested before it is shared.
 final class SealingBody: TransportBody {
   private let body: any TransportBody
   private let shared: SharedFlights<ExchangeKey>

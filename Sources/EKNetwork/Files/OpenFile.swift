@@ -1,10 +1,10 @@
 import Foundation
 
-/// An open file descriptor, closed with its last reference.
+/// An open file descriptor, closed when the last reference is released.
 final class OpenFile: Sendable {
   let descriptor: Int32
 
-  /// `nil` when the file cannot be opened: `errno` says why.
+  /// Opens a file; returns `nil` on failure, with the reason in `errno`.
   init?(_ path: String, _ flags: Int32, mode: mode_t = 0o600) {
     var descriptor: Int32
     repeat { descriptor = open(path, flags, mode) } while descriptor < 0 && errno == EINTR
@@ -14,23 +14,23 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// What the system knows of it.
+  /// The file's status.
   var status: stat? {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? status : nil
   }
 
-  /// How many bytes it has.
+  /// The size of the file in bytes.
   var size: Int64? { status.map { Int64($0.st_size) } }
 
-  /// All of its bytes.
+  /// The contents of the file.
   var contents: Data? {
     guard let size, let count = Int(exactly: size) else { return nil }
     var data = Data(count: count)
     return data.withUnsafeMutableBytes({ read(into: $0, at: 0) }) ? data : nil
   }
 
-  /// Fills a buffer with the bytes from a position on. `false` when they cannot all be read.
+  /// Fills a buffer with the bytes from a position on. Returns `false` if they cannot all be read.
   func read(into bytes: UnsafeMutableRawBufferPointer, at position: Int64) -> Bool {
     var done = 0
     while done < bytes.count {
@@ -43,14 +43,14 @@ final class OpenFile: Sendable {
     return true
   }
 
-  /// Writes bytes behind those that were written before. `false` when they cannot all be written: `errno` says why.
+  /// Appends bytes to those written before. Returns `false` if they cannot all be written, with the reason in `errno`.
   func append(_ data: Data) -> Bool {
     data.withUnsafeBytes { bytes in
       var rest = bytes[...]
       while !rest.isEmpty {
         let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         if count < 0 && errno == EINTR { continue }
-        // No progress without an error would be no end of the loop either.
+        // Without progress and without an error the loop would never end.
         guard count > 0 else { return false }
         rest = rest.dropFirst(count)
       }

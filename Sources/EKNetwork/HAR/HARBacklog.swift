@@ -1,11 +1,11 @@
-/// The exchanges that a recorder keeps: the newest ones, within its bounds.
+/// The exchanges that a recorder keeps: the newest ones, within its limits.
 struct HARBacklog {
   private let maximumEntries: Int
   private let maximumSize: Int
   private var lastNumber = 0
   private var size = 0
   private(set) var exchanges: ArraySlice<HARExchange> = []
-  /// How many were dropped.
+  /// The number of dropped exchanges.
   private(set) var dropped = 0
   private var unreleased = 0
 
@@ -14,7 +14,7 @@ struct HARBacklog {
     maximumSize = max(0, options.maximumSize)
   }
 
-  /// A request is about to be sent.
+  /// Returns the number of a request that is about to be sent.
   mutating func nextNumber() -> Int {
     lastNumber += 1
     return lastNumber
@@ -28,7 +28,7 @@ struct HARBacklog {
       dropped += 1
       unreleased += 1
     }
-    // What a slice has taken off its front stays in its storage.
+    // Elements removed from the front of a slice stay in its storage.
     if unreleased > exchanges.count {
       exchanges = ArraySlice(Array(exchanges))
       unreleased = 0

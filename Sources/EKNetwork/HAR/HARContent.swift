@@ -1,15 +1,15 @@
 import Foundation
 
-/// The body of a response as a recording has it, which grows while it is read.
+/// The recorded body of a response, which grows while it is read.
 struct HARContent: Sendable, Equatable {
-  /// How many sizes of pieces are kept.
+  /// The maximum number of chunk sizes that are kept.
   private static let maximumPieces = 4096
 
-  /// What is kept of it.
+  /// The recorded bytes.
   private(set) var data = Data()
-  /// How long it is.
+  /// The size of the whole body in bytes.
   private(set) var size: Int64 = 0
-  /// The sizes of the pieces in which it came; what they leave over is one more.
+  /// The sizes of the chunks in which it arrived; the bytes after them are one more chunk.
   private(set) var pieces: [Int] = []
 
   var isTruncated: Bool { size > data.count }
@@ -18,7 +18,7 @@ struct HARContent: Sendable, Equatable {
     size += Int64(chunk.count)
     let kept = chunk.prefix(max(0, limit - data.count))
     guard !kept.isEmpty else { return }
-    // A copy: the chunk may hold a much larger block of the connection's.
+    // A copy: the chunk may keep a much larger buffer of the connection alive.
     data.append(contentsOf: kept)
     if pieces.count < Self.maximumPieces { pieces.append(kept.count) }
   }

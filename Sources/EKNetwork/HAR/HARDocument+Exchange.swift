@@ -77,7 +77,7 @@ extension HARDocument {
     fields.fields.map { Field(name: $0.name, value: $0.value) }
   }
 
-  /// Bytes as JSON can hold them.
+  /// Returns bytes as text that JSON can represent.
   fileprivate static func text(_ data: Data) -> (text: String, encoding: String?) {
     if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }) { return (text, nil) }
     return (data.base64EncodedString(), "base64")

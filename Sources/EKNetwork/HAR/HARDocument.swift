@@ -1,19 +1,19 @@
 import Foundation
 
-/// A HAR 1.2 file as it is written. What begins with an underscore is not of the format, which allows for it.
+/// A HAR 1.2 file as it is written. Names that begin with an underscore are extensions, which the format allows.
 enum HARDocument {
   static let version = "1.2"
 
   /// - Parameters:
-  ///   - exchanges: In the order in which they are to be written.
-  ///   - dropped: How many there were besides.
+  ///   - exchanges: The exchanges, in the order in which they are written.
+  ///   - dropped: The number of exchanges that were dropped.
   static func data(_ exchanges: [HARExchange], redaction: HARRedaction, dropped: Int) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let log = Log(
       redaction: Redaction(salt: redaction.salt, hidesSecrets: redaction.hidesSecrets),
       comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
-    // Entry by entry: all of them as one tree would take a multiple of the memory.
+    // Entry by entry: encoding all of them at once would take several times the memory.
     var data = Data("{\"log\":".utf8) + (try encoder.encode(log)).dropLast() + Data(",\"entries\":[".utf8)
     for (index, exchange) in exchanges.enumerated() {
       if index > 0 { data.append(UInt8(ascii: ",")) }
@@ -66,7 +66,7 @@ enum HARDocument {
     var method: String
     var url: String
     var httpVersion: String
-    // What cookies there are stands in the fields.
+    // Cookies are in the header fields.
     var cookies: [Nothing] = []
     var headers: [Field]
     var queryString: [Field]
@@ -131,7 +131,7 @@ enum HARDocument {
     }
   }
 
-  /// -1 stands for what did not happen.
+  /// The timings in milliseconds; -1 for a phase that did not happen.
   struct Timings: Encodable {
     var blocked: Double
     var dns: Double

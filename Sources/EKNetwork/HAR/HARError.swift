@@ -1,17 +1,17 @@
 import Foundation
 
-/// Why a HAR file cannot be replayed.
+/// An error for a HAR file that cannot be replayed.
 public enum HARError: NonRetriableError, LocalizedError, Equatable, Sendable {
-  /// The file cannot be read. The text is the system's.
+  /// The file cannot be read. The reason is the system's.
   case notReadable(URL, reason: String)
-  /// It has more bytes than were allowed.
+  /// The file has more bytes than are allowed.
   case tooLarge(limit: Int)
-  /// It is not JSON, or not the JSON of a HAR file. The text says where.
+  /// The file is not JSON, or not the JSON of a HAR file. The reason contains the location.
   case notHAR(reason: String)
-  /// An entry is none, counted from 0. The text says why.
+  /// The entry with the index, counted from 0, is invalid for the reason.
   case invalidEntry(Int, reason: String)
 
-  /// What is wrong, in one line.
+  /// A description of the error, in one line.
   public var errorDescription: String? {
     switch self {
     case .notReadable(let url, let reason): "\(url.path) cannot be read: \(reason)"

@@ -1,28 +1,28 @@
 import Foundation
 
-/// One request and what came of it.
+/// A request and its outcome.
 struct HARExchange: Sendable {
   struct Response: Sendable {
     var status: Int
     var reason: String
-    /// The fields as they are written.
+    /// The header fields as they are written.
     var fields: CacheFields
     var content = HARContent()
   }
 
-  /// In the order in which the requests were sent.
+  /// The number of the request, in the order of sending.
   var number: Int
   var started: Date
   var request: HARRequest
-  /// `nil` where there was none.
+  /// `nil` if there was none.
   var response: Response?
-  /// Why there was no response, or not all of its body.
+  /// The error because of which there was no response, or not all of its body.
   var error: String?
   var timings: HARTimings
   var protocolName: String?
   var remoteAddress: String?
 
-  /// How many bytes of memory it stands for, about.
+  /// The approximate number of bytes of memory that it takes.
   var cost: Int {
     guard let response else { return request.cost }
     return request.cost + response.content.data.count + response.content.pieces.count * MemoryLayout<Int>.size

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A HAR file of any origin, as far as a replay needs it. What other tools leave out may be missing.
+/// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional.
 struct HARFile: Decodable {
   struct Log: Decodable {
     var entries: [Entry]
-    /// Of this library's files alone.
+    /// Only in files of this library.
     var redaction: HARDocument.Redaction?
 
     enum CodingKeys: String, CodingKey {
@@ -48,7 +48,7 @@ struct HARFile: Decodable {
   }
 
   struct Response: Decodable {
-    /// 0 or less where there was no response.
+    /// 0 or less if there was no response.
     var status: Int?
     var statusText: String?
     var headers: [HARDocument.Field]?
@@ -77,7 +77,7 @@ struct HARFile: Decodable {
 
   var log: Log
 
-  /// Reads a file that is not trusted.
+  /// Decodes an untrusted file.
   static func read(_ data: Data, limit: Int) throws(HARError) -> HARFile {
     guard data.count <= limit else { throw .tooLarge(limit: limit) }
     do {
@@ -93,7 +93,7 @@ struct HARFile: Decodable {
 }
 
 extension HARError {
-  /// Where the error is, without anything that the file says there.
+  /// Creates an error with the location of a decoding error, without any content of the file.
   fileprivate init(_ error: DecodingError) {
     let path: [any CodingKey]
     let what: String

@@ -1,22 +1,23 @@
-/// What a ``HARRecorder`` keeps, and how much of it.
+/// Options for what a ``HARRecorder`` records, and how much of it.
 public struct HAROptions: Sendable, Equatable {
-  /// Whether secrets are kept as they are. Defaults to `false`: the values of header fields that hold credentials are
-  /// left out, each value in a URL's query is replaced by a salted digest, and of a request's body only its size and a
-  /// digest are kept. A token cannot be found from its digest; a short value, such as a PIN, can be found by trying.
+  /// Whether secrets are recorded unredacted. Defaults to `false`: the values of header fields that hold credentials
+  /// are left out, each value in a URL's query is replaced by a salted digest, and of a request's body only its size
+  /// and a digest are recorded. A token cannot be recovered from its digest; a short value, such as a PIN, can be found
+  /// by brute force.
   ///
-  /// The bodies of responses are kept as they are, since they are what is replayed: set ``maximumBodySize`` to 0 where
-  /// they are secret.
+  /// Response bodies are recorded unredacted, because they are replayed: set ``maximumBodySize`` to 0 if they are
+  /// secret.
   public var revealsSecrets: Bool
-  /// The most bytes that are kept of one body, content codings undone. Defaults to 1 MiB. What is longer is cut off
-  /// there, marked, and not replayed.
+  /// The maximum number of bytes recorded of one body, after content decoding. Defaults to 1 MiB. A longer body is
+  /// truncated, marked, and not replayed.
   public var maximumBodySize: Int
-  /// The most exchanges that are kept. Defaults to 1,000. Beyond it the oldest is dropped.
+  /// The maximum number of exchanges. Defaults to 1,000. Beyond it the oldest is dropped.
   public var maximumEntries: Int
-  /// The most bytes that all exchanges have together: bodies, header fields and URLs. Defaults to 64 MiB. Beyond it the
-  /// oldest are dropped.
+  /// The maximum total size of all exchanges in bytes: bodies, header fields and URLs. Defaults to 64 MiB. Beyond it
+  /// the oldest are dropped.
   public var maximumSize: Int
 
-  /// Options; negative numbers count as 0.
+  /// Creates options; negative numbers count as 0.
   public init(
     revealsSecrets: Bool = false, maximumBodySize: Int = 1024 * 1024, maximumEntries: Int = 1000,
     maximumSize: Int = 64 * 1024 * 1024

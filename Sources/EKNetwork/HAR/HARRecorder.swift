@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Keeps what passes, for a HAR 1.2 file: what browsers, proxies and other tools read, and what a ``ReplaySession``
-/// responds from.
+/// Middleware that records exchanges for a HAR 1.2 file, which browsers, proxies and other tools read, and from which a
+/// ``ReplaySession`` responds.
 ///
 /// ```swift
 /// let recorder = HARRecorder()
@@ -14,21 +14,22 @@ import Foundation
 /// try recorder.write(to: file)
 /// ```
 ///
-/// In ``NetworkManager/attemptMiddleware``, or that of an adapter, each attempt and each redirect is an entry with
-/// timings of its own; as the last one there it sees what is sent. In ``NetworkManager/middleware`` a whole call is one
-/// entry. One recorder may serve several managers. It reads no body itself: an entry is complete when its
-/// body has been read, has failed or has been dropped, and is kept from then on. Streamed request bodies are not kept.
+/// In ``NetworkManager/attemptMiddleware``, or that of an adapter, each attempt and each redirect is an entry with its
+/// own timings; as the last middleware, it records requests as they are sent. In ``NetworkManager/middleware`` a whole
+/// call is one entry. Several managers may share one recorder. It reads no body itself: an entry is complete, and
+/// recorded, when its body has been read, has failed or has been released. Streamed request bodies are not recorded.
 ///
-/// It is bounded, so that it may stay in use: see ``HAROptions``. Of the oldest entries, those beyond the bounds are
+/// Its memory use is limited, so that it may stay in use: see ``HAROptions``. Beyond the limits, the oldest entries are
 /// dropped; bodies that are being read are not counted yet.
 public final class HARRecorder: NetworkMiddleware {
   private let options: HAROptions
   private let redaction: HARRedaction
   private let backlog: Locked<HARBacklog>
 
-  /// A recorder without entries.
+  /// Creates a recorder without entries.
   ///
-  /// - Parameter options: What is kept, and how much. Defaults to no secrets, 1 MiB of a body, 1,000 entries and 64 MiB.
+  /// - Parameter options: What to record, and how much. Defaults to no secrets, 1 MiB of a body, 1,000 entries and 64
+  ///   MiB.
   public convenience init(options: HAROptions = HAROptions()) { self.init(options: options, salt: UUID().uuidString) }
 
   init(options: HAROptions, salt: String) {
@@ -37,9 +38,9 @@ public final class HARRecorder: NetworkMiddleware {
     backlog = Locked(HARBacklog(options))
   }
 
-  /// Sends the request on, and keeps it with its response.
+  /// Passes the request on, and records it with its response.
   ///
-  /// - Throws: What `next` throws, which is kept as well.
+  /// - Throws: The error of `next`, which is recorded as well.
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
@@ -77,35 +78,35 @@ public final class HARRecorder: NetworkMiddleware {
     }
   }
 
-  // MARK: - What there is
+  // MARK: - Entries
 
-  /// How many entries are kept. An exchange that is under way is none yet.
+  /// The number of recorded entries. An exchange that is under way does not count yet.
   public var entryCount: Int { backlog.withLock { $0.exchanges.count } }
 
-  /// How many entries were dropped because of the bounds.
+  /// The number of entries that were dropped because of the limits.
   public var droppedEntryCount: Int { backlog.withLock { $0.dropped } }
 
-  /// Forgets all entries. An exchange that is under way is kept when it ends.
+  /// Removes all entries. An exchange that is under way is recorded when it ends.
   public func removeAll() {
     backlog.withLock { $0.removeAll() }
   }
 
   // MARK: - The file
 
-  /// The entries as a HAR 1.2 file, in JSON, in the order in which their requests were sent.
+  /// Returns the entries as a HAR 1.2 file, in JSON, in the order in which their requests were sent.
   ///
-  /// It can be made at any time; recording goes on. Making it takes about twice as much memory as the entries do.
+  /// It can be called at any time; recording continues. It takes about twice as much memory as the entries.
   ///
-  /// - Throws: `EncodingError`, if an entry cannot be written.
+  /// - Throws: `EncodingError` if an entry cannot be encoded.
   public func data() throws -> Data {
     let (exchanges, dropped) = backlog.withLock { ($0.exchanges, $0.dropped) }
     return try HARDocument.data(
       exchanges.sorted { $0.number < $1.number }, redaction: redaction, dropped: dropped)
   }
 
-  /// Writes what ``data()`` gives to a file, in the place of one that is there. It is there as a whole or not at all.
+  /// Writes the result of ``data()`` to a file atomically, replacing an existing one.
   ///
-  /// With ``HAROptions/revealsSecrets`` its user alone may read it.
+  /// With ``HAROptions/revealsSecrets``, only its owner can read it.
   ///
   /// - Parameter url: A file URL.
   /// - Throws: The error of the file system, or that of ``data()``.

@@ -4,25 +4,26 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// How the parts of a request are written down, so that two that differ still differ, and equal ones are equal, without
-/// the secrets in them.
+/// Writes the parts of a request without the secrets in them, so that different ones still differ and equal ones are
+/// equal.
 ///
-/// A recorder and a replay with the same salt write the same request alike: that is how a recorded response is found.
+/// A recorder and a replay with the same salt write the same request identically, by which a recorded response is
+/// found.
 struct HARRedaction: Sendable, Equatable {
   static let hidden = "<redacted>"
   private static let prefix = "redacted-"
-  /// How much is hashed at a time: a long body is not copied as a whole.
+  /// The number of bytes that are hashed at a time, so that a long body is not copied as a whole.
   private static let block = 65_536
   /// Fields whose values are URLs.
   private static let urlFields: Set<String> = ["location", "content-location", "referer"]
 
-  /// Makes the digests of one recording unlike those of any other.
+  /// Makes the digests of one recording different from those of any other.
   let salt: String
   let hidesSecrets: Bool
 
   // MARK: - Digests
 
-  /// 128 bits, in hexadecimal digits.
+  /// Returns a digest of 128 bits, in hexadecimal digits.
   func digest(_ data: Data) -> String {
     var digest = salt
     var rest = data[...]
@@ -33,11 +34,11 @@ struct HARRedaction: Sendable, Equatable {
     return String(digest.prefix(32))
   }
 
-  /// What stands for a value, the same for the same. What stands for another already stays: a redirect to a URL whose
-  /// values are hidden leads to what was recorded for it.
+  /// Returns a pseudonym of a value, the same for equal values. A pseudonym is returned unchanged: a redirect to a URL
+  /// whose values are hidden leads to what was recorded for it.
   func pseudonym(_ value: Substring) -> String {
     guard hidesSecrets, !value.isEmpty, !Self.isPseudonym(value) else { return String(value) }
-    // `%7E` and `~` are the same.
+    // `%7E` and `~` are equivalent.
     let text = value.removingPercentEncoding ?? String(value)
     return Self.prefix + digest(Data(text.utf8)).prefix(16)
   }
@@ -50,8 +51,8 @@ struct HARRedaction: Sendable, Equatable {
 
   // MARK: - URLs
 
-  /// The URL in the form in which it is written and compared, without user, password and fragment (RFC 3986 §6.2.2.1,
-  /// §6.2.3).
+  /// Returns the URL in the form in which it is written and compared, without user, password and fragment (RFC 3986
+  /// §6.2.2.1, §6.2.3).
   func url(_ url: URL) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return Self.hidden }
     let scheme = parts.scheme?.lowercased()
@@ -64,9 +65,9 @@ struct HARRedaction: Sendable, Equatable {
 
   // MARK: - Fields
 
-  /// A field's value as it is written.
+  /// Returns the value of a header field as it is written.
   ///
-  /// - Parameter url: What a URL in the value is relative to.
+  /// - Parameter url: The base of a relative URL in the value.
   func field(_ name: String, _ value: String, of url: URL?) -> String {
     guard hidesSecrets else { return value }
     let name = name.lowercased()
@@ -77,7 +78,7 @@ struct HARRedaction: Sendable, Equatable {
     return SecretFields.contains(name) || name == "refresh" ? Self.hidden : value
   }
 
-  /// RFC 8288 §3: URLs are in angle brackets.
+  /// Returns the value of a `Link` field, whose URLs are in angle brackets (RFC 8288 §3).
   private func link(_ value: String, of url: URL?) -> String {
     value.split(separator: "<", omittingEmptySubsequences: false).enumerated().map { index, part in
       guard index > 0, let end = part.firstIndex(of: ">") else { return String(part) }
@@ -86,8 +87,8 @@ struct HARRedaction: Sendable, Equatable {
     }.joined(separator: "<")
   }
 
-  /// What a secret field's value is known by; of a user with a password it is the user alone, since a password may be
-  /// short enough to be found by trying.
+  /// Returns the fingerprint of the value of a secret field; for Basic credentials that of the user only, because a
+  /// password may be short enough to be found by brute force.
   func fingerprint(_ value: String) -> String {
     var known = value
     if value.prefix(6).lowercased() == "basic ",

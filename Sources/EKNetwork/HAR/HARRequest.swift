@@ -4,17 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request as a recording has it: enough to know it again, and no more of its secrets than may be kept.
+/// A recorded request: enough to recognise it, and no more of its secrets than may be recorded.
 struct HARRequest: Sendable, Equatable {
   var method: String
   var url: String
-  /// The fields as they are written.
+  /// The header fields as they are written.
   var fields: CacheFields
-  /// What the values of secret fields are known by. The names are in lower case.
+  /// The fingerprints of the values of secret fields, by name in lower case.
   var fingerprints: [String: String]
   var body: HARRequestBody?
 
-  /// - Parameter limit: The most bytes that are kept of the body, if it may be shown.
+  /// - Parameter limit: The maximum number of bytes recorded of the body, if it may be shown.
   init(_ request: URLRequest, redaction: HARRedaction, limit: Int = 0) {
     let sent = request.allHTTPHeaderFields ?? [:]
     method = request.httpMethod ?? "GET"
@@ -32,7 +32,7 @@ struct HARRequest: Sendable, Equatable {
     self.body = body
   }
 
-  /// What is known of the secret fields that may tell one user from another.
+  /// Returns the fingerprints of the secret fields that may distinguish one user from another.
   static func fingerprints(_ fields: CacheFields, _ redaction: HARRedaction) -> [String: String] {
     fields.fields.reduce(into: [:]) { result, field in
       let name = field.name.lowercased()
@@ -41,7 +41,7 @@ struct HARRequest: Sendable, Equatable {
     }
   }
 
-  /// The method and the URL, for people.
+  /// The method and the URL.
   var line: String { "\(method) \(url)" }
 
   var cost: Int {

@@ -4,17 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The body of a request as a recording has it.
+/// The recorded body of a request.
 struct HARRequestBody: Sendable, Equatable {
   var type: String
-  /// `nil` where it is unknown before the body is sent.
+  /// The size in bytes; `nil` if it is unknown before the body is sent.
   var size: Int64?
-  /// `nil` for a stream, which can be read by its receiver alone.
+  /// The digest; `nil` for a stream, which only its receiver can read.
   var digest: String?
   /// The body itself, if that may be shown.
   var data: Data?
 
-  /// `nil` for a request without a body.
+  /// Returns `nil` for a request without a body.
   init?(_ request: URLRequest, redaction: HARRedaction, limit: Int) {
     let type = request.value(forHTTPHeaderField: "Content-Type") ?? ""
     if let body = request.httpBody, !body.isEmpty {
@@ -40,7 +40,7 @@ struct HARRequestBody: Sendable, Equatable {
     self.digest = digest
   }
 
-  /// Whether the two may be the same body, as far as both are known.
+  /// Returns whether the two may be the same body, as far as both are known.
   static func isSame(_ one: HARRequestBody?, _ other: HARRequestBody?) -> Bool {
     guard let one, let other else { return one == nil && other == nil }
     if let digest = one.digest, let other = other.digest { return digest == other }
@@ -50,8 +50,8 @@ struct HARRequestBody: Sendable, Equatable {
 
   private var isMultipart: Bool { type.lowercased().hasPrefix("multipart/") }
 
-  /// The body without what differs from run to run: the order of a JSON object's members, which is that of a
-  /// dictionary, and the boundary of a form, which is made up.
+  /// Returns the body without what differs from run to run: the order of a JSON object's members, which is that of a
+  /// dictionary, and the boundary of a form, which is random.
   private static func canonical(_ body: Data, type: String) -> Data {
     let media = type.lowercased().prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
     if media.hasSuffix("/json") || media.hasSuffix("+json") {
@@ -70,7 +70,7 @@ struct HARRequestBody: Sendable, Equatable {
     return result + rest
   }
 
-  /// RFC 2046 §5.1.1.
+  /// Returns the boundary of a multipart body (RFC 2046 §5.1.1).
   private static func boundary(of type: String) -> Data? {
     guard let start = type.range(of: "boundary=", options: .caseInsensitive) else { return nil }
     let value = type[start.upperBound...].prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)

@@ -1,12 +1,13 @@
-/// The phases of an exchange in milliseconds, by the names of HAR 1.2. `nil` for what did not happen, or is not known.
+/// The phases of an exchange in milliseconds, with the names of HAR 1.2. `nil` for a phase that did not happen or is
+/// unknown.
 struct HARTimings: Sendable, Equatable {
-  /// Waiting for a connection.
+  /// The time spent waiting for a connection.
   var blocked: Double?
   var dns: Double?
-  /// With ``ssl``, as HAR has it.
+  /// Includes ``ssl``, as HAR specifies.
   var connect: Double?
   var ssl: Double?
-  /// Part of ``wait``: it is not measured by itself.
+  /// Included in ``wait``: it is not measured separately.
   var send = 0.0
   var wait: Double
   var receive: Double
@@ -14,7 +15,7 @@ struct HARTimings: Sendable, Equatable {
   /// - Parameters:
   ///   - head: From the request to the response's head.
   ///   - total: From the request to the end of the body.
-  ///   - network: What the connection has measured, from when the request had one.
+  ///   - network: The timings of the connection, from when the request had one.
   init(head: Duration, total: Duration, network: NetworkTimings?) {
     guard let network, let firstByte = network.firstByte else {
       wait = Self.milliseconds(head)
@@ -30,7 +31,7 @@ struct HARTimings: Sendable, Equatable {
     receive = Self.milliseconds(network.total - firstByte)
   }
 
-  /// The sum that HAR asks for; ``ssl`` is in ``connect``.
+  /// The total that HAR requires; ``ssl`` is included in ``connect``.
   var time: Double { (blocked ?? 0) + (dns ?? 0) + (connect ?? 0) + send + wait + receive }
 
   private static func milliseconds(_ duration: Duration) -> Double {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A body that is written down while it is read, however that ends.
+/// A body that is recorded while it is read, however that ends.
 final class RecordingBody: TransportBody {
   private struct State {
     var content = HARContent()
@@ -13,8 +13,8 @@ final class RecordingBody: TransportBody {
   private let state = Locked(State())
 
   /// - Parameters:
-  ///   - limit: The most bytes that are kept.
-  ///   - finish: Takes what was read, once: at the end of the body, when it fails, when the rest is not wanted.
+  ///   - limit: The maximum number of bytes to record.
+  ///   - finish: Called once with what was read: at the end of the body, when it fails, or when the rest is not needed.
   init(
     _ body: any TransportBody, limit: Int,
     finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void

@@ -4,14 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A recorded request and what it gets when it is replayed.
+/// A recorded request and the response to it when it is replayed.
 struct ReplayEntry: Sendable {
   struct Response: Sendable {
     var status: Int
     var reason: String
     var fields: CacheFields
     var pieces: [Data]
-    /// What comes after the pieces, in the place of the end.
+    /// The error after the chunks, instead of the end.
     var failure: (any Error)?
   }
 
@@ -20,7 +20,7 @@ struct ReplayEntry: Sendable {
 }
 
 extension ReplayEntry {
-  /// Reads an entry of a file. Header fields that no message can have, such as `:status`, are left out.
+  /// Creates an entry from that of a file. Invalid header fields, such as `:status`, are left out.
   init(_ entry: HARFile.Entry, redaction: HARRedaction, isOwn: Bool) throws(HARFile.EntryFailure) {
     guard let url = URL(string: entry.request.url), url.scheme != nil else { throw .init("request.url is no URL") }
     let fields = Self.fields(entry.request.headers)
@@ -88,7 +88,7 @@ extension HARRequestBody {
   fileprivate init?(_ request: HARFile.Request, redaction: HARRedaction) throws(HARFile.EntryFailure) {
     let size = request.bodySize.flatMap { Int64(exactly: $0) }.flatMap { $0 < 0 ? nil : $0 }
     guard let body = request.postData else {
-      // Some tools say only how long it was.
+      // Some tools record only its size.
       guard let size, size > 0 else { return nil }
       self.init(type: "", size: size, digest: nil)
       return
@@ -105,7 +105,7 @@ extension HARRequestBody {
 }
 
 extension HARFile {
-  /// What is wrong with an entry.
+  /// The reason why an entry is invalid.
   struct EntryFailure: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }
@@ -115,7 +115,7 @@ extension HARFile {
     _ text: String, encoding: String?, of place: String
   ) throws(EntryFailure) -> Data {
     guard encoding?.lowercased() == "base64" else { return Data(text.utf8) }
-    // RFC 4648 §3.1: some tools break the lines all the same.
+    // RFC 4648 §3.1: some tools insert line breaks nevertheless.
     guard let data = Data(base64Encoded: text) ?? Data(base64Encoded: text.filter { !$0.isNewline }) else {
       throw EntryFailure("\(place) is not base64")
     }

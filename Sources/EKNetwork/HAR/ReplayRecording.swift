@@ -1,12 +1,12 @@
-/// What was recorded, and what of it is used up. Decides which response a request gets: one that was recorded for a
-/// request like it, and each once.
+/// A recording, and which of its responses have been used. Decides which response a request gets: one that was recorded
+/// for a matching request, each only once.
 struct ReplayRecording {
   enum Outcome {
     case entry(ReplayEntry)
     case unexpected(ReplaySession.UnexpectedRequest)
   }
 
-  /// Fields that decide what a response is: they are compared although they say nothing of who asks.
+  /// Fields that determine the response: they are compared although they do not identify the client.
   private static let conditions = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
   ]
@@ -15,17 +15,18 @@ struct ReplayRecording {
   private let entries: [ReplayEntry]
   private let places: [String: [Int]]
   private let urls: Set<String>
-  /// What occurs in the recording, by the name of the field; an empty text where it is missing.
+  /// The fingerprints in the recording, by the name of the field; an empty string stands for a missing field.
   private let knownSecrets: [String: Set<String>]
   private var isUsed: [Bool]
-  /// Whose request has got what was recorded for a secret: the secrets of a replay are mostly others.
+  /// The secret of the replay that was matched to each recorded secret, by the name of the field: the two usually
+  /// differ.
   private var owners: [String: [String: String]] = [:]
 
   init(_ entries: [ReplayEntry]) {
     self.entries = entries
     places = Dictionary(grouping: entries.indices) { entries[$0].request.line }
     urls = Set(entries.map(\.request.url))
-    // By the fields that each request has: all names times all requests would take for ever.
+    // Only the fields of each request: all names times all requests would take too long.
     var known: [String: (secrets: Set<String>, requests: Int)] = [:]
     for entry in entries {
       for (name, secret) in entry.request.fingerprints {
@@ -37,12 +38,12 @@ struct ReplayRecording {
     isUsed = entries.map { _ in false }
   }
 
-  /// The requests that have not been made, in their order.
+  /// The requests that have not been made, in order.
   var unused: [String] { entries.indices.filter { !isUsed[$0] }.map { entries[$0].request.line } }
 
   func contains(url: String) -> Bool { urls.contains(url) }
 
-  /// The next response that was recorded for a request like this one.
+  /// Returns the next response that was recorded for a matching request.
   mutating func next(_ request: HARRequest) -> Outcome {
     var candidates = places[request.line] ?? []
     guard !candidates.isEmpty else { return unexpected(request, .notRecorded) }
@@ -66,8 +67,8 @@ struct ReplayRecording {
     return .entry(entries[index])
   }
 
-  /// Where a request with the same value of a field was recorded, only such ones count. A value that was never recorded,
-  /// such as a time, decides nothing.
+  /// Keeps only candidates with the same value of a field, if there are any. A value that was never recorded, such as a
+  /// time, is ignored.
   private func narrowByFields(_ candidates: inout [Int], _ request: HARRequest) {
     var names = Self.names(request)
     for index in candidates { names.formUnion(Self.names(entries[index].request)) }
@@ -85,12 +86,13 @@ struct ReplayRecording {
       })
   }
 
-  /// A secret that was recorded stands for itself. Any other stands, from its first response on, for the secret of that
-  /// one, and for secrets that no other stands for: a token that was renewed is two secrets.
+  /// Keeps only candidates with a matching secret. A secret that was recorded matches itself. Any other matches the
+  /// secret of the first response that it gets, and secrets that no other has been matched to: a renewed token is two
+  /// secrets.
   private func narrowBySecrets(_ candidates: inout [Int], _ request: HARRequest) {
     for (name, known) in knownSecrets.sorted(by: { $0.key < $1.key }) {
       let secret = request.fingerprints[name] ?? ""
-      // Cookies come and go with their storage, which a replay has not.
+      // Cookies depend on their storage, which a replay does not have.
       if name == "cookie", secret.isEmpty { continue }
       let isKnown = known.contains(secret)
       candidates.removeAll { index in

@@ -5,34 +5,34 @@ import Foundation
 #endif
 
 extension ReplaySession {
-  /// A request for which there is no recorded response. It passes through ``NetworkManager`` as it is, and is not tried
-  /// again.
+  /// An error for a request without a recorded response. ``NetworkManager`` throws it unchanged, and does not retry the
+  /// request.
   public struct UnexpectedRequest: NonRetriableError, LocalizedError, Equatable, Sendable, CustomStringConvertible {
-    /// What is not there.
+    /// The reason why there is no response.
     public enum Reason: Sendable, Equatable {
-      /// The method and the URL.
+      /// No request with this method and URL was recorded.
       case notRecorded
-      /// They are, but not with this body.
+      /// The method and the URL were recorded, but not with this body.
       case otherBody
-      /// They are, but not with these conditions, such as `Range`.
+      /// The method and the URL were recorded, but not with these conditions, such as `Range`.
       case otherFields
-      /// They are, but for another user.
+      /// The method and the URL were recorded, but for another user.
       case otherCredentials
-      /// They are, but each response was given already.
+      /// The request was recorded, but each response has been used already.
       case usedUp
     }
 
-    /// How many recorded requests the description lists.
+    /// The maximum number of recorded requests in the description.
     private static let listed = 20
 
-    /// The method and the URL, as the recording writes it: its secrets are hidden where those of the recording are.
+    /// The method and the URL, as written in the recording: its secrets are hidden if those of the recording are.
     public let request: String
-    /// What is not there.
+    /// The reason why there is no response.
     public let reason: Reason
-    /// The requests of the recording in their order; those whose response was given end in ` (used)`.
+    /// The requests of the recording in order; those whose response was used end in ` (used)`.
     public let recorded: [String]
 
-    /// What was asked for, and what there is of it, in one line.
+    /// A description of the request and of the recorded ones, in one line.
     public var description: String {
       var text = "No recorded response for \(request): \(explanation). "
       guard !recorded.isEmpty else { return text + "The recording is empty." }
@@ -55,15 +55,15 @@ extension ReplaySession {
     }
   }
 
-  /// A recorded response that cannot be given as it was.
+  /// An error for a recorded response that cannot be replayed.
   public enum Failure: NonRetriableError, LocalizedError, Equatable, Sendable {
-    /// The request failed when it was recorded, with an error that is no `URLError`. The text names its kind.
+    /// The request failed when it was recorded, with an error that is not a `URLError`. The text names its type.
     case recorded(String)
-    /// The recording has not the whole body: it was longer than ``HAROptions/maximumBodySize``, or a tool has left it
-    /// out. The text is the request. A stream gets what there is first.
+    /// The recording does not contain the whole body: it was longer than ``HAROptions/maximumBodySize``, or a tool has
+    /// left it out. The text is the request. A stream first returns the recorded part.
     case incompleteBody(String)
 
-    /// What is wrong, in one line.
+    /// A description of the error, in one line.
     public var errorDescription: String? {
       switch self {
       case .recorded(let text): "The request failed when it was recorded: \(text)"
@@ -71,11 +71,11 @@ extension ReplaySession {
       }
     }
 
-    /// The error that a recorder has named so.
+    /// Returns the error that a recorder wrote as this text.
     static func error(named text: String) -> any Error {
       let words = text.split(separator: " ")
       guard words.count == 2, words[0] == "URLError", let number = Int(words[1]) else { return Failure.recorded(text) }
-      // On Linux not every number is a code.
+      // On Linux, not every number is a valid code.
       let code: URLError.Code? = URLError.Code(rawValue: number)
       return code.map { URLError($0) } ?? Failure.recorded(text)
     }

@@ -4,38 +4,39 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A session for tests, which responds from a HAR file and asks no network.
+/// A session for tests, which responds from a HAR file without using the network.
 ///
 /// ```swift
 /// let session = try ReplaySession(contentsOf: file)
 /// let manager = NetworkManager(baseURL: url, session: session)
 /// ```
 ///
-/// The file may be that of a ``HARRecorder``, a ``RecordingSession``, a browser or another tool. Each recorded response
-/// is given once, in the order of the recording, to a request with the same method, URL and body, and with the same
-/// conditions (`Range`, `If-None-Match` and their like). Where requests to one URL were recorded with different fields, such
-/// as `Accept`, or with different credentials, each gets the response of the same field. The secrets of the replay need
-/// not be those of the recording: one that was not recorded stands for the secret of the first response that it gets, and
-/// never for one that another stands for.
+/// The file may come from a ``HARRecorder``, a ``RecordingSession``, a browser or another tool. Each recorded response
+/// is used once, in the order of the recording, for a request with the same method, URL and body, and with the same
+/// conditions (`Range`, `If-None-Match` and the like). If requests to one URL were recorded with different fields, such
+/// as `Accept`, or with different credentials, each gets the response with the same field. The secrets of the replay
+/// need not be those of the recording: one that was not recorded is matched to the recorded secret of the first
+/// response that it gets, and never to one that another is matched to.
 ///
-/// Members of a JSON body may have another order, and a form another boundary. Of a body that is a stream only the length
-/// is compared. Redirects are followed where their target was recorded. Each session has its own place in the recording:
-/// tests can run at the same time.
+/// Members of a JSON body may have another order, and a form another boundary. Of a streamed body only the length is
+/// compared. Redirects are followed if their target was recorded. Each session has its own position in the recording:
+/// tests can run concurrently.
 public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
   private static let maximumSalt = 128
 
   private let transport: ReplayTransport
 
-  /// A session that responds from the bytes of a HAR file.
+  /// Creates a session that responds from the bytes of a HAR file.
   ///
   /// - Parameters:
-  ///   - data: The file, of any origin: what cannot be used is an error.
-  ///   - maximumSize: The most bytes that it may have. Defaults to 64 MiB. Reading it takes a few times its size.
+  ///   - data: The file, of any origin. Content that cannot be used is an error.
+  ///   - maximumSize: The maximum size of the file in bytes. Defaults to 64 MiB. Reading it takes a few times its size
+  ///     in memory.
   /// - Throws: ``HARError``.
   public init(har data: Data, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
     let log = try HARFile.read(data, limit: maximumSize).log
     let own = log.redaction
-    // Each digest hashes it.
+    // Each digest hashes the salt.
     guard own?.salt.utf8.count ?? 0 <= Self.maximumSalt else {
       throw .notHAR(reason: "log._redaction.salt is too long")
     }
@@ -51,18 +52,19 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
     transport = ReplayTransport(recording: Locked(ReplayRecording(entries)), redaction: redaction)
   }
 
-  /// A session that responds from a HAR file, which is read at once.
+  /// Creates a session that responds from a HAR file, which is read immediately.
   ///
   /// - Parameters:
   ///   - file: A file URL.
-  ///   - maximumSize: The most bytes that it may have. Defaults to 64 MiB. Reading it takes a few times its size.
+  ///   - maximumSize: The maximum size of the file in bytes. Defaults to 64 MiB. Reading it takes a few times its size
+  ///     in memory.
   /// - Throws: ``HARError``.
   public convenience init(contentsOf file: URL, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
     let data: Data
     do {
       let handle = try FileHandle(forReadingFrom: file)
       defer { try? handle.close() }
-      // One more than allowed tells that there is more, whatever the file says of its size.
+      // One byte more than allowed shows that there is more, whatever size the file system reports.
       data = try handle.read(upToCount: max(0, min(maximumSize, .max - 1)) + 1) ?? Data()
     } catch {
       throw .notReadable(file, reason: error.localizedDescription)
@@ -70,20 +72,20 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
     try self.init(har: data, maximumSize: maximumSize)
   }
 
-  /// The requests of the recording that have not been made yet, as method and URL, in their order. Empty when a test has
-  /// asked for everything.
+  /// The requests of the recording that have not been made yet, as method and URL, in order. Empty when a test has made
+  /// all of them.
   public var unusedRequests: [String] { transport.recording.withLock { $0.unused } }
 
   /// Responds to a request with the whole body.
   ///
-  /// - Throws: ``UnexpectedRequest``; the `URLError` that was recorded; ``Failure``; `CancellationError` when the task is
-  ///   cancelled.
+  /// - Throws: ``UnexpectedRequest``; the `URLError` that was recorded; ``Failure``; `CancellationError` when the task
+  ///   is cancelled.
   public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     try await Exchange(transport: transport).data(for: request)
   }
 
-  /// Responds to a request with the pieces in which the body came when it was recorded; a body from another tool is one
-  /// piece. Throws as ``data(for:)`` does; a failure that comes after the response's head is the stream's.
+  /// Responds to a request with the chunks in which the body arrived when it was recorded; a body from another tool is
+  /// one chunk. Throws as ``data(for:)`` does; a failure after the response head is thrown by the stream.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let response = try await Exchange(transport: transport).open(request, collectsBody: false)
     return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)

@@ -4,7 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Responds from a recording, in the place of a network. Redirects are followed above it, as those of a network are.
+/// A transport that responds from a recording instead of the network. Redirects are followed above it, as for the
+/// network.
 struct ReplayTransport: Transport {
   let recording: Locked<ReplayRecording>
   let redaction: HARRedaction
@@ -30,7 +31,7 @@ struct ReplayTransport: Transport {
     return TransportResponse(head: head, body: body(of: response), redirect: decision(on: head, from: url))
   }
 
-  /// A redirect that was not followed when it was recorded is the response.
+  /// Returns the decision on a redirect: one that was not followed when it was recorded is the response.
   private func decision(on head: ResponseHead, from url: URL) -> RedirectDecision {
     guard let location = head.value("location"), let target = URL(string: location, relativeTo: url) else {
       return .undecided

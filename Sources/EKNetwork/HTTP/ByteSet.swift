@@ -3,7 +3,7 @@ struct ByteSet: Sendable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
-  /// The ASCII letters and digits, and the given ASCII characters.
+  /// Returns the set of ASCII letters and digits, and the given ASCII characters.
   static func alphanumerics(and others: StaticString) -> ByteSet {
     var set = ByteSet(others)
     for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { set.insert(byte) }
@@ -12,7 +12,7 @@ struct ByteSet: Sendable {
     return set
   }
 
-  /// The given ASCII characters.
+  /// Creates a set of the given ASCII characters.
   init(_ characters: StaticString) {
     characters.withUTF8Buffer { for byte in $0 { insert(byte) } }
   }
@@ -21,7 +21,7 @@ struct ByteSet: Sendable {
     if byte < 64 { low |= 1 << UInt64(byte) } else if byte < 128 { high |= 1 << UInt64(byte - 64) }
   }
 
-  /// Whether the byte is a member; bytes outside ASCII never are.
+  /// Returns whether the byte is a member; bytes outside ASCII never are.
   @inline(__always)
   func contains(_ byte: UInt8) -> Bool {
     // The smart shift gives 0 for a distance past the width, so bytes from 128 on need no branch of their own.

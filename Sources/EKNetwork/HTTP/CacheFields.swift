@@ -1,4 +1,4 @@
-/// The header fields of a message as a cache reads them: in their order, the case of their names as it was sent.
+/// The header fields of a message as the cache uses them: in order, with the case of their names preserved.
 struct CacheFields: Sendable, Equatable {
   struct Field: Sendable, Equatable {
     var name: String
@@ -15,12 +15,12 @@ struct CacheFields: Sendable, Equatable {
     self.fields = (fields ?? [:]).sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
   }
 
-  /// Every value of a field. `name` is in lower case.
+  /// Returns all values of a field. `name` is in lower case.
   func values(_ name: String) -> [String] {
     fields.filter { $0.name.isFieldName(name) }.map(\.value)
   }
 
-  /// The value of a field, repeated ones joined with `", "` (RFC 9110 §5.3); `nil` without one.
+  /// Returns the value of a field, with repeated ones joined by `", "` (RFC 9110 §5.3); `nil` if there is none.
   func value(_ name: String) -> String? {
     let values = values(name)
     return values.count < 2 ? values.first : values.joined(separator: ", ")
@@ -28,7 +28,7 @@ struct CacheFields: Sendable, Equatable {
 
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
 
-  /// Puts a field in the place of all of that name.
+  /// Sets a field, replacing all of the same name.
   mutating func set(_ name: String, _ value: String) {
     remove(name.lowercased())
     fields.append(Field(name: name, value: value))
@@ -44,7 +44,7 @@ struct CacheFields: Sendable, Equatable {
 }
 
 extension String {
-  /// Whether this is that field name, whatever the case (RFC 9110 §5.1). `lowercased` is in lower case.
+  /// Returns whether this is the given field name, ignoring case (RFC 9110 §5.1). `lowercased` is in lower case.
   func isFieldName(_ lowercased: String) -> Bool {
     guard utf8.count == lowercased.utf8.count else { return false }
     return zip(utf8, lowercased.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 && (0x41...0x5A).contains($0)) }

@@ -1,8 +1,8 @@
-/// The `Content-Range` of a part (RFC 9110 §14.4).
+/// The `Content-Range` of a partial response (RFC 9110 §14.4).
 struct ContentRange: Equatable, Sendable {
-  /// The positions of the part; `nil` where the range that was asked for does not exist.
+  /// The byte positions of the part; `nil` if the requested range does not exist.
   var range: ClosedRange<Int64>?
-  /// The length of the whole; `nil` when the server does not know it.
+  /// The complete length; `nil` if the server does not know it.
   var total: Int64?
 
   init?(_ text: String) {
@@ -15,20 +15,20 @@ struct ContentRange: Equatable, Sendable {
       self.total = total
     }
     guard halves[0] != "*" else {
-      // Without a range, the length is all that the field has to say.
+      // Without a range, the field must have a length.
       if total == nil { return nil }
       return
     }
     let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last
     else { return nil }
-    // Nothing is that long, and what is has a length, which is one more than its last position.
+    // No content is that long: its length would be one more than its last position.
     if last == .max { return nil }
     if let total, last >= total { return nil }
     range = first...last
   }
 
-  /// Digits alone: no sign, no blank.
+  /// Parses digits only: no sign, no whitespace.
   private static func number(_ text: Substring) -> Int64? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
   }

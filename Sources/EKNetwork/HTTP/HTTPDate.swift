@@ -1,11 +1,13 @@
 import Foundation
 
-/// Reads the date of a header field in each of its three forms (RFC 9110 §5.6.7).
+/// A parser for the dates of header fields, in each of their three forms (RFC 9110 §5.6.7).
 ///
-/// Not a `DateFormatter`: that one follows locales and calendars, and takes what is no date at all. The name of the
-/// weekday is not compared with the date, and letters of either case are taken.
+/// Not a `DateFormatter`: that depends on locales and calendars, and accepts invalid dates. The weekday is not checked
+/// against the date, and letters may be in either case.
 enum HTTPDate {
-  /// - Parameter now: Decides the century of an RFC 850 date, whose year has two digits.
+  /// Parses a date; returns `nil` if it has none of the three forms.
+  ///
+  /// - Parameter now: The time that determines the century of an RFC 850 date, whose year has two digits.
   static func parse(_ text: String, now: Date) -> Date? {
     var scanner = HTTPDateScanner(text)
     let start = scanner
@@ -38,14 +40,14 @@ enum HTTPDate {
       let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
     else { return nil }
 
-    // A date that seems to be more than 50 years ahead is the latest one in the past with these digits.
+    // A date that appears to be more than 50 years in the future is the most recent past one with these digits.
     let averageYear = 365.2425 * 86_400
     let secondsNow = now.timeIntervalSince1970
     let yearNow = abs(secondsNow) < 8000 * averageYear ? 1970 + Int((secondsNow / averageYear).rounded(.down)) : 1970
     let latestYear = yearNow + 51
     let year = latestYear - positiveRemainder(latestYear - yearOfCentury, 100)
     guard let result = date(year: year, month: month + 1, day: day, time: time) else {
-      // 29 February of a year that is no leap year may have been one a century ago.
+      // 29 February of a year that is not a leap year may have been one a century earlier.
       return date(year: year - 100, month: month + 1, day: day, time: time)
     }
     guard result.timeIntervalSince(now) > 50 * averageYear else { return result }
@@ -72,9 +74,9 @@ enum HTTPDate {
     return Date(timeIntervalSince1970: Double(days) * 86_400 + Double(time))
   }
 
-  /// Days of the proleptic Gregorian calendar (the one that the field's dates are in) before the first of January.
+  /// Returns the number of days before the first of January in the proleptic Gregorian calendar, which HTTP dates use.
   private static func daysBefore(year: Int) -> Int {
-    // The year 0 was a leap year: counted from 400 years earlier, nothing is negative.
+    // Year 0 is a leap year: counted from 400 years earlier, nothing is negative.
     let elapsed = year + 399
     return elapsed * 365 + elapsed / 4 - elapsed / 100 + elapsed / 400
   }

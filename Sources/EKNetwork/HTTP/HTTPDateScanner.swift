@@ -1,4 +1,4 @@
-/// Reads the pieces of an HTTP date one after the other, or returns `nil` (or `false`) for what is not there.
+/// Reads the components of an HTTP date in order; returns `nil` (or `false`) for a missing one.
 struct HTTPDateScanner {
   static let shortWeekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
   static let longWeekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -7,7 +7,7 @@ struct HTTPDateScanner {
   private var rest: Substring.UTF8View
 
   init(_ text: String) {
-    // No date is longer than 33 characters; a longer text is refused before anything is read.
+    // No date is longer than 33 characters; a longer text is rejected before anything is read.
     rest = text.utf8.count > 64 ? Substring().utf8 : text[...].utf8
   }
 
@@ -17,7 +17,7 @@ struct HTTPDateScanner {
     text.withUTF8Buffer { skip($0) }
   }
 
-  /// The index of the one of these names that comes next.
+  /// Returns the index of the name that comes next.
   mutating func name(of names: [String]) -> Int? {
     for (index, name) in names.enumerated() where skip(name.utf8) { return index }
     return nil
@@ -30,7 +30,7 @@ struct HTTPDateScanner {
     return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }
   }
 
-  /// `08:49:37` in seconds. A leap second is allowed.
+  /// Reads a time such as `08:49:37` in seconds. A leap second is allowed.
   mutating func timeOfDay() -> Int? {
     guard
       let hour = number(digits: 2), hour < 24, skip(":"),

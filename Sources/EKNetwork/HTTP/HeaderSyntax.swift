@@ -3,15 +3,15 @@ enum HeaderSyntax {
   /// `tchar` (RFC 9110 §5.6.2).
   static let token = ByteSet.alphanumerics(and: "!#$%&'*+-.^_`|~")
 
-  /// Whether the string is a token, as a field name has to be.
+  /// Returns whether the string is a token, as field names must be.
   static func isToken(_ string: String) -> Bool {
     var string = string
     let token = token
     return !string.isEmpty && string.withUTF8 { $0.allSatisfy(token.contains) }
   }
 
-  /// The value without the whitespace around it, which is not part of a value (RFC 9110 §5.5); `nil` for a value with
-  /// CR, LF, NUL or another control character than the tab. Bytes outside ASCII are `obs-text`, which is allowed.
+  /// Returns the value without surrounding whitespace, which is not part of a value (RFC 9110 §5.5); `nil` for a value
+  /// with CR, LF, NUL or a control character other than the tab. Bytes outside ASCII are `obs-text`, which is allowed.
   static func trimmedValue(_ value: String) -> String? {
     var value = value
     var isTrimmed = true
@@ -26,7 +26,7 @@ enum HeaderSyntax {
     return String(value[start..<end])
   }
 
-  /// Whether two names of the same length are one name: only ASCII letters have case in a name.
+  /// Returns whether two names of the same length are equal, ignoring the case of ASCII letters.
   static func isSame(_ name: String, _ lowercased: StaticString) -> Bool {
     var name = name
     return name.withUTF8 { bytes in

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What a host has to look like before a connection is made to it.
+/// The validation of a host before a connection is made to it.
 ///
-/// `URL.host` undoes percent-encoding, so that the host of `ws://127.0.0.1%2F.trusted.com/` ends in `.trusted.com`:
-/// written into another URL, it ends at the slash. RFC 3986 §3.2.2 allows such a name, and no resolver does.
+/// `URL.host` decodes percent-encoding, so that the host of `ws://127.0.0.1%2F.trusted.com/` ends in `.trusted.com`:
+/// written into another URL, it ends at the slash. RFC 3986 §3.2.2 allows such a name, but no resolver does.
 enum HostSyntax {
-  /// Whether the host, its percent-encoding undone, is an IPv6 address without brackets, or a name without the
-  /// characters that the URL Standard forbids in one (WHATWG URL §3.5).
+  /// Returns whether the percent-decoded host is an IPv6 address without brackets, or a name without the characters
+  /// that the URL Standard forbids in one (WHATWG URL §3.5).
   static func isValid(_ host: String) -> Bool {
     guard !host.isEmpty else { return false }
     if host.utf8.contains(UInt8(ascii: ":")) { return isIPv6(host) }
-    // What a name is mapped to when it is looked up (RFC 5895): the full-width solidus is a solidus then.
+    // A name is mapped when it is looked up (RFC 5895): a full-width solidus becomes a solidus.
     return isName(host)
       && (host.utf8.allSatisfy { $0 < 0x80 } || isName(host.precomposedStringWithCompatibilityMapping))
   }
 
-  /// An IPv6 address as the sockets take it.
+  /// Returns an IPv6 address without brackets, as sockets require it.
   static func unbracketed(_ host: String) -> String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
@@ -26,7 +26,7 @@ enum HostSyntax {
     name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !forbidden.contains($0) }
   }
 
-  /// An address, with a zone or without (RFC 4007 §11).
+  /// Returns whether the host is an IPv6 address, with or without a zone (RFC 4007 §11).
   private static func isIPv6(_ host: String) -> Bool {
     let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
     var address = in6_addr()

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Scheme, host and port (RFC 6454 §4): what credentials belong to. Compared as §5 has it.
+/// An origin: scheme, host and port (RFC 6454 §4), to which credentials belong. Compared as in §5.
 struct Origin: Hashable, Sendable {
   let scheme: String
   let host: String
   let port: Int
 
-  /// `nil` for a URL without a scheme or a host. The handshake of a WebSocket belongs to the origin of the `http` or
-  /// `https` URL in its place (RFC 6455 §4.1).
+  /// Returns `nil` for a URL without a scheme or a host. A WebSocket handshake belongs to the origin of the
+  /// corresponding `http` or `https` URL (RFC 6455 §4.1).
   init?(_ url: URL) {
     guard let scheme = url.scheme?.lowercased(), let host = url.host?.lowercased(), !host.isEmpty else { return nil }
     self.scheme =

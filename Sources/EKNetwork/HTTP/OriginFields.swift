@@ -4,13 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The header fields that only the origin may see for which they were meant.
+/// The header fields that must only be sent to the origin for which they were meant.
 ///
-/// RFC 9110 §15.4 names `Authorization` and `Cookie`, and leaves the others with security implications to the client:
-/// here they are known by their names.
+/// RFC 9110 §15.4 names `Authorization` and `Cookie`, and leaves other fields with security implications to the client:
+/// here they are recognised by their names.
 enum OriginFields {
   private static let exact: Set<String> = ["authorization", "proxy-authorization", "cookie", "cookie2", "host"]
-  /// What the names of other fields with secrets contain. One that is not a secret after all does no harm by staying.
+  /// Words that the names of other secret fields contain. A false match only means that the field is not sent to other
+  /// origins.
   private static let words = [
     "token", "secret", "password", "passwd", "auth", "session", "signature", "credential", "cookie", "api-key",
     "apikey", "api_key", "access-key", "subscription-key", "functions-key", "sas-key", "master-key", "csrf", "xsrf",
@@ -24,9 +25,9 @@ enum OriginFields {
 }
 
 extension URLRequest {
-  /// Takes away the fields that another origin than the request's must not see.
+  /// Removes the fields that must not be sent to another origin.
   ///
-  /// - Parameter kept: Whether a field stays all the same.
+  /// - Parameter kept: Returns whether a field is kept nevertheless.
   mutating func removeOriginFields(unless kept: (_ name: String, _ value: String) -> Bool = { _, _ in false }) {
     for (name, value) in allHTTPHeaderFields ?? [:] where OriginFields.contains(name) && !kept(name, value) {
       setValue(nil, forHTTPHeaderField: name)

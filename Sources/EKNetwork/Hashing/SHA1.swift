@@ -1,4 +1,4 @@
-/// SHA-1 (FIPS 180-4), which the handshake's response is made with (RFC 6455 §4.2.2). It proves no secret there.
+/// SHA-1 (FIPS 180-4), as used by the WebSocket handshake (RFC 6455 §4.2.2), where it protects no secret.
 enum SHA1 {
   static func digest(_ message: [UInt8]) -> [UInt8] {
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]

@@ -1,19 +1,19 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4 §6.2), for names that must not collide and must not tell what they were made from.
+/// SHA-256 (FIPS 180-4 §6.2), for keys that must not collide or reveal what they were made from.
 enum SHA256 {
-  /// §4.2.2: the first bits behind the point of the cube roots of the first primes; §5.3.3: of their square roots.
+  /// §4.2.2: the first fractional bits of the cube roots of the first primes; §5.3.3: of their square roots.
   private static let constants = primes(64).map { firstFractionBits(cbrt(Double($0))) }
   private static let initial = primes(8).map { firstFractionBits(Double($0).squareRoot()) }
 
-  /// The hash, 32 bytes.
+  /// Returns the hash, 32 bytes.
   static func digest(_ message: [UInt8]) -> [UInt8] {
     words(message).flatMap { word in
       stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
     }
   }
 
-  /// The hash in hexadecimal digits.
+  /// Returns the hash in hexadecimal digits.
   static func hexadecimal(_ message: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     let text = words(message).flatMap { word in
@@ -51,7 +51,7 @@ enum SHA256 {
       let second = rotated(words[index - 2], 17, 19) ^ words[index - 2] >> 10
       words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
     }
-    // The letters are the standard's.
+    // The variable names are those of the standard.
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request in the words of curl's command line, for a POSIX shell.
+/// A request as a curl command line for a POSIX shell.
 struct CurlCommand {
   private static let redacted = "<redacted>"
 
@@ -20,14 +20,14 @@ struct CurlCommand {
     } else if method != (hasBody ? "POST" : "GET") {
       words += ["--request", Self.quoted(method)]
     }
-    // The length is curl's to say, of the body that it gets.
+    // curl sets the length itself, from the body that it gets.
     for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key })
     where !hasBody || name.lowercased() != "content-length" {
       let shown = shown(value, of: name)
-      // With a colon and nothing behind it, curl leaves the field out.
+      // With a colon and no value, curl removes the field; with a semicolon it sends an empty one.
       words += ["--header", Self.quoted(shown.isEmpty ? "\(name);" : "\(name): \(shown)")]
     }
-    // Else curl adds a content type of its own.
+    // Otherwise curl adds a content type of its own.
     if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil { words += ["--header", "'Content-Type:'"] }
     let (prefix, body) = bodyWords
     words += body
@@ -37,7 +37,7 @@ struct CurlCommand {
     return prefix + words.joined(separator: " ")
   }
 
-  /// What the body needs: what comes before curl, and curl's own arguments.
+  /// The shell command before curl, and the arguments of curl, that the body needs.
   private var bodyWords: (prefix: String, words: [String]) {
     guard let data = request.httpBody else {
       guard let stream = request.httpBodyStream else { return ("", []) }
@@ -47,7 +47,7 @@ struct CurlCommand {
       return ("", ["--data-binary", Self.quoted("@" + file.url.path)])
     }
     guard revealsSecrets else { return ("", ["--data-binary", Self.quoted("<redacted: \(data.count) bytes>")]) }
-    // An argument holds no NUL, and a leading @ would name a file.
+    // An argument cannot contain NUL, and a leading @ would name a file.
     if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }), !text.contains("\0"), !text.hasPrefix("@") {
       return ("", ["--data-binary", Self.quoted(text)])
     }
@@ -56,24 +56,24 @@ struct CurlCommand {
 
   private func shown(_ value: String, of name: String) -> String {
     if revealsSecrets { return value }
-    // It has a query like the request's own.
+    // A referer has a query like the request's URL.
     if name.lowercased() == "referer" { return URL(string: value)?.redactedForLog ?? Self.redacted }
     return SecretFields.contains(name) ? Self.redacted : value
   }
 
-  /// In single quotes a POSIX shell takes everything as it is, but for the quote.
+  /// Returns the text in single quotes, in which a POSIX shell takes everything literally except the quote.
   private static func quoted(_ text: String) -> String {
     "'" + text.replacing("'", with: "'\\''") + "'"
   }
 }
 
 extension URLRequest {
-  /// The command line that sends this request with curl, for a bug report or a terminal.
+  /// Returns a command line that sends this request with curl, for a bug report or a terminal.
   ///
-  /// - Parameter revealingSecrets: Whether the values of header fields that hold credentials, those of query items, and
-  ///   the body are shown. Defaults to `false`. A body from a file is named by
-  ///   its path then; one that is a stream is left to curl's standard input.
-  /// - Returns: One command for a POSIX shell, every part of it quoted.
+  /// - Parameter revealingSecrets: Whether to show the values of header fields that hold credentials, the values of
+  ///   query items, and the body. Defaults to `false`. If `true`, a body from a file is given by its path; a stream is
+  ///   left to curl's standard input.
+  /// - Returns: A command for a POSIX shell, with every part quoted.
   public func curlCommand(revealingSecrets: Bool = false) -> String {
     CurlCommand(request: self, revealsSecrets: revealingSecrets).text
   }

@@ -1,39 +1,39 @@
 import Foundation
 
-/// One thing that happened to a request, with all that is known about it, for metrics and traces.
+/// An event of a request with all its details, for metrics and traces.
 ///
-/// Unlike a ``NetworkLogEntry`` it has URLs and errors as they are, secrets included.
+/// Unlike a ``NetworkLogEntry``, it contains URLs and errors unredacted, including secrets.
 public struct NetworkEvent: Sendable {
-  /// What happened.
+  /// The kind of an event.
   public enum Kind: Sendable {
-    /// An attempt is sent; the first is number 1.
+    /// An attempt is being sent; the first is number 1.
     case attemptStarted(url: URL, attempt: Int)
     /// The server redirected, and the request follows.
     case redirected(status: Int, to: URL)
     /// The server responded with 401, and the request waits for a new token.
     case refreshingToken
-    /// An attempt failed with `error`; number `attempt` is sent after the delay.
+    /// An attempt failed with `error`; attempt number `attempt` is sent after the delay.
     case retrying(attempt: Int, after: Duration, error: any Error)
-    /// The whole response has been received: `bytes` is the size of its body, content codings undone. A stream ends so
-    /// when its last byte has been read.
+    /// The complete response has been received; `bytes` is the size of its body after content decoding. For a stream,
+    /// its last byte has been read.
     case finished(status: Int, bytes: Int64, timings: NetworkTimings)
-    /// The request ended in an error, which may be `CancellationError`.
+    /// The request failed with an error, which may be `CancellationError`.
     case failed(any Error)
   }
 
-  /// A number that the events of one request share, in the order in which requests were started.
+  /// The number of the request, which all its events share; requests are numbered in the order in which they start.
   public let request: UInt64
   /// The request method.
   public let method: String
-  /// Since the request was started, earlier attempts included.
+  /// The time since the request was started, including earlier attempts.
   public let elapsed: Duration
-  /// What happened.
+  /// The kind of the event.
   public let kind: Kind
-  /// With `finished`: the response's `Cache-Status` field (RFC 9211), whose last member is that of the ``HTTPCache``, if
+  /// For `finished`: the response's `Cache-Status` field (RFC 9211), whose last member is that of the ``HTTPCache``, if
   /// there is one.
   public let cacheStatus: String?
 
-  /// An event as the library would make it, for tests.
+  /// Creates an event as the library reports it, for tests.
   public init(request: UInt64, method: String, elapsed: Duration, kind: Kind, cacheStatus: String? = nil) {
     self.request = request
     self.method = method
@@ -43,5 +43,6 @@ public struct NetworkEvent: Sendable {
   }
 }
 
-/// Receives events, on any thread and several at once. It must return quickly: a request waits for it.
+/// A closure that receives events, on any thread and possibly concurrently. It must return quickly: the request waits
+/// for it.
 public typealias NetworkEventHandler = @Sendable (NetworkEvent) -> Void

@@ -1,29 +1,29 @@
-/// One thing that happened to a request, for a log.
+/// A log entry about a request.
 ///
 /// Tokens, header values, bodies and the values of query items never appear in it.
 public struct NetworkLogEntry: Sendable, Equatable {
-  /// How much an entry matters.
+  /// The severity of an entry.
   public enum Level: Int, Sendable, Equatable, Comparable, CaseIterable {
-    /// What every request does: it starts, is redirected, finishes.
+    /// The normal course of a request: it starts, is redirected, finishes.
     case debug
-    /// What is not usual but was dealt with: a retry, a token refresh.
+    /// An unusual event that was handled: a retry, a token refresh.
     case info
     /// A request that failed.
     case error
 
-    /// Orders the levels by weight.
+    /// Orders the levels by severity.
     public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rawValue < rhs.rawValue }
   }
 
-  /// How much the entry matters.
+  /// The severity of the entry.
   public let level: Level
-  /// What happened: one of a few constant texts.
+  /// The message, one of a few constant texts.
   public let message: String
-  /// The circumstances, such as `request` (a number that its entries share), `method`, `url`, `status`, `bytes`,
-  /// `duration` and `delay` (in seconds), `attempt`, `error`.
+  /// The details, such as `request` (a number that its entries share), `method`, `url`, `status`, `bytes`, `duration`
+  /// and `delay` (in seconds), `attempt`, `error`.
   public let metadata: [String: String]
 
-  /// An entry as the library would make it, for tests.
+  /// Creates an entry as the library logs it, for tests.
   public init(level: Level, message: String, metadata: [String: String] = [:]) {
     self.level = level
     self.message = message
@@ -31,5 +31,6 @@ public struct NetworkLogEntry: Sendable, Equatable {
   }
 }
 
-/// Receives log entries, on any thread and several at once. It must return quickly: a request waits for it.
+/// A closure that receives log entries, on any thread and possibly concurrently. It must return quickly: the request
+/// waits for it.
 public typealias NetworkLogHandler = @Sendable (NetworkLogEntry) -> Void

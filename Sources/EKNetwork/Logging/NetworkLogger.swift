@@ -2,9 +2,9 @@
   import os
 #endif
 
-/// Sends log entries to the system's log on Apple platforms, and to the user's handler, where there is one.
+/// Sends log entries to the system log on Apple platforms, and to the user's handler, if there is one.
 ///
-/// An entry is not even made while there is no listener.
+/// No entry is created while there is no listener.
 struct NetworkLogger: Sendable {
   private struct State {
     var handler: NetworkLogHandler?
@@ -31,7 +31,7 @@ struct NetworkLogger: Sendable {
   var handler: NetworkLogHandler? {
     get { state.withLock { $0.handler } }
     nonmutating set {
-      // The old one is released out here: it may own anything.
+      // The old handler is released outside of the lock: it may own anything.
       let old = state.withLock { state in
         defer { state.handler = newValue }
         return state.handler
@@ -49,7 +49,7 @@ struct NetworkLogger: Sendable {
     #endif
   }
 
-  /// A number to tell the entries of concurrent requests apart.
+  /// Returns a number that distinguishes the entries of concurrent requests.
   func nextRequest() -> UInt64 {
     state.withLock { state in
       state.lastRequest += 1
@@ -74,7 +74,7 @@ struct NetworkLogger: Sendable {
     handler?(entry)
     #if canImport(os)
       if isSystemLogEnabled {
-        // Public, because everything private was left out when the entry was made.
+        // Public, because everything private was left out when the entry was created.
         Logger(systemLog.log).log(level: OSLogType(rawValue: level.systemLogNumber), "\(entry.line, privacy: .public)")
       }
     #endif
@@ -89,7 +89,7 @@ extension NetworkLogEntry {
 }
 
 extension NetworkLogEntry.Level {
-  /// The number of `OSLogType`, as `os/log.h` has it.
+  /// The raw value of the `OSLogType`, as defined in `os/log.h`.
   var systemLogNumber: UInt8 {
     switch self {
     case .debug: 0x02

@@ -1,22 +1,23 @@
 import Foundation
 
-/// What a log entry shows in the place of something that may be secret.
+/// The placeholder in a log entry for a value that may be secret.
 private let redacted = "<redacted>"
-/// Longer URLs are cut: what a server redirects to may have any length.
+/// The maximum length of a URL in a log entry; longer ones are truncated, because a redirect can have a URL of any
+/// length.
 private let greatestLength = 1024
 
 extension URL {
-  /// Scheme, host, port, path and the names of the query items.
+  /// The scheme, host, port, path and names of the query items.
   ///
-  /// User, password, fragment, the values of query items and of path parameters (RFC 3986 §3.3, such as
-  /// `;jsessionid=…`) are left out, and so is a query item without a `=`, which may be all value. Everything stays
-  /// percent-encoded: no URL can break out of its line in a log.
+  /// The user, the password, the fragment, and the values of query items and of path parameters (RFC 3986 §3.3, such as
+  /// `;jsessionid=…`) are left out, and so is a query item without a `=`, which may be only a value. Everything stays
+  /// percent-encoded, so that no URL can inject a line into a log.
   var redactedForLog: String {
     guard let text = text(hiding: { _ in redacted }) else { return redacted }
     return text.utf8.count > greatestLength ? text.prefix(greatestLength) + "…" : text
   }
 
-  /// The same, with what `hiding` puts in the place of each value, whatever its length. `nil` for what is no URL.
+  /// Returns the same text, of any length, in which `hiding` replaces each value. `nil` if the URL cannot be parsed.
   func text(hiding: (Substring) -> String) -> String? {
     guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return nil }
     var text = ""
@@ -49,7 +50,7 @@ extension URL {
 }
 
 extension Error {
-  /// What kind of error this is: its type and code, but no text, which may quote a URL, a header or a body.
+  /// The type and code of the error, without its text, which may quote a URL, a header field or a body.
   var redactedForLog: String {
     if let code = urlErrorCode { return "URLError \(code.rawValue)" }
     switch self {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the log and the event handler receive about one request, from its start to its end.
+/// Reports one request to the log and the event handler, from its start to its end.
 struct RequestLog: Sendable {
   private let logger: NetworkLogger
   private let handler: NetworkEventHandler?
@@ -8,9 +8,9 @@ struct RequestLog: Sendable {
   private let method: String
   private let start = ContinuousClock.now
 
-  /// `nil` where nobody listens: who begins to listen later hears of the requests that begin later.
+  /// Returns `nil` if there is no listener: a listener that is added later receives only requests that start later.
   ///
-  /// - Parameter implementation: What carries the requests. The first one says so in the log.
+  /// - Parameter implementation: The transport implementation, which the first request writes to the log.
   init?(
     _ logger: NetworkLogger, method: String, handler: NetworkEventHandler? = nil,
     implementation: @autoclosure () -> TransportDescription? = nil
@@ -25,28 +25,28 @@ struct RequestLog: Sendable {
     }
   }
 
-  /// Whether the parts of an exchange are to be timed.
+  /// Whether to measure the phases of an exchange.
   var wantsTimings: Bool { handler != nil }
 
-  /// An attempt is sent, the first of which is number 1.
+  /// Reports that an attempt is being sent; the first is number 1.
   func started(_ url: URL, attempt: Int) {
     report(.attemptStarted(url: url, attempt: attempt))
     logger.log(.debug, "Request started", base(["url": url.redactedForLog, "attempt": "\(attempt)"]))
   }
 
-  /// The server redirected, and the request follows.
+  /// Reports that the server redirected and the request follows.
   func redirected(status: Int, to url: URL) {
     report(.redirected(status: status, to: url))
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
   }
 
-  /// The server responded with 401, and the request waits for a new token.
+  /// Reports that the server responded with 401 and the request waits for a new token.
   func refreshingToken() {
     report(.refreshingToken)
     logger.log(.info, "Refreshing the access token", base([:]))
   }
 
-  /// An attempt failed and is repeated; `attempt` is the number of the next one.
+  /// Reports that an attempt failed and is repeated; `attempt` is the number of the next one.
   func retrying(attempt: Int, after delay: Duration, error: any Error) {
     let error = Self.cause(of: error)
     report(.retrying(attempt: attempt, after: delay, error: error))
@@ -55,7 +55,7 @@ struct RequestLog: Sendable {
       base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
-  /// The whole response is there.
+  /// Reports that the complete response has arrived.
   func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
     let elapsed = elapsed
     report(
@@ -66,7 +66,7 @@ struct RequestLog: Sendable {
       base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
   }
 
-  /// The request ends in an error. A cancellation is not one that needs attention.
+  /// Reports that the request failed. A cancellation is not logged as an error.
   func failed(_ error: any Error) {
     let error = Self.cause(of: error)
     report(.failed(error))
@@ -75,7 +75,7 @@ struct RequestLog: Sendable {
       base(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
   }
 
-  /// A failure takes many forms, its cause a type and a code.
+  /// Returns the underlying error of a failure, which identifies it by a type and a code.
   private static func cause(of error: any Error) -> any Error {
     (error as? PrismNetworkFailure)?.underlyingError ?? error
   }
@@ -93,7 +93,7 @@ struct RequestLog: Sendable {
 }
 
 extension Duration {
-  /// Seconds with three decimals.
+  /// The duration in seconds with three decimals.
   fileprivate var inSecondsForLog: String {
     let (seconds, attoseconds) = components
     let milliseconds = abs(attoseconds / 1_000_000_000_000_000)

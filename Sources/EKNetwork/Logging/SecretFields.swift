@@ -1,7 +1,7 @@
-/// The header fields whose values are shown only where secrets were asked for.
+/// The header fields whose values are shown only if secrets are revealed.
 enum SecretFields {
-  /// What the names of fields with credentials contain, beside those of ``OriginFields``. A harmless value that is
-  /// hidden with them is no loss.
+  /// Words in the names of fields with credentials, in addition to the fields of ``OriginFields``. Hiding a harmless
+  /// value as well does no harm.
   private static let words = ["token", "secret", "key", "password", "auth", "session", "signature", "cookie"]
 
   static func contains(_ name: String) -> Bool {

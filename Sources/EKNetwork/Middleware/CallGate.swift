@@ -1,4 +1,4 @@
-/// Lets one `next` of a call at a time use the caller's request, and none once the call has ended.
+/// Allows one `next` of a call at a time to use the caller's request, and none after the call has ended.
 final class CallGate: Sendable {
   private struct State {
     var cancel: (@Sendable () -> Void)?
@@ -8,7 +8,7 @@ final class CallGate: Sendable {
 
   private let state = Locked(State())
 
-  /// Does the work of one `next`, which ends when its task is cancelled, or the call is over.
+  /// Runs the work of one `next`, which is cancelled when its task is cancelled or the call has ended.
   func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let task = try state.withLock { state in
       guard state.cancel == nil, !state.isClosed else { throw NetworkMiddlewareError.overlappingCalls }
@@ -34,8 +34,8 @@ final class CallGate: Sendable {
     }?.resume()
   }
 
-  /// Returns when the request, which is only lent, is no longer in use. What middleware has left behind in a task of its
-  /// own is cancelled.
+  /// Closes the gate and waits until the request, which is only borrowed, is no longer in use. Work that middleware has
+  /// left running in its own task is cancelled.
   func close() async {
     await withCheckedContinuation { continuation in
       let cancel = state.withLock { state in

@@ -4,33 +4,33 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Spares a server that fails, and its callers the wait: after a number of failures in a row nothing is sent to its
-/// origin for a while, then one request tries whether it is back.
+/// A circuit breaker: after a number of consecutive failures nothing is sent to an origin for a while, then one trial
+/// request tests whether the server has recovered.
 ///
-/// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a
-/// response of the library's own cache, or another error says nothing. It belongs into
-/// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one.
+/// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a response of
+/// the library's own cache, and any other error do not count. Add it to ``NetworkManager/attemptMiddleware``, so that
+/// every attempt counts; several managers may share one.
 public final class CircuitBreaker: NetworkMiddleware {
-  /// What a request is refused with. It is not tried again by a retry policy.
+  /// The error of a request that is refused. A retry policy does not retry it.
   public struct OpenError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
-    /// The host that is spared.
+    /// The host to which nothing is sent.
     public let host: String
-    /// When a request may try again, from now; zero while one is trying.
+    /// How long until another request may be sent; zero while a trial request is under way.
     public let retryAfter: Duration
 
-    /// An error as the library would throw it, for tests.
+    /// Creates an error as the library throws it, for tests.
     public init(host: String, retryAfter: Duration) {
       self.host = host
       self.retryAfter = retryAfter
     }
 
-    /// What happened, in a sentence.
+    /// A description of the error.
     public var errorDescription: String? { "\(host) has failed repeatedly, and is not asked for now" }
   }
 
   private typealias Circuit = CircuitState<ContinuousClock.Instant>
 
-  /// Beyond this, further origins are not watched.
+  /// The maximum number of origins; further ones are not tracked.
   private static let maximumOrigins = 10_000
 
   private let failures: Int
@@ -40,27 +40,27 @@ public final class CircuitBreaker: NetworkMiddleware {
   private let arrivals = Locked(0)
 
   /// - Parameters:
-  ///   - failures: How many failures in a row open the circuit. Defaults to 5.
-  ///   - cooldown: How long nothing is sent then. Defaults to 30 seconds.
+  ///   - failures: The number of consecutive failures that open the circuit. Defaults to 5.
+  ///   - cooldown: How long nothing is sent while the circuit is open. Defaults to 30 seconds.
   public convenience init(failures: Int = 5, cooldown: Duration = .seconds(30)) {
     self.init(failures: failures, cooldown: cooldown) { .now }
   }
 
-  /// What says nothing about the server: nothing was sent, or it was the client that ended it.
+  /// The error codes that say nothing about the server: nothing was sent, or the client ended the request.
   private static let neverSent: Set<URLError.Code> = [
     .badURL, .unsupportedURL, .resourceUnavailable, .cancelled, .requestBodyStreamExhausted,
   ]
 
-  /// For tests: any time.
+  /// Creates a circuit breaker with a custom time source, for tests.
   init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.failures = failures
     self.cooldown = cooldown
     self.now = now
   }
 
-  /// Sends the request on unless the circuit of its origin is open.
+  /// Passes the request on unless the circuit of its origin is open.
   ///
-  /// - Throws: ``OpenError``, or what `next` throws.
+  /// - Throws: ``OpenError``, or the error of `next`.
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
@@ -110,7 +110,8 @@ public final class CircuitBreaker: NetworkMiddleware {
 }
 
 extension NetworkMiddlewareResponse {
-  /// What the server has responded; `nil` where the library's cache did, without asking it (RFC 9211 §2).
+  /// The status that the server responded with; `nil` if the library's cache responded without contacting it (RFC 9211
+  /// §2).
   fileprivate var statusOfServer: Int? {
     guard let caches = value(forHTTPHeaderField: CacheStatus.field),
       let own = FieldList.members(caches).last?.split(separator: ";"), own.first == CacheStatus.name[...]

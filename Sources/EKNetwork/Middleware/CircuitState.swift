@@ -1,5 +1,5 @@
-/// Whether an origin is asked: closed as long as it responds, open for a while once it has failed several times in a
-/// row, then open but for one request that tries.
+/// The circuit of an origin: closed while it responds, open for a while after several consecutive failures, then
+/// half-open for one trial request.
 struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration {
   private enum State {
     case closed(failures: Int)
@@ -7,12 +7,12 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     case trying(Int)
   }
 
-  /// What becomes of a request.
+  /// The decision about a request.
   enum Verdict: Equatable {
     case go
-    /// It may go, as the one that tries.
+    /// The request may be sent, as the trial.
     case tryOut
-    /// It would have to wait so long, zero while another tries.
+    /// The request would have to wait this long; zero while a trial is under way.
     case refuse(Duration)
   }
 
@@ -25,10 +25,10 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     self.cooldown = cooldown
   }
 
-  /// Whether there is nothing to remember.
+  /// Whether there is no state to keep.
   var isUnused: Bool { if case .closed(0) = state { true } else { false } }
 
-  /// - Parameter trial: The number that it gets if it is the one that tries: no other request has had it.
+  /// - Parameter trial: The number of the request if it becomes the trial; no other request has had it.
   mutating func arrived(at now: Instant, trial: Int) -> Verdict {
     switch state {
     case .closed: return .go
@@ -47,12 +47,12 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     case .closed(let failures) where failures + 1 < threshold: state = .closed(failures: failures + 1)
     case .closed: state = .open(until: now.advanced(by: cooldown))
     case .trying(let number) where number == trial: state = .open(until: now.advanced(by: cooldown))
-    // Sent before it opened.
+    // The request was sent before the circuit opened.
     case .open, .trying: break
     }
   }
 
-  /// The request ended without saying anything about the server.
+  /// Records the end of a request that says nothing about the server.
   mutating func abandoned(trial: Int? = nil, at now: Instant) {
     if case .trying(let number) = state, number == trial { state = .open(until: now) }
   }

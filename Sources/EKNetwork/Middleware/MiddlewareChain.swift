@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Middleware in its order, the first outermost.
+/// A chain of middleware in order, the first outermost.
 struct MiddlewareChain: Sendable {
   typealias Next = @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse
 

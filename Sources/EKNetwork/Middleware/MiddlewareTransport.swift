@@ -4,13 +4,13 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A transport with middleware around each of its requests. It stands above the HTTP cache: what middleware adds is part
-/// of who asks there.
+/// A transport with middleware around each of its requests. It is above the HTTP cache: what middleware adds is part of
+/// the client's identity there.
 struct MiddlewareTransport: Transport {
   let wire: any Transport
   let middleware: [any NetworkMiddleware]
-  /// Names whose middleware it is. What is kept above this, by the request as it is before middleware, is for its
-  /// requests alone: another's middleware may send the same request for another user.
+  /// Identifies the owner of the middleware. Anything stored above this transport is keyed by the request before
+  /// middleware, and is only for requests of this owner: other middleware may send the same request for another user.
   let owner: String
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
@@ -45,7 +45,7 @@ struct MiddlewareTransport: Transport {
     return try response.transportResponse(url: hop.urlRequest.url)
   }
 
-  /// Where a request goes, but for its query: that may hold a signature.
+  /// The destination of a request without its query, which may hold a signature.
   private struct Destination: Equatable {
     let origin: Origin?
     let path: String?
@@ -58,7 +58,7 @@ struct MiddlewareTransport: Transport {
 }
 
 extension Transport {
-  /// The transport with the cache and the middleware of a manager, or an adapter, in front of it.
+  /// Returns the transport with the cache and the middleware of a manager, or an adapter, in front of it.
   func behind(
     _ cache: HTTPCache?, calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware], owner: String
   ) -> any Transport {

@@ -4,79 +4,80 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Code around requests: it sees each request on its way out and each response on its way back, and may change both,
-/// send the request several times, or respond without the network.
+/// Code that wraps requests: it intercepts each request and each response, and may change both, send the request
+/// several times, or respond without the network.
 ///
-/// The same type serves two places. In ``NetworkManager/middleware`` it stands around a whole call: retries, token
-/// refreshes and redirects happen inside `next`, which returns a response with a status of success, or throws what the
-/// call would throw. In ``NetworkManager/attemptMiddleware`` it stands around each single request, so it is run again for
-/// every retry and every redirect, and sees every status. Several are run in their order, the first outermost.
+/// The same type is used in two places. In ``NetworkManager/middleware`` it wraps a whole call: retries, token
+/// refreshes and redirects happen inside `next`, which returns a successful response or throws the error of the call.
+/// In ``NetworkManager/attemptMiddleware`` it wraps each single request, so it runs again for every retry and every
+/// redirect, and receives every status. Several run in order, the first outermost.
 ///
-/// WebSockets have none.
+/// It is not used for WebSockets.
 public protocol NetworkMiddleware: Sendable {
-  /// Sends a request on, or responds to it.
+  /// Passes a request on, or responds to it.
   ///
   /// It runs off the caller's actor, in the caller's task: cancelling that task cancels whatever is awaited here.
   ///
   /// - Parameters:
-  ///   - request: The request as it stands: for a call as its first attempt is built; for an attempt as it is sent, with
-  ///     the session's fields and cookies.
-  ///   - context: What else is known of it.
-  ///   - next: Sends a request on. It may be called never, once, or several times one after the other. A body that is
-  ///     a stream can be sent once; the second time throws ``RequestBodyError/alreadySent``.
-  /// - Returns: The response, of `next` or of its own.
-  /// - Throws: What the caller is to get; for an attempt it is an error like the network's, which the retry policy sees.
+  ///   - request: The request: for a call, as built for its first attempt; for an attempt, as sent, with the session's
+  ///     header fields and cookies.
+  ///   - context: Information about the request that is not part of it.
+  ///   - next: Passes a request on. It may be called not at all, once, or several times one after another. A streamed
+  ///     body can be sent once; the second time throws ``RequestBodyError/alreadySent``.
+  /// - Returns: The response of `next`, or one of its own.
+  /// - Throws: The error for the caller; for an attempt it is treated like a network error, which the retry policy
+  ///   receives.
   func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse
 }
 
-/// What is known of a request beside what it says itself.
+/// Information about a request that is not part of the request itself.
 public struct NetworkMiddlewareContext: Sendable, Equatable {
-  /// Whether a redirect has led to the request; always `false` for a call.
+  /// Whether the request follows a redirect; always `false` for a call.
   public var isRedirected: Bool
-  /// Whether a redirect has led to another origin than that of the first request. Credentials that are meant for the
-  /// first origin must not be added then; the library has taken off its own.
+  /// Whether a redirect has led to an origin other than that of the first request. Credentials for the first origin
+  /// must not be added then; the library has removed its own.
   public var hasLeftOrigin: Bool
 
-  /// A context as the library would make it, for tests.
+  /// Creates a context as the library passes it, for tests.
   public init(isRedirected: Bool = false, hasLeftOrigin: Bool = false) {
     self.isRedirected = isRedirected
     self.hasLeftOrigin = hasLeftOrigin
   }
 }
 
-/// What sends a request on from middleware: `try await next(request)`.
+/// The next step after a middleware, called as `try await next(request)`.
 public struct NetworkMiddlewareNext: Sendable {
   private let work: @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse
 
-  /// One that does something else, for tests of middleware.
+  /// Creates a step with custom behaviour, for tests of middleware.
   public init(_ work: @escaping @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse) { self.work = work }
 
-  /// Sends a request on, and returns its response as soon as the head is there; around a whole `send` or `download`,
-  /// when all of it is there.
+  /// Passes a request on, and returns its response as soon as the head has arrived; around a whole `send` or
+  /// `download`, when the complete response has arrived.
   ///
-  /// - Throws: What keeps the request from having a response; around a call what the call would throw.
+  /// - Throws: The error because of which there is no response; around a call, the error of the call.
   ///   `CancellationError` when the task is cancelled.
   public func callAsFunction(_ request: URLRequest) async throws -> NetworkMiddlewareResponse {
     try await work(request)
   }
 }
 
-/// What middleware did that cannot be done.
+/// An error for incorrect behaviour of middleware.
 public enum NetworkMiddlewareError: Error, Equatable, Sendable {
-  /// An attempt's request was sent elsewhere: its scheme, host, port and path are those that its fields are meant for.
-  /// Around a call they may be changed.
+  /// Middleware around attempts changed the scheme, host, port or path of a request, whose header fields are meant for
+  /// the original destination. Around a call they may be changed.
   case changedDestination
-  /// Around a call, `next` was called while it was still at work, or after the call had ended.
+  /// Around a call, `next` was called while an earlier call of it was under way, or after the call had ended.
   case overlappingCalls
-  /// A response of the middleware's own has a status or header fields that no response can have, or middleware has read a
-  /// part of a response's body and returned the rest.
+  /// A response created by middleware has an invalid status or invalid header fields, or middleware has read a part of
+  /// a response's body and returned the rest.
   case invalidResponse
 }
 
 extension NetworkMiddlewareError: LocalizedError {
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .changedDestination: "Middleware around attempts has sent a request elsewhere"

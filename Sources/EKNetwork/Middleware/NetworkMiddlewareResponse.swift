@@ -4,10 +4,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A response on its way through ``NetworkMiddleware``.
+/// A response that passes through ``NetworkMiddleware``.
 ///
-/// The body is read once: who wants to look at it takes it by ``data(maximumSize:)``, which puts it back, for copies of
-/// this response too.
+/// The body can be read once. Middleware that needs it calls ``data(maximumSize:)``, after which it can still be read,
+/// also by copies of this response.
 public struct NetworkMiddlewareResponse: Sendable {
   /// The status code.
   public var statusCode: Int { didSet { isChanged = true } }
@@ -19,18 +19,18 @@ public struct NetworkMiddlewareResponse: Sendable {
   private var content: RereadableBody {
     didSet { body = StreamingBody(content) }
   }
-  /// What `next` has returned it for; `nil` for a response of the middleware's own.
+  /// The result of the call that `next` returned the response for; `nil` for a response created by middleware.
   var result: (any Sendable)?
   private let head: ResponseHead?
   private let redirect: RedirectDecision
   private var isChanged = false
 
-  /// A response of the middleware's own.
+  /// Creates a response that does not come from `next`.
   public init(statusCode: Int, headers: [String: String] = [:], data: Data = Data()) {
     self.init(statusCode, headers, BufferedBody(data), nil)
   }
 
-  /// A response of the middleware's own, whose body comes in pieces.
+  /// Creates a response that does not come from `next`, whose body arrives in chunks.
   public init(statusCode: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<Data, Error>) {
     self.init(statusCode, headers, AsyncSequenceBody(chunks), nil)
   }
@@ -52,14 +52,14 @@ public struct NetworkMiddlewareResponse: Sendable {
     self.redirect = redirect
   }
 
-  /// The value of a field, whatever the case of its name.
+  /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
-  /// The whole body, which stays there to be read.
+  /// Reads the whole body, which can still be read afterwards.
   ///
-  /// - Parameter maximumSize: The most bytes that are read. Defaults to 16 MiB.
-  /// - Throws: ``ResponseLimitError`` for a longer body, ``ConcurrentReadError`` while another reads it, and whatever ends
-  ///   it early.
+  /// - Parameter maximumSize: The maximum number of bytes to read. Defaults to 16 MiB.
+  /// - Throws: ``ResponseLimitError`` for a longer body, ``ConcurrentReadError`` while another reader reads it, and the
+  ///   error that ends it early.
   public mutating func data(maximumSize: Int = 16 * 1024 * 1024) async throws -> Data {
     final class Reader {}
     let (reader, source) = (Reader(), body.source)
@@ -68,27 +68,27 @@ public struct NetworkMiddlewareResponse: Sendable {
     return try await content.collect(maximumSize: maximumSize)
   }
 
-  /// The same with another body. `Content-Length` is the caller's to set.
+  /// Returns the response with another body. The caller has to set `Content-Length`.
   public func replacingBody(with data: Data) -> NetworkMiddlewareResponse {
     var response = self
     response.content = RereadableBody(BufferedBody(data))
     return response
   }
 
-  /// The same, its body read through another.
+  /// Returns the response with its body wrapped in another.
   func watchingBody(_ watch: (any TransportBody) -> any TransportBody) -> NetworkMiddlewareResponse {
     var response = self
     response.content = RereadableBody(watch(content.current))
     return response
   }
 
-  /// Every field, those of the same name apart where the server has sent them so.
+  /// All header fields, repeated ones separate if the server sent them so.
   var fields: CacheFields { isChanged ? CacheFields(headers) : head?.cacheFields ?? CacheFields(headers) }
 
-  /// The reason phrase; empty where there is none.
+  /// The reason phrase; empty if there is none.
   var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
 
-  /// As the rest of the library has it.
+  /// Returns the response in the form that the rest of the library uses.
   ///
   /// - Parameter url: The URL of the request.
   func transportResponse(url: URL?) throws -> TransportResponse {

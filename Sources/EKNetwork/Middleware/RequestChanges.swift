@@ -4,14 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What middleware around a call has changed in its request, so that each attempt, which is built from the caller's own
-/// request, can have the same changes: fields that it does not mention stay those of the attempt, a new token included.
+/// The changes that middleware around a call has made to its request, which are applied to each attempt, as it is built
+/// from the caller's own request. Unchanged fields stay those of the attempt, including a new token.
 struct RequestChanges: Sendable {
   private let before: URLRequest
   private let after: URLRequest
   private let options: (before: RequestOptions, after: RequestOptions)
   private var fields: [(name: String, value: String?)] = []
-  /// Whether the request goes to another origin now.
+  /// Whether the changed request goes to another origin.
   let leavesOrigin: Bool
 
   init(from before: URLRequest, to after: URLRequest) {
@@ -39,9 +39,9 @@ struct RequestChanges: Sendable {
     if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
       request.httpBody = after.httpBody
     }
-    // What the attempt has is meant for its own origin. What middleware has put in itself is its own to send.
+    // Credentials of the attempt are meant for its own origin. Those that middleware has set are sent.
     if leavesOrigin { request.removeOriginFields() }
-    // All at once: the setter for one field drops a value that no field can have, and nobody would know.
+    // All at once: the setter for one field silently drops an invalid value.
     var all = request.allHTTPHeaderFields ?? [:]
     for (name, value) in fields {
       for old in all.keys where old.lowercased() == name.lowercased() { all[old] = nil }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A response body that can be collected and then read as if nobody had: by every copy of a response that shares it.
+/// A response body that can still be read after it has been collected, by every copy of a response that shares it.
 final class RereadableBody: TransportBody {
   private let state: Locked<any TransportBody>
   private let isRead = Locked(false)
 
   init(_ body: any TransportBody) { state = Locked(body) }
 
-  /// What there is to read now, without this around it.
+  /// The body to read now, without this wrapper.
   var current: any TransportBody { state.withLock { $0 } }
 
   func next() async throws -> Data? {
@@ -16,7 +16,7 @@ final class RereadableBody: TransportBody {
     return chunk
   }
 
-  /// A reader has left. Where that was before the end, the rest must not pass for the whole.
+  /// Cancels the body for a reader that has left. If that was before the end, the rest must not be taken for the whole.
   func cancel() {
     let body = current
     body.cancel()
@@ -24,7 +24,8 @@ final class RereadableBody: TransportBody {
     state.withLock { $0 = FailedBody(NetworkMiddlewareError.invalidResponse) }
   }
 
-  /// Reads what is left, which is then there again. The caller sees to it that nobody else reads meanwhile.
+  /// Reads the rest of the body, which can then be read again. The caller ensures that there is no other reader
+  /// meanwhile.
   func collect(maximumSize: Int) async throws -> Data {
     let source = current
     var data = Data()
@@ -37,7 +38,7 @@ final class RereadableBody: TransportBody {
         }
       }
     } catch {
-      // What has been read is gone: the rest must not pass for the whole.
+      // The bytes read so far are lost: the rest must not be taken for the whole.
       state.withLock { $0 = FailedBody(error) }
       throw error
     }

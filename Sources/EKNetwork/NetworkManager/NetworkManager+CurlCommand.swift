@@ -5,14 +5,15 @@ import Foundation
 #endif
 
 extension NetworkManager {
-  /// The command line that sends a request with curl, as `send` would build it. Nothing is sent. What a session adds,
-  /// such as cookies and its `httpAdditionalHeaders`, is not in it.
+  /// Returns the curl command line for a request, as `send` would build it, without sending anything. What a session
+  /// adds, such as cookies and its `httpAdditionalHeaders`, is not included.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
-  ///   - revealingSecrets: Whether credentials, the values of query items and the body are shown. Defaults to `false`.
-  /// - Throws: What building the request throws, as `send` does.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`. Defaults to `nil`.
+  ///   - revealingSecrets: Whether credentials, the values of query items and the body are included. Defaults to
+  ///     `false`.
+  /// - Throws: The errors of building the request, as `send` does.
   public nonisolated func curlCommand<T: NetworkRequest>(
     for request: T, accessToken: (() -> String?)? = nil, revealingSecrets: Bool = false
   ) throws -> String {

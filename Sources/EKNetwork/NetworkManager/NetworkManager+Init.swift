@@ -4,23 +4,26 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// The initialisers are members of a protocol's extension because what is passed to an actor's own initialiser counts as
-// sent away: `let session = MockSession(); let manager = NetworkManager(baseURL: url, session: session)` would not
-// compile in Swift 6 where the test looks at `session` afterwards.
+// The initialisers are members of a protocol extension because the arguments of an actor's own initialiser count as
+// sent: `let session = MockSession(); let manager = NetworkManager(baseURL: url, session: session)` would not compile
+// in Swift 6 if the test uses `session` afterwards.
 extension NetworkManaging where Self == NetworkManager {
-  /// A manager whose base URL is asked for with each request, so that it can change between two.
+  /// Creates a manager whose base URL is read for each request, so that it can change between requests.
   ///
   /// - Parameters:
-  ///   - baseURL: Gives the base URL. It is called on the sender's actor, and by several at once if
-  ///     several do.
-  ///   - session: Carries the requests: a `URLSession`, or a mock in tests. Defaults to `URLSession.shared`.
-  ///   - streamingSession: Carries the requests of ``NetworkManager/stream(_:accessToken:)``. Defaults to `nil`: `session` if it
-  ///     conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, else `URLSession.shared`.
-  ///   - loggerSubsystem: The subsystem of the system's log on Apple platforms.
-  ///   - userAgentConfiguration: What the `User-Agent` header says. Defaults to `nil`: the transport's own.
-  ///   - responseDecoderProvider: Decodes every response that allows it, in the place of the request's own decoding.
-  ///     Defaults to `nil`.
-  ///   - transport: Which implementation carries the requests of a `URLSession`. Defaults to ``TransportChoice/automatic``.
+  ///   - baseURL: Returns the base URL. It is called on the sender's actor, and concurrently if there are several
+  ///     senders.
+  ///   - session: The session that sends the requests: a `URLSession`, or a mock in tests. Defaults to
+  ///     `URLSession.shared`.
+  ///   - streamingSession: The session that sends the requests of ``NetworkManager/stream(_:accessToken:)``. Defaults
+  ///     to `nil`: `session` if it conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, otherwise
+  ///     `URLSession.shared`.
+  ///   - loggerSubsystem: The subsystem of the unified log on Apple platforms.
+  ///   - userAgentConfiguration: The content of the `User-Agent` header. Defaults to `nil`: that of the transport.
+  ///   - responseDecoderProvider: Returns the decoder for every response that allows it, instead of the request's own
+  ///     decoding. Defaults to `nil`.
+  ///   - transport: The implementation that sends the requests of a `URLSession`. Defaults to
+  ///     ``TransportChoice/automatic``.
   public init(
     baseURL: @escaping (() -> URL),
     session: URLSessionProtocol = URLSession.shared,
@@ -38,7 +41,7 @@ extension NetworkManaging where Self == NetworkManager {
       responseDecoderProvider: responseDecoderProvider)
   }
 
-  /// A manager with a fixed base URL. The parameters are those of the other initialiser.
+  /// Creates a manager with a fixed base URL. The parameters are those of the other initialiser.
   public init(
     baseURL: URL,
     session: URLSessionProtocol = URLSession.shared,
@@ -54,7 +57,7 @@ extension NetworkManaging where Self == NetworkManager {
       transport: transport)
   }
 
-  /// For tests: any transport, any clock.
+  /// Creates a manager with the given transport and clock, for tests.
   init(
     baseURL: @escaping () -> URL, transport: any Transport, streamingTransport: (any Transport)? = nil,
     clock: any Clock<Duration> = ContinuousClock(), loggerSubsystem: String = "com.yourapp.networking",

@@ -5,17 +5,19 @@ import Foundation
 #endif
 
 extension NetworkManager {
-  /// Keeps a request in ``offlineQueue`` until it can be sent. Its response is not decoded, and no caller waits for it.
+  /// Adds a request to ``offlineQueue``, which keeps it until it can be sent. Its response is not decoded and not
+  /// returned.
   ///
-  /// The request is built now, with the base URL of the moment and without a token, which is asked for when it is sent:
-  /// by the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. Its retry policy is not used: the queue has
-  /// its own. Neither is what it says of the response, whose body is read and not kept.
+  /// The request is built at once, with the current base URL and without a token. The token is read when the request is
+  /// sent, from the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. The request's retry policy is not
+  /// used, because the queue has its own. Its settings for the response are not used either: the body is read and
+  /// discarded.
   ///
   /// - Parameters:
-  ///   - request: What to send.
-  ///   - priority: Requests of a higher priority go first. Defaults to 0.
-  /// - Returns: The request as it waits, with its ``PrismQueuedRequest/id``.
-  /// - Throws: ``PrismOfflineQueueError``; what building the request throws, as `send` does.
+  ///   - request: The request to send.
+  ///   - priority: The priority; requests with a higher priority are sent first. Defaults to 0.
+  /// - Returns: The queued request, with its ``PrismQueuedRequest/id``.
+  /// - Throws: ``PrismOfflineQueueError``; the errors of building the request, as `send` does.
   @discardableResult
   public nonisolated(nonsending) func enqueue<T: NetworkRequest>(
     _ request: T, priority: Int = 0
@@ -30,12 +32,12 @@ extension NetworkManager {
     return queued
   }
 
-  /// Sends what was queued.
+  /// Sends a queued request.
   nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
     let runner = runner(over: transport)
-    // What a NetworkRequest cannot say: whose cookies go with it, which networks it may use, and the like.
+    // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
     let before = URLRequest(url: url)
     var after = before
     after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
@@ -45,17 +47,18 @@ extension NetworkManager {
         source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
       over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)),
       collectsBody: true, reportsUnread: false)
-    // A server that breaks off may not have done what it was about to: the request is sent again.
+    // A server that breaks off may not have processed the request: it is sent again.
     while try await response.body.next() != nil {}
   }
 }
 
 extension PrismQueueDelivery {
-  /// Through a manager, one request at a time, with its token refresh; a status outside 2xx is a failure.
+  /// Sends requests through a manager, one at a time, with its token refresh; a status outside 2xx is a failure.
   ///
   /// - Parameters:
-  ///   - manager: Sends the requests. Its base URL is not used: a queued request has its own.
-  ///   - accessToken: Gives the token for `Authorization: Bearer …`, asked when a request is sent. Defaults to `nil`.
+  ///   - manager: The manager that sends the requests. Its base URL is not used: a queued request has its own.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`; called when a request is sent. Defaults to
+  ///     `nil`.
   public static func manager(
     _ manager: NetworkManager, accessToken: (@Sendable () -> String?)? = nil
   ) -> PrismQueueDelivery {
@@ -63,7 +66,7 @@ extension PrismQueueDelivery {
   }
 }
 
-/// A request that was built before, to be sent to its own URL.
+/// A request that is already built, to be sent to its own URL.
 private struct QueuedNetworkRequest: NetworkRequest {
   typealias Response = EmptyResponse
 
@@ -78,7 +81,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
     urlRequest = queued.urlRequest
     redirectPolicy = queued.redirectPolicy
     methodName = urlRequest.httpMethod ?? "GET"
-    // One that is not among those of the API may do anything: it is not repeated.
+    // An unknown method may do anything: it is not repeated.
     method = HTTPMethod(rawValue: methodName) ?? .post
     headers = urlRequest.allHTTPHeaderFields
   }
@@ -91,7 +94,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
   }
 
   var timeout: Duration? {
-    // 60 is what a request starts with, and stands for the session's own timeout.
+    // 60 is the default of a URLRequest, and stands for the session's own timeout.
     switch urlRequest.timeoutInterval {
     case 60: nil
     case .infinity: .clamped(seconds: .infinity)

@@ -8,26 +8,26 @@ extension NetworkManager: NetworkManaging {
   /// Sends a request and decodes its response, away from the caller's actor.
   ///
   /// - Parameters:
-  ///   - request: What to send. It is read on the caller's actor, once for each attempt.
-  ///   - accessToken: Gives the token for `Authorization: Bearer …`; called for each attempt, so that one after a
-  ///     refresh finds the new token. Defaults to `nil`.
+  ///   - request: The request to send. It is read on the caller's actor, once for each attempt.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`; called for each attempt, so that an attempt
+  ///     after a refresh uses the new token. Defaults to `nil`.
   /// - Returns: The decoded response of the first attempt that succeeds.
   /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for a response outside 2xx,
-  ///   ``NetworkError``, ``InvalidHeaderError``, or what encoding and decoding throw. `CancellationError` at once when
-  ///   the task is cancelled, whatever it is waiting for.
+  ///   ``NetworkError``, ``InvalidHeaderError``, or the errors of encoding and decoding. `CancellationError` at once
+  ///   when the task is cancelled, whatever it is waiting for.
   public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let response = try await load(request, accessToken: accessToken)
-    // Unchecked: the request is only lent. Its owner, who waits for this call, does not touch it meanwhile.
+    // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
-    // Unchecked: the same for the closure, which by its documentation may be called on any thread.
+    // Unchecked: the same holds for the closure, which by its documentation may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     return try await Self.decodeOffActor(lent, response, provider).value
   }
 
-  /// The same for requests whose conformance belongs to an actor, as all of a module do whose code is main-actor
-  /// isolated by default: they are decoded where they are at home, on the caller's actor.
+  /// Sends a request whose conformance is isolated to an actor, as all are in a module that is main-actor isolated by
+  /// default: the response is decoded on the caller's actor.
   @_disfavoredOverload
   public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
@@ -35,8 +35,8 @@ extension NetworkManager: NetworkManaging {
     try await sendOnCallersActor(request, accessToken: accessToken)
   }
 
-  /// What `send` of ``NetworkManaging`` means here. It has a name of its own because two functions called `send` are
-  /// one too many for a witness.
+  /// Implements `send` of ``NetworkManaging``. It has a name of its own because two functions called `send` would make
+  /// the witness ambiguous.
   @_implements(NetworkManaging,send(_:accessToken:))
   public nonisolated(nonsending) func sendOnCallersActor<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
@@ -51,7 +51,7 @@ extension NetworkManager: NetworkManaging {
     try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
   }
 
-  /// What carries one request, with the settings of the moment.
+  /// Returns a runner for one request, with the current settings.
   nonisolated func runner(over transport: any Transport) -> RequestRunner {
     let settings = settings.withLock { $0 }
     return RequestRunner(
@@ -85,7 +85,7 @@ extension NetworkManager: NetworkManaging {
     Decoded(value: try decode(request, response, provider))
   }
 
-  /// Sendable, unchecked: made off the caller's actor, handed to the caller, and not kept.
+  /// Sendable, unchecked: created off the caller's actor, passed to the caller, and not kept.
   private struct Decoded<Value>: @unchecked Sendable {
     let value: Value
   }

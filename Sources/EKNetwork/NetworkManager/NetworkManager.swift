@@ -4,13 +4,13 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends typed requests.
+/// A client that sends typed requests.
 ///
-/// One manager stands for one server and one user's token. It may be used from any task or actor; its documented
-/// members are synchronous where the page has them so.
+/// A manager serves one server and one user's token. It may be used from any task or actor; although it is an actor,
+/// its properties and synchronous methods need no `await`.
 public actor NetworkManager {
-  /// What a manager is made of. Sendable, unchecked: it is made to be given away, and the rule of `baseURL` below holds
-  /// for its closures.
+  /// The parts of a manager. Sendable, unchecked: it is created only to be passed on, and its closures follow the rule
+  /// of `baseURL` below.
   struct Dependencies: @unchecked Sendable {
     var baseURL: () -> URL
     var transport: any Transport
@@ -32,9 +32,9 @@ public actor NetworkManager {
     var attemptMiddleware: [any NetworkMiddleware] = []
   }
 
-  // Unchecked: never written after `init`. A closure that several tasks must not call at once has to see to that
-  // itself, as the documentation of `init` says.
-  /// Gives the base URL; called once for each attempt of each request, on the sender's actor.
+  // Unchecked: never written after `init`. A closure that must not be called concurrently has to ensure that itself, as
+  // the documentation of `init` says.
+  /// Returns the base URL; called once for each attempt of each request, on the sender's actor.
   nonisolated(unsafe) public let baseURL: () -> URL
 
   nonisolated let settings: Locked<Settings>

@@ -1,6 +1,7 @@
-/// What an app needs of ``NetworkManager``, so that its tests can inject a mock.
+/// The requirements of a client that sends typed requests, which ``NetworkManager`` meets, so that tests can inject a
+/// mock.
 public protocol NetworkManaging {
-  /// Renews the access token when the server responds with 401.
+  /// The provider that renews the access token when the server responds with 401.
   var tokenRefresher: TokenRefreshProvider? { get set }
   /// Sends a request and decodes its response.
   nonisolated(nonsending) func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws

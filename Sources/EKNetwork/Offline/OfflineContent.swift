@@ -4,11 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The body of a request, as a queue keeps it.
+/// The body of a request, as a queue stores it.
 struct OfflineContent {
-  /// What lies beside the request's other words.
+  /// The bytes that are stored in the file of the request.
   var data = Data()
-  /// What has to be copied into the queue's folder.
+  /// The segments that have to be copied into the queue's folder.
   var copied: [BodySegment] = []
   /// The file that is read when the request is sent.
   var file: URL?
@@ -19,7 +19,7 @@ struct OfflineContent {
     let request = queued.urlRequest
     var body = body
     if body == .ofRequest, request.httpBody == nil, request.httpBodyStream == nil, let file = queued.bodyFile {
-      // It was in a queue before, whose own copy may be gone soon.
+      // The request was in a queue before, whose copy of the body may be removed soon.
       body = file.pathExtension == OfflineStore.bodyExtension ? .copy(file) : .reference(file)
     }
     switch body {

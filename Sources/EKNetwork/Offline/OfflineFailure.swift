@@ -8,9 +8,9 @@ import Foundation
 enum OfflineFailure: Equatable {
   /// Another attempt may succeed.
   case passing(retryAfter: Duration?)
-  /// No attempt ever will.
+  /// No attempt will ever succeed.
   case permanent
-  /// It is the flush that was cancelled.
+  /// The flush was cancelled.
   case cancelled
 
   init(_ error: any Error, now: Date = Date()) {
@@ -37,7 +37,7 @@ enum OfflineFailure: Equatable {
     }
   }
 
-  /// A request that cannot be sent, or a redirect that cannot be followed.
+  /// Returns whether the request cannot be sent, or a redirect cannot be followed.
   private static func isPermanent(_ code: URLError.Code?) -> Bool {
     switch code {
     case .badURL?, .unsupportedURL?, .httpTooManyRedirects?, .appTransportSecurityRequiresSecureConnection?: true
@@ -54,9 +54,9 @@ enum OfflineFailure: Equatable {
 
   private static func meaning(of status: Int, retryAfter: Duration?) -> OfflineFailure {
     switch status {
-    // RFC 9110 §15.5.2: credentials can be renewed. §15.5.9, RFC 8470 §5.2, RFC 6585 §4: later is another matter.
+    // RFC 9110 §15.5.2: credentials can be renewed. §15.5.9, RFC 8470 §5.2, RFC 6585 §4: a later attempt may succeed.
     case 401, 408, 425, 429: .passing(retryAfter: retryAfter)
-    // A redirect that could not be followed, or a request that is wrong as it is (RFC 9110 §15.5).
+    // A redirect that could not be followed, or a client error (RFC 9110 §15.5).
     case 300..<500: .permanent
     default: .passing(retryAfter: retryAfter)
     }
@@ -64,7 +64,7 @@ enum OfflineFailure: Equatable {
 }
 
 extension RequestBodyError {
-  /// Whether a later attempt may be able to read the file: there were too many open ones, or it was being written.
+  /// Whether a later attempt may be able to read the file: too many files were open, or it was being written.
   fileprivate var isPassing: Bool {
     switch self {
     case .fileChanged: true

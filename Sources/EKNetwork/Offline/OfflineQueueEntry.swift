@@ -1,8 +1,8 @@
 /// A request in a queue.
 struct OfflineQueueEntry: Sendable {
-  /// The order of arrival, across runs of the program.
+  /// The position in the order of arrival, across runs of the program.
   let sequence: UInt64
   var request: PrismQueuedRequest
-  /// What it counts for among the queue's bytes.
+  /// The number of bytes that it counts for in the queue.
   let bytes: Int64
 }

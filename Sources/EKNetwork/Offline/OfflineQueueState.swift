@@ -1,6 +1,7 @@
-/// What waits in a queue: by priority, and within one by arrival. A value that decides and does nothing.
+/// The waiting requests of a queue: by priority, and within one priority by arrival. A value type without side effects.
 struct OfflineQueueState {
-  /// The entries of one priority. The first `start` are gone: removing each from the front would move all behind it.
+  /// The entries of one priority. The first `start` have been removed: taking each from the front of the array would
+  /// move all behind it.
   private struct Lane {
     var entries: [OfflineQueueEntry?] = []
     var start = 0
@@ -23,29 +24,29 @@ struct OfflineQueueState {
   private(set) var count = 0
   private(set) var bytes: Int64 = 0
   private var nextSequence: UInt64
-  /// What is being sent: it stays until that has succeeded.
+  /// The requests that are being sent; they stay in the queue until that has succeeded.
   private var inFlight: Set<UInt64> = []
 
-  /// - Parameter lastSequence: The last place in the order of arrival that was taken before.
+  /// - Parameter lastSequence: The last position in the order of arrival that was used before.
   init(maximumCount: Int, maximumBytes: Int64, lastSequence: UInt64 = 0) {
     nextSequence = lastSequence + 1
     self.maximumCount = maximumCount
     self.maximumBytes = maximumBytes
   }
 
-  /// Everything, in the order in which it is sent.
+  /// All entries, in the order in which they are sent.
   var all: [OfflineQueueEntry] {
     lanes.sorted { $0.key > $1.key }.flatMap { $0.value.all }
   }
 
-  /// Whether a request of that size may be added.
+  /// Throws an error if a request of that size may not be added.
   func check(bytes: Int64) throws(PrismOfflineQueueError) {
     guard count < maximumCount else { throw .tooManyRequests(limit: maximumCount) }
     let (sum, overflow) = self.bytes.addingReportingOverflow(bytes)
     guard !overflow, sum <= maximumBytes else { throw .tooManyBytes(limit: maximumBytes) }
   }
 
-  /// The place of the next request in the order of arrival.
+  /// Returns the position of the next request in the order of arrival.
   mutating func takeSequence() -> UInt64 {
     defer { nextSequence += 1 }
     return nextSequence
@@ -58,21 +59,21 @@ struct OfflineQueueState {
     bytes += entry.bytes
   }
 
-  /// The next one to be sent, which is in flight from now on.
+  /// Returns the next entry to send and marks it as in flight.
   mutating func beginNext() -> OfflineQueueEntry? {
     guard let priority = lanes.keys.max(), let entry = lanes[priority]?.first else { return nil }
     inFlight.insert(entry.sequence)
     return entry
   }
 
-  /// Everything, which is in flight from now on.
+  /// Returns all entries and marks them as in flight.
   mutating func beginAll() -> [OfflineQueueEntry] {
     let all = all
     inFlight.formUnion(all.map(\.sequence))
     return all
   }
 
-  /// These have been delivered, or never will be.
+  /// Removes entries that have been delivered, or never will be.
   mutating func remove(_ entries: [OfflineQueueEntry]) {
     var sequences = Set(entries.map(\.sequence))
     inFlight.subtract(sequences)
@@ -93,7 +94,7 @@ struct OfflineQueueState {
     lanes = lanes.filter { $0.value.first != nil }
   }
 
-  /// These were tried in vain, and stay.
+  /// Keeps entries that could not be delivered; returns those whose retry count has changed.
   mutating func failed(_ entries: [OfflineQueueEntry], counts: Bool = true) -> [OfflineQueueEntry] {
     let sequences = Set(entries.map(\.sequence))
     inFlight.subtract(sequences)
@@ -112,7 +113,7 @@ struct OfflineQueueState {
     return changed
   }
 
-  /// Takes out everything that is not being sent.
+  /// Removes and returns all entries that are not being sent.
   mutating func takeAll() -> [OfflineQueueEntry] {
     let taken = all.filter { !inFlight.contains($0.sequence) }
     let flying = inFlight

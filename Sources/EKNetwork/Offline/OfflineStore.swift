@@ -1,29 +1,29 @@
 import Foundation
 
-/// The folder of a queue: a file for each request, named after its place in the order of arrival.
+/// The folder of a queue: a file for each request, named after its position in the order of arrival.
 ///
-/// A file appears under its name when it is complete and not before, and its name is taken away when the request has been
-/// delivered: at whatever moment the process is killed, a request is there or it is not.
+/// A file gets its name only when it is complete, and is removed when the request has been delivered: at whatever
+/// moment the process is killed, a request is stored completely or not at all.
 final class OfflineStore: Sendable {
   struct Loaded {
     var entries: [OfflineQueueEntry] = []
-    /// Files that are no requests any more, and stay.
+    /// Files that are not valid requests; they are kept.
     var damaged: [URL] = []
-    /// The highest place in the order of arrival that any file has.
+    /// The highest position in the order of arrival of any file.
     var lastSequence: UInt64 = 0
   }
 
-  /// Of a file with the body of a request.
+  /// The extension of a file with the body of a request.
   static let bodyExtension = "body"
 
   private static let mark = Data("EKNQ1 ".utf8)
 
   let directory: URL
   private let synchronizes: Bool
-  // Held open for its lock.
+  // Kept open to hold the lock.
   private let lock: OpenFile
 
-  /// Opens a folder, which is made if it is not there, and only its owner may read.
+  /// Opens a folder, which is created if it does not exist, readable by its owner only.
   init(_ directory: URL, synchronizes: Bool) throws(PrismOfflineQueueError) {
     self.directory = directory
     self.synchronizes = synchronizes
@@ -42,7 +42,7 @@ final class OfflineStore: Sendable {
 
   // MARK: - Reading
 
-  /// Everything that an earlier queue has left, and what is left of a copy that was under way is removed.
+  /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies.
   func load() throws(PrismOfflineQueueError) -> Loaded { try Self.load(directory) }
 
   static func load(_ directory: URL) throws(PrismOfflineQueueError) -> Loaded {
@@ -68,7 +68,7 @@ final class OfflineStore: Sendable {
         }
       }
     }
-    // A body whose request is gone, or never came.
+    // A body whose request was removed, or never written.
     for name in names where name.hasSuffix(".body") && !bodies.contains(name) {
       unlink(directory.appendingPathComponent(name).path)
     }
@@ -102,15 +102,16 @@ final class OfflineStore: Sendable {
       sequence: sequence, request: stored.request(retryCount: retryCount, data: body, file: file), bytes: bytes)
   }
 
-  /// What a file is like that this process makes in a folder: some file systems map owners, or keep no permissions.
+  /// Returns the status of a file that this process creates in a folder: some file systems map owners, or store no
+  /// permissions.
   private static func made(in directory: URL) -> stat? {
     let probe = directory.appendingPathComponent("owner.partial")
     defer { unlink(probe.path) }
     return make(probe)?.status
   }
 
-  /// A file that this user has written. In a folder of somebody else's there may be requests that are to be sent with this
-  /// user's credentials, or with this user's files.
+  /// Opens a file if this user has written it. Another user could otherwise add requests that are sent with this user's
+  /// credentials, or with this user's files.
   private static func open(_ url: URL, like own: stat?) -> OpenFile? {
     guard let file = OpenFile(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), let status = file.status,
       status.st_mode & S_IFMT == S_IFREG, status.st_uid == own?.st_uid ?? geteuid(),
@@ -121,14 +122,14 @@ final class OfflineStore: Sendable {
 
   // MARK: - Writing
 
-  /// Keeps a request. When this returns it is there, whatever happens to the process.
+  /// Writes a request. Once this returns, it is stored, whatever happens to the process.
   func write(_ stored: StoredRequest, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
     guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
     let file = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
     try write(file, Self.name(sequence, retryCount))
   }
 
-  /// How many bytes a request takes.
+  /// Returns the number of bytes that a request takes.
   func size(of stored: StoredRequest, _ body: Data) -> Int64 {
     Int64(((try? JSONEncoder().encode(stored).count) ?? 0) + body.count + 32)
   }
@@ -158,20 +159,20 @@ final class OfflineStore: Sendable {
     return url
   }
 
-  /// Notes that a request was tried once more. A crash before it loses the count, not the request.
+  /// Records that a request was tried once more. A crash before that loses the count, not the request.
   func note(_ entry: OfflineQueueEntry, was retryCount: Int) {
     let old = directory.appendingPathComponent(Self.name(entry.sequence, retryCount))
     let new = directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount))
     rename(old.path, new.path)
   }
 
-  /// Forgets a request. Should it still be there after a crash it is sent once more, with the same key.
+  /// Removes a request. If it is still stored after a crash, it is sent once more, with the same key.
   func remove(_ entry: OfflineQueueEntry) {
     unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path)
     unlink(directory.appendingPathComponent(Self.bodyName(entry.sequence)).path)
   }
 
-  /// Forgets a request and hands it over, with its body, whose file is gone then.
+  /// Removes a request and returns it with its body, whose file is removed.
   func take(_ entry: OfflineQueueEntry) -> PrismQueuedRequest {
     let url = directory.appendingPathComponent(Self.bodyName(entry.sequence))
     guard entry.request.bodyFile == url else {
@@ -187,7 +188,7 @@ final class OfflineStore: Sendable {
     return open
   }
 
-  /// Takes back a body whose request was not kept.
+  /// Removes a body whose request could not be written.
   func removeBody(_ sequence: UInt64) {
     unlink(directory.appendingPathComponent(Self.bodyName(sequence)).path)
   }
@@ -202,7 +203,7 @@ final class OfflineStore: Sendable {
     try publish(file, partial, as: url)
   }
 
-  /// Gives a complete file its name.
+  /// Renames a complete file to its final name.
   private func publish(_ file: OpenFile, _ partial: URL, as url: URL) throws(PrismOfflineQueueError) {
     if synchronizes, fsync(file.descriptor) != 0 { throw failure(removing: partial) }
     guard rename(partial.path, url.path) == 0 else { throw failure(removing: partial) }
@@ -210,7 +211,7 @@ final class OfflineStore: Sendable {
     fsync(folder.descriptor)
   }
 
-  /// A new file, in the place of whatever is there: never through a link that another user may have put there.
+  /// Creates a new file, replacing any existing one: never through a link that another user may have put there.
   private static func make(_ partial: URL) -> OpenFile? {
     unlink(partial.path)
     return OpenFile(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
@@ -247,7 +248,7 @@ final class OfflineStore: Sendable {
 }
 
 extension RequestBodyError {
-  /// The file that it is about.
+  /// The file that the error is about.
   fileprivate var file: URL? {
     switch self {
     case .fileNotFound(let url), .notARegularFile(let url), .fileNotReadable(let url, _), .fileChanged(let url, _, _):

@@ -1,8 +1,8 @@
-/// What a queue does by itself: performs what ``OfflineFlushState`` decides.
+/// Automatic flushing, as ``OfflineFlushState`` decides.
 extension PrismOfflineQueue {
   func arrived() {
     guard autoFlush, flushing.enqueued() else { return }
-    // Not part of the flush whose handler has enqueued the request: that one does not wait for this.
+    // Not part of the flush whose handler has enqueued the request: that flush does not wait for this one.
     Self.$enclosing.withValue([]) {
       _ = Task { [weak self] in await self?.flushByItself() }
     }

@@ -4,20 +4,21 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Keeps requests until they can be sent: in memory, or in a folder, from where they are sent although the process ends
-/// at any moment.
+/// A queue that keeps requests until they can be sent: in memory, or in a folder, where they survive the end of the
+/// process at any moment.
 ///
 /// ```swift
 /// let queue = try PrismOfflineQueue(directory: folder, delivery: .manager(manager))
 /// try await queue.enqueue(request)
 /// ```
 ///
-/// A request leaves the queue when it has been delivered, and not before: what fails stays, and is tried again. That is
-/// delivery *at least once*. A request whose response was lost, or during which the process ended, is sent again, with
-/// the same `Idempotency-Key` (the request's own, or its ``PrismQueuedRequest/id``), by which the server can tell.
+/// A request leaves the queue only when it has been delivered or never can be: any other that fails stays and is tried
+/// again. That is delivery *at least once*. A request whose response was lost, or during which the process ended, is
+/// sent again, with the same `Idempotency-Key` (the request's own, or its ``PrismQueuedRequest/id``), by which the
+/// server can recognise it.
 ///
-/// Requests of a higher priority go first, and those of one priority in the order of their arrival: one that cannot be
-/// delivered yet holds up those behind it.
+/// Requests with a higher priority are sent first, and those with the same priority in the order of arrival: one that
+/// cannot be delivered yet blocks those behind it.
 public actor PrismOfflineQueue {
   let options: PrismOfflineQueueOptions
   let delivery: PrismQueueDelivery
@@ -31,17 +32,17 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are no requests, or that another user has written or may write to. They are kept for
-  /// inspection, and never sent.
+  /// Files in the folder that are not valid requests, or that another user has written or may write to. They are kept
+  /// for inspection, and never sent.
   public nonisolated let damagedFiles: [URL]
 
-  /// A queue in memory.
+  /// Creates a queue in memory.
   ///
   /// - Parameters:
-  ///   - autoFlush: Whether a request that comes is sent at once, and after a failure once more when the backoff is over.
-  ///     Defaults to `false`: ``flush()`` sends what waits.
-  ///   - flushHandler: Sends requests, those of the highest priority first. They leave the queue when it returns; when
-  ///     it throws, all of them stay. Defaults to `nil`: they are taken with ``dequeueAll()``.
+  ///   - autoFlush: Whether a new request is sent at once, and after a failure again when the backoff is over. Defaults
+  ///     to `false`: ``flush()`` sends the waiting requests.
+  ///   - flushHandler: Sends requests, those with the highest priority first. They leave the queue when it returns; if
+  ///     it throws, all of them stay. Defaults to `nil`: they are removed with ``dequeueAll()``.
   public init(
     autoFlush: Bool = false, flushHandler: sending (([PrismQueuedRequest]) async throws -> Void)? = nil
   ) {
@@ -50,14 +51,15 @@ public actor PrismOfflineQueue {
       delivery: Self.delivery(flushHandler))
   }
 
-  /// A queue in a folder: what an earlier queue has left there waits in it.
+  /// Creates a queue in a folder, which contains the requests that an earlier queue has left there.
   ///
   /// - Parameters:
-  ///   - directory: Made if it is not there, with all files for its owner alone. One queue at a time may have it open.
-  ///   - autoFlush: As for a queue in memory. What was left is sent at once.
-  ///   - options: Limits, backoff and what becomes of requests that cannot be delivered.
-  ///   - flushHandler: As for a queue in memory. ``PrismQueueDelivery/each(_:)`` sends nothing twice that was delivered
-  ///     beside something that was not.
+  ///   - directory: The folder, which is created if it does not exist, with files that only their owner can access. One
+  ///     queue at a time may have it open.
+  ///   - autoFlush: As for a queue in memory. Requests of an earlier queue are sent at once.
+  ///   - options: Limits, backoff and the handling of requests that cannot be delivered.
+  ///   - flushHandler: As for a queue in memory. ``PrismQueueDelivery/each(_:)`` does not send a delivered request
+  ///     again because another one failed.
   /// - Throws: ``PrismOfflineQueueError``.
   public init(
     directory: URL, autoFlush: Bool = false, options: PrismOfflineQueueOptions = PrismOfflineQueueOptions(),
@@ -67,13 +69,13 @@ public actor PrismOfflineQueue {
       directory: directory, delivery: Self.delivery(flushHandler), autoFlush: autoFlush, options: options)
   }
 
-  /// A queue that sends its requests in a way of its own.
+  /// Creates a queue that sends its requests in the given way.
   ///
   /// - Parameters:
-  ///   - directory: Where requests are kept; `nil`: in memory.
-  ///   - delivery: How they are sent.
+  ///   - directory: The folder of the requests; `nil` to keep them in memory.
+  ///   - delivery: How the requests are sent.
   ///   - autoFlush: Defaults to `true`.
-  ///   - options: Limits, backoff and what becomes of requests that cannot be delivered.
+  ///   - options: Limits, backoff and the handling of requests that cannot be delivered.
   /// - Throws: ``PrismOfflineQueueError``.
   public init(
     directory: URL?, delivery: PrismQueueDelivery, autoFlush: Bool = true,
@@ -119,18 +121,18 @@ public actor PrismOfflineQueue {
     return PrismQueueDelivery(way: .batch(PrismQueueDelivery.Batch(send: handler)))
   }
 
-  // MARK: - What waits
+  // MARK: - Waiting requests
 
-  /// How many requests wait, those that are being sent included.
+  /// The number of waiting requests, including those that are being sent.
   public var count: Int { state.count }
 
-  /// How many bytes wait.
+  /// The number of waiting bytes.
   public var byteCount: Int64 { state.bytes }
 
   /// Keeps a request until it can be sent.
   ///
-  /// What cannot be kept, because the queue is full or the folder cannot be written to, is given to
-  /// ``PrismOfflineQueueOptions/undelivered`` at once: ``enqueue(_:body:)`` throws instead.
+  /// A request that cannot be kept, because the queue is full or the folder cannot be written to, is passed to
+  /// ``PrismOfflineQueueOptions/undelivered`` at once; ``enqueue(_:body:)`` throws instead.
   public func enqueue(_ request: PrismQueuedRequest) {
     do { try enqueue(request, body: .ofRequest) } catch {
       let undelivered = options.undelivered
@@ -138,12 +140,12 @@ public actor PrismOfflineQueue {
     }
   }
 
-  /// Keeps a request. When this returns it will be sent, although the process ends at the next moment, if the queue
-  /// has a folder.
+  /// Keeps a request. If the queue has a folder, the request will be sent even if the process ends as soon as this
+  /// returns.
   ///
   /// - Parameters:
   ///   - request: The request. Its credentials are written to disk only if the options say so.
-  ///   - body: Where its body is while it waits.
+  ///   - body: The location of its body while it waits.
   /// - Throws: ``PrismOfflineQueueError``; the request is then not in the queue.
   public func enqueue(_ request: PrismQueuedRequest, body: PrismQueuedBody) throws {
     let entry = try keep(request, body)
@@ -154,9 +156,9 @@ public actor PrismOfflineQueue {
   /// Keeps a request, as ``enqueue(_:body:)`` does.
   ///
   /// - Parameters:
-  ///   - urlRequest: What is to be sent.
-  ///   - priority: Requests of a higher priority go first. Defaults to 0.
-  ///   - body: Where its body is while it waits. Defaults to ``PrismQueuedBody/ofRequest``.
+  ///   - urlRequest: The request to send.
+  ///   - priority: The priority. Requests with a higher priority are sent first. Defaults to 0.
+  ///   - body: The location of its body while it waits. Defaults to ``PrismQueuedBody/ofRequest``.
   /// - Returns: The request with its ``PrismQueuedRequest/id``.
   /// - Throws: ``PrismOfflineQueueError``.
   @discardableResult
@@ -168,8 +170,8 @@ public actor PrismOfflineQueue {
     return request
   }
 
-  /// Takes everything out that is not being sent, the highest priority first. The caller has it now: nothing of it is
-  /// kept. A body that was copied into the queue's folder is the `httpBodyStream` of its request.
+  /// Removes and returns all requests that are not being sent, those with the highest priority first. The queue keeps
+  /// nothing of them. A body that was copied into the queue's folder is the `httpBodyStream` of its request.
   public func dequeueAll() -> [PrismQueuedRequest] {
     let entries = state.takeAll()
     guard let store else { return entries.map(\.request) }
@@ -178,12 +180,13 @@ public actor PrismOfflineQueue {
 
   // MARK: - Sending
 
-  /// Sends everything that waits, what comes meanwhile included. Two calls at a time are one flush.
+  /// Sends all waiting requests, including those that come meanwhile. Concurrent calls share one flush.
   ///
-  /// - Throws: What kept the first request from being delivered, which stays with all that are behind it;
-  ///   `CancellationError` when the task is cancelled, and no other task waits for the flush.
+  /// - Throws: The error because of which the first request could not be delivered, which stays with all that are
+  ///   behind it; `CancellationError` when the task is cancelled. The flush is cancelled only if no other task waits
+  ///   for it.
   public func flush() async throws {
-    // A handler that flushes is part of the flush that it would wait for.
+    // A handler that calls `flush()` is part of the flush that it would wait for.
     let enclosing = Self.enclosing.filter { !$0.isOver }
     guard !enclosing.contains(where: { $0.name == ObjectIdentifier(self) }) else { return }
     repeat {
@@ -192,7 +195,7 @@ public actor PrismOfflineQueue {
         defer { flush.end() }
         try await Self.$enclosing.withValue(enclosing + [flush]) { try await self.deliverInTurn() }
       }
-      // What came when the flush that was joined had looked for the last time is sent as well.
+      // Requests that came after the joined flush had last looked for them are sent as well.
     } while state.count > 0 && delivers
     if flushing.flushed() {
       waiting?.cancel()
@@ -200,7 +203,8 @@ public actor PrismOfflineQueue {
     }
   }
 
-  /// A flush whose callers have all left is cancelled, but what it sends may still be on its way.
+  /// Delivers all requests once an earlier flush has ended. A flush without callers is cancelled, but may still be
+  /// sending.
   private func deliverInTurn() async throws {
     while isDelivering {
       await withCheckedContinuation { waiting in turns.append(waiting) }
@@ -227,7 +231,7 @@ public actor PrismOfflineQueue {
       while state.count > 0 {
         let entries = state.beginAll()
         do { try await deliver(entries, batch.send) } catch {
-          // One of them can never be delivered: alone it says which.
+          // One of them can never be delivered: sending each alone shows which.
           guard entries.count > 1, OfflineFailure(error) == .permanent || entries.contains(where: isGivenUp) else {
             throw error
           }
@@ -237,14 +241,14 @@ public actor PrismOfflineQueue {
     }
   }
 
-  /// Delivers some requests together. Alone, one that never can be leaves the queue.
+  /// Delivers some requests together. A single request that can never be delivered leaves the queue.
   private func deliver(
     _ entries: [OfflineQueueEntry], _ send: ([PrismQueuedRequest]) async throws -> Void
   ) async throws {
     do {
       try Task.checkCancellation()
       let requests = try entries.map { try $0.request.forSending() }
-      // Unchecked: given away by its maker, and one flush at a time calls it.
+      // Unchecked: the closure was passed as `sending`, and one flush at a time calls it.
       nonisolated(unsafe) let send = send
       try await PrismNetworkFailure.detailed { try await send(requests) }
     } catch {
@@ -256,7 +260,7 @@ public actor PrismOfflineQueue {
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
     guard entries.count == 1, meaning == .permanent || meaning != .cancelled && isGivenUp(entries[0]) else {
-      // A batch with one that can never be delivered is delivered again at once, one by one: it counts then.
+      // A batch with a request that can never be delivered is sent again at once, one by one: the attempts count then.
       for entry in state.failed(entries, counts: meaning != .cancelled && meaning != .permanent) {
         store?.note(entry, was: entry.request.retryCount - 1)
       }
@@ -286,7 +290,7 @@ public actor PrismOfflineQueue {
         + "\(request.urlRequest.url?.redactedForLog ?? ""): \(error.redactedForLog)")
   }
 
-  // MARK: - Keeping
+  // MARK: - Storing
 
   private func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
     guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Why a ``PrismOfflineQueue`` does not take a request, or cannot be opened.
+/// An error of a ``PrismOfflineQueue`` that does not accept a request or cannot be opened.
 public enum PrismOfflineQueueError: NonRetriableError, LocalizedError, Equatable, Sendable {
-  /// As many requests wait as are allowed.
+  /// The maximum number of requests is waiting already.
   case tooManyRequests(limit: Int)
-  /// With this request more bytes would wait than are allowed.
+  /// With this request, more bytes would wait than are allowed.
   case tooManyBytes(limit: Int64)
   /// The body is a stream that can be read once, and could not be sent a second time.
   case bodyNotRepeatable
@@ -12,14 +12,14 @@ public enum PrismOfflineQueueError: NonRetriableError, LocalizedError, Equatable
   case noURL
   /// The file with the body cannot be read or copied.
   case bodyNotReadable(URL)
-  /// The folder is not there, or cannot be written to. `code` is the system's `errno`.
+  /// The folder does not exist, or cannot be written to. `code` is the system's `errno`.
   case notWritable(URL, code: Int32)
   /// Another queue has the folder open, in this process or another one.
   case alreadyOpen(URL)
   /// The manager has no queue.
   case noQueue
 
-  /// What is wrong.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .tooManyRequests(let limit): "The queue is full: \(limit) requests wait"

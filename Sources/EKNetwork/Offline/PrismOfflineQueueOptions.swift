@@ -1,33 +1,34 @@
 import Foundation
 
-/// How a ``PrismOfflineQueue`` behaves. The defaults suit most.
+/// Options of a ``PrismOfflineQueue``. The defaults suit most uses.
 public struct PrismOfflineQueueOptions: Sendable {
-  /// Is given what can never be delivered, and why.
+  /// A closure that receives a request that can never be delivered, and the reason.
   public typealias UndeliveredHandler = @Sendable (_ request: PrismQueuedRequest, _ error: any Error) async -> Void
 
-  /// How many requests may wait. Defaults to 10,000.
+  /// The maximum number of waiting requests. Defaults to 10,000.
   public var maximumCount = 10_000
-  /// How many bytes may wait, bodies and copied files included. Defaults to 64 MiB.
+  /// The maximum number of waiting bytes, including bodies and copied files. Defaults to 64 MiB.
   public var maximumBytes: Int64 = 64 << 20
-  /// How long to wait after a failed flush; asked for `delay(for:)` alone. A `Retry-After` of the server lengthens the
+  /// The delay after a failed flush; only its `delay(for:)` is called. A `Retry-After` of the server lengthens the
   /// delay, up to five minutes. Defaults to an exponential backoff from a second to five minutes.
   public var backoff: any PrismRetryPolicy = PrismExponentialBackoff(maxDelay: .seconds(300), maxAttempts: .max)
-  /// After how many retries a request is given up. Defaults to `nil`: never.
+  /// The number of retries after which a request is given up. Defaults to `nil`: never.
   public var maximumRetryCount: Int?
   /// Whether `Authorization`, `Proxy-Authorization`, `Cookie` and the user and password of a URL are written to disk.
   /// Defaults to `false`: they are left out, and have to be added when the request is sent.
   public var storesCredentials = false
-  /// Whether what is written survives a loss of power, and not only the end of the process. Defaults to `true`.
+  /// Whether stored requests survive a power loss, and not only the end of the process. Defaults to `true`.
   public var synchronizes = true
-  /// Tells when the network is back, so that a flush does not wait for the end of the backoff. Defaults to `nil`.
+  /// Reports when the network is back, so that a flush does not wait for the end of the backoff. Defaults to `nil`.
   public var connectivity: PrismConnectivityMonitor?
-  /// Is given what can never be delivered: a 4xx other than 401, 408, 425 and 429, a missing body file, what was given
-  /// up. It is called before the request is removed; killed in between, the process may call it again. Without one,
-  /// the request is named in the developer's log and dropped.
+  /// Called with each request that can never be delivered: after a 4xx other than 401, 408, 425 and 429, with a missing
+  /// body file, or given up after too many retries. It is called before the request is removed; if the process is
+  /// killed in between, it may be called again. If it is `nil`, the request is written to the developer's log and
+  /// dropped.
   public var undelivered: UndeliveredHandler?
-  /// Measures the backoff.
+  /// The clock that measures the backoff.
   var clock: any Clock<Duration> = ContinuousClock()
 
-  /// The defaults.
+  /// Creates options with the default values.
   public init() {}
 }

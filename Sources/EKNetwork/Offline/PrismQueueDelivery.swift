@@ -1,6 +1,6 @@
 import Foundation
 
-/// How a ``PrismOfflineQueue`` sends what waits in it.
+/// The way in which a ``PrismOfflineQueue`` sends its requests.
 public struct PrismQueueDelivery: Sendable {
   enum Way: Sendable {
     case none
@@ -8,17 +8,18 @@ public struct PrismQueueDelivery: Sendable {
     case batch(Batch)
   }
 
-  /// Unchecked: the closure was given away by its maker, and one flush at a time calls it.
+  /// Unchecked: the closure was passed as `sending`, and one flush at a time calls it.
   struct Batch: @unchecked Sendable {
     let send: ([PrismQueuedRequest]) async throws -> Void
   }
 
   let way: Way
 
-  /// One request at a time, in their order: what has been delivered never is again.
+  /// Sends one request at a time, in order: a delivered request is never sent again.
   ///
-  /// - Parameter send: Returns when the server has taken the request, and throws when it has not. What another attempt
-  ///   cannot change (an ``HTTPError`` with a 4xx, a ``NonRetriableError``) leaves the queue.
+  /// - Parameter send: Returns when the server has accepted the request, and throws when it has not. A request with an
+  ///   error that another attempt cannot change (an ``HTTPError`` with a 4xx, a ``NonRetriableError``) leaves the
+  ///   queue.
   public static func each(
     _ send: @escaping @Sendable (PrismQueuedRequest) async throws -> Void
   ) -> PrismQueueDelivery { PrismQueueDelivery(way: .each(send)) }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where the body of a request is while it waits in a ``PrismOfflineQueue``.
+/// The location of a request's body while it waits in a ``PrismOfflineQueue``.
 public enum PrismQueuedBody: Sendable, Equatable {
-  /// The `URLRequest` has it, or there is none.
+  /// The body of the `URLRequest`, if any.
   case ofRequest
-  /// In a file that stays where it is and is read when the request is sent. Gone by then, the request can never be
-  /// delivered.
+  /// A file that stays where it is and is read when the request is sent. If it has been removed by then, the request
+  /// can never be delivered.
   case reference(URL)
-  /// In a file that is copied into the queue's folder now. It counts among the queue's bytes. A queue in memory has
-  /// no folder, and reads the file when the request is sent.
+  /// A file that is copied into the queue's folder when the request is enqueued. It counts towards the queue's bytes. A
+  /// queue in memory has no folder, and reads the file when the request is sent.
   case copy(URL)
 }

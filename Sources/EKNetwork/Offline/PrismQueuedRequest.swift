@@ -6,28 +6,28 @@ import Foundation
 
 /// A request that waits in a ``PrismOfflineQueue``.
 public struct PrismQueuedRequest: Sendable, Identifiable {
-  /// Names the request, in every attempt and every run of the program.
+  /// The identifier of the request, in every attempt and every run of the program.
   public let id: UUID
-  /// What is to be sent.
+  /// The request to send.
   public let urlRequest: URLRequest
-  /// When it was made.
+  /// When the request was created.
   public let createdAt: Date
-  /// How often it was tried in vain.
+  /// The number of failed attempts.
   public let retryCount: Int
-  /// Requests of a higher priority go first.
+  /// The priority. Requests with a higher priority are sent first.
   public let priority: Int
-  /// What happens when the server redirects, where ``PrismQueueDelivery/manager(_:accessToken:)`` sends the request.
-  /// Defaults to ``RedirectPolicy/follow``.
+  /// How redirects are handled if ``PrismQueueDelivery/manager(_:accessToken:)`` sends the request. Defaults to
+  /// ``RedirectPolicy/follow``.
   public var redirectPolicy = RedirectPolicy.follow
 
-  /// A request for a queue.
+  /// Creates a request for a queue.
   ///
   /// - Parameters:
   ///   - id: Defaults to a new one.
-  ///   - urlRequest: What is to be sent.
+  ///   - urlRequest: The request to send.
   ///   - createdAt: Defaults to now.
   ///   - retryCount: Defaults to 0.
-  ///   - priority: Defaults to 0. Requests of one priority go in the order of their arrival.
+  ///   - priority: Defaults to 0. Requests with the same priority are sent in the order of arrival.
   public init(
     id: UUID = UUID(), urlRequest: URLRequest, createdAt: Date = Date(), retryCount: Int = 0, priority: Int = 0
   ) {
@@ -38,15 +38,16 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     self.priority = priority
   }
 
-  /// The file that holds the body, where that is not in ``urlRequest``. It is read when the request is sent.
+  /// The file that holds the body, if that is not in ``urlRequest``. It is read when the request is sent.
   public internal(set) var bodyFile: URL?
 
-  /// The same after one more attempt in vain.
+  /// The request after one more failed attempt.
   var failedOnceMore: PrismQueuedRequest {
     with(urlRequest, retryCount: retryCount < .max ? retryCount + 1 : retryCount)
   }
 
-  /// As it is handed to be sent: with an `Idempotency-Key` that is the same each time, unless it has one of its own.
+  /// Returns the request as it is sent: with an `Idempotency-Key` that is the same each time, unless it has one of its
+  /// own.
   func forSending() throws(RequestBodyError) -> PrismQueuedRequest {
     var request = urlRequest
     if request.value(forHTTPHeaderField: "Idempotency-Key") == nil {
@@ -55,13 +56,13 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     if let bodyFile {
       request.httpBodyStream = BodyInputStream(.segments([.file(try FileSegment(bodyFile))]))
     } else if let body = request.httpBodyStream as? BodyInputStream {
-      // What an earlier attempt has read is not the body.
+      // An earlier attempt may have read the stream.
       request.httpBodyStream = body.unread
     }
     return with(request, retryCount: retryCount)
   }
 
-  /// The same with its file open, so that it can be removed; `nil` when it cannot be opened.
+  /// The request with its body file open, so that the file can be removed; `nil` if it cannot be opened.
   var holdingBody: PrismQueuedRequest? {
     guard let bodyFile, let file = OpenFile(bodyFile.path, O_RDONLY | O_CLOEXEC), let size = file.size else {
       return nil

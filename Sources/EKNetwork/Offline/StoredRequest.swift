@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request as it lies in a queue's folder: everything but the bytes of its body.
+/// A request as it is stored in a queue's folder: everything but the bytes of its body.
 struct StoredRequest: Codable, Equatable {
   enum Body: Codable, Equatable {
     case none
-    /// Behind these words in the same file.
+    /// In the same file, after the encoded request.
     case inline
-    /// In a file beside it, which belongs to the queue.
+    /// In a separate file, which belongs to the queue.
     case copied
-    /// In a file of the app's.
+    /// In a file of the app.
     case referenced(path: String)
   }
 
@@ -24,7 +24,7 @@ struct StoredRequest: Codable, Equatable {
   var url: URL
   var method: String
   var fields: [String: String]
-  /// `nil` for an infinite one: JSON has no number for it.
+  /// `nil` for an infinite timeout, which JSON cannot represent.
   var timeout: TimeInterval?
   var handlesCookies: Bool
   // Optional: files of earlier versions do not have them.
@@ -49,7 +49,7 @@ struct StoredRequest: Codable, Equatable {
     self.body = body
   }
 
-  /// The request, with its body from `data` or in `file`.
+  /// Returns the request, with its body from `data` or in `file`.
   func request(retryCount: Int, data: Data, file: URL?) -> PrismQueuedRequest {
     var urlRequest = URLRequest(url: url)
     urlRequest.httpMethod = method

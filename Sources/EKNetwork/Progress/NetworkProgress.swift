@@ -6,36 +6,35 @@ import Foundation
 
 /// The progress of an upload or download.
 ///
-/// Give one to a request; it starts at 0, never goes backwards, not even when the request is retried, and is exactly 1
-/// once the request has succeeded. It changes at most about 30 times a second. With a body of 64 KiB or more it counts
-/// the upload, and the response too if its length is announced; otherwise the download. What has no announced length
-/// has no fraction.
+/// Assign one to a request; it starts at 0, never goes backwards, not even when the request is retried, and is exactly
+/// 1 once the request has succeeded. It changes at most about 30 times a second. With a body of 64 KiB or more it
+/// measures the upload, and the response too if its length is announced; otherwise the download. Without an announced
+/// length there is no fraction.
 ///
 /// On Apple platforms it is an `ObservableObject`, whose changes are published on the main thread; read it there.
-/// Elsewhere it is set and can be read on any thread, and `progress.$fractionCompleted.values` works as it does with
-/// Combine.
+/// Elsewhere it can be set and read on any thread, and `progress.$fractionCompleted.values` works as with Combine.
 ///
-/// Sendable, unchecked: on Apple platforms `fractionCompleted` is set on the main thread alone and read by its users
-/// there; elsewhere, and for what was reported but not yet published, there is a lock.
+/// Sendable, unchecked: on Apple platforms `fractionCompleted` is set on the main thread only and read by its users
+/// there; elsewhere, and for updates that are not yet published, there is a lock.
 public final class NetworkProgress: @unchecked Sendable {
-  /// The fraction that is done, from 0 to 1.
+  /// The completed fraction, from 0 to 1.
   @Published public var fractionCompleted: Double = 0
-  /// The bytes that are done, of what the fraction counts. Counted also where no length is announced.
+  /// The number of completed bytes, of those that the fraction measures. Also counted if no length is announced.
   @Published public internal(set) var completedBytes: Int64 = 0
-  /// The bytes that there are to do; `nil` while that is unknown.
+  /// The total number of bytes; `nil` while unknown.
   @Published public internal(set) var totalBytes: Int64?
-  /// How fast it goes, as an average that forgets within seconds; `nil` until that can be told.
+  /// The transfer rate, as a moving average over a few seconds; `nil` until it can be determined.
   @Published public internal(set) var bytesPerSecond: Double?
 
   private let latest = Locked(PendingProgress())
 
-  /// A progress at 0.
+  /// Creates a progress at 0.
   public init() {}
 }
 
 #if canImport(Combine)
   extension NetworkProgress: ObservableObject {
-    /// Back to 0, for a request that begins.
+    /// Resets the progress to 0 for a new request.
     func reset() { report { $0 = ProgressUpdate() } }
 
     /// Publishes an update unless a later one was published.
@@ -49,7 +48,7 @@ public final class NetworkProgress: @unchecked Sendable {
       }
     }
 
-    /// On the main thread. It publishes the newest update, so that the order of the calls does not matter.
+    /// Publishes the newest update on the main thread, so that the order of the calls does not matter.
     private func publish() {
       let update = latest.withLock { $0.take() }
       if update.totalBytes != totalBytes { totalBytes = update.totalBytes }
@@ -60,7 +59,7 @@ public final class NetworkProgress: @unchecked Sendable {
   }
 #else
   extension NetworkProgress {
-    /// Back to 0, for a request that begins.
+    /// Resets the progress to 0 for a new request.
     func reset() {
       latest.withLock { $0.reset() }
       $totalBytes.update { $0 = nil }
@@ -71,11 +70,12 @@ public final class NetworkProgress: @unchecked Sendable {
 
     /// Publishes an update unless a later one was published.
     ///
-    /// It is there when this returns: a command-line program may keep its main thread waiting for the request.
-    /// An observer of the fraction finds the bytes that belong to it, or later ones.
+    /// It is visible when this returns: a command-line program may block its main thread until the request ends. An
+    /// observer of the fraction finds the bytes that belong to it, or later ones.
     func advance(to update: ProgressUpdate) {
       latest.withLock { $0.advance(to: update) }
-      // Each takes the newest when it is set: of two that publish at once, the one that comes last may have the older.
+      // Each takes the newest update at the time it is set: of two concurrent calls, the last may have the older
+      // update.
       $totalBytes.update { $0 = newest.totalBytes }
       $completedBytes.update { $0 = max($0, newest.completedBytes) }
       $bytesPerSecond.update { $0 = newest.bytesPerSecond }

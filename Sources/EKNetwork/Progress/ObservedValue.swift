@@ -1,7 +1,7 @@
-/// A value that any thread may set, and whose changes any number of tasks may await.
+/// A value that any thread may set, and whose changes any number of tasks can await.
 ///
-/// Nothing is stored for those who iterate: each remembers the version that it has seen, and only one that waits is
-/// known here, by its continuation.
+/// Nothing is stored per iteration: each remembers the version that it has seen, and only waiting ones are stored here,
+/// as continuations.
 final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   struct Version: Sendable {
     var value: Value
@@ -19,7 +19,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
       return waiters
     }
 
-    /// Whether there is something to return, or an end.
+    /// Returns whether there is a newer value, or the end was reached.
     func isReady(after version: UInt64?) -> Bool { isFinished || current.version != version }
   }
 
@@ -31,10 +31,10 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   var current: Value { state.withLock { $0.current.value } }
 
-  /// How many tasks wait for a change.
+  /// The number of tasks that wait for a change.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Changes the value, and wakes those who wait when it is another one. `change` runs under the lock.
+  /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
   func update(_ change: (inout Value) -> Void) {
     let waiters: [UInt64: CheckedContinuation<Void, Never>] = state.withLock { state in
       let old = state.current.value
@@ -55,7 +55,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     for waiter in waiters.values { waiter.resume() }
   }
 
-  /// The newest value once its version is another than `version`; `nil` at the end or when the task is cancelled.
+  /// Returns the newest value once its version differs from `version`; `nil` at the end or when the task is cancelled.
   func next(after version: UInt64?, isolation: isolated (any Actor)?) async -> Version? {
     while !Task.isCancelled {
       let (next, isFinished) = state.withLock { state in
@@ -76,7 +76,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
-          // Asked under the lock: a cancellation that is not seen here finds the waiter that is added here.
+          // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
           if Task.isCancelled || state.isReady(after: version) { return true }
           state.waiters[waiter] = continuation
           return false

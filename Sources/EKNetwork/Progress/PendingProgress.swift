@@ -1,5 +1,5 @@
-/// What was reported of a progress that is published on the main thread alone. Reports come from any thread, and in any
-/// number: one publication at a time is under way, and takes the newest along.
+/// The pending updates of a progress that is published on the main thread only. Any thread may report any number of
+/// updates; at most one publication is scheduled, and it takes the newest update.
 struct PendingProgress {
   enum Step { case publish, schedule, nothing }
 
@@ -17,7 +17,7 @@ struct PendingProgress {
 
   mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 
-  /// What is to be published now.
+  /// Returns the update to publish now.
   mutating func take() -> ProgressUpdate {
     isScheduled = false
     return newest

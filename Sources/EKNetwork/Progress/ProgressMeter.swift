@@ -1,26 +1,27 @@
-/// Turns bytes on the wire into a fraction worth publishing.
+/// Converts counts of transferred bytes into a fraction worth publishing.
 ///
-/// - It never goes backwards, also when a retry starts the bytes again, and stays below 1 until the request succeeded.
-/// - A body of 64 KiB or more leads: the fraction is that of the upload, or of both directions when the download's
-///   length is announced. A smaller one says nothing, because it is with the kernel at once.
-/// - A length that is missing, zero or negative is unknown, and one that is exceeded has lied: neither is believed.
-/// - The end of a download is not published, for it is only news if the response is a success: otherwise the short body
+/// - It never goes backwards, even when a retry starts counting again, and stays below 1 until the request has
+///   succeeded.
+/// - A request body of 64 KiB or more is measured: the fraction is that of the upload, or of both directions if the
+///   length of the response is announced. A smaller body is ignored, because it is in the kernel's buffer at once.
+/// - A length that is missing, zero or negative is unknown, and one that is exceeded is not reported as a total.
+/// - The end of a download is not published, as it only counts if the response is a success: otherwise the short body
 ///   of a 401 or of a redirect would use up the whole scale.
 struct ProgressMeter: Sendable {
-  /// What to do with the fraction.
+  /// The action to take with the fraction.
   enum Action: Equatable, Sendable {
     case none
     /// Publish it now.
     case publish(ProgressUpdate)
-    /// It is too early to publish: call ``flush(at:)`` after this time, in case that nothing else follows.
+    /// Too early to publish: call ``flush(at:)`` after this time, in case nothing else follows.
     case flush(after: Duration)
   }
 
-  /// From this length on, in bytes, a body leads.
+  /// The length in bytes from which a request body is measured.
   static let leadingBodyLength: Int64 = 65_536
-  /// About 30 times a second.
+  /// The minimum time between updates, for about 30 a second.
   static let interval = Duration.milliseconds(33)
-  /// What is not finished does not read "100 %", rounded to whole per cent.
+  /// The greatest fraction of an unfinished request, which does not display as "100 %" when rounded to whole per cent.
   static let greatestUnfinished = 0.99
 
   private var sent = Count()
@@ -40,38 +41,38 @@ struct ProgressMeter: Sendable {
       if let total, total > 0 { self.total = total }
     }
 
-    /// What a length that is exceeded was meant to be is unknown.
+    /// The announced length; `nil` if it was exceeded, and is therefore unknown.
     var believedTotal: Int64? { total.flatMap { bytes <= $0 ? $0 : nil } }
     var fraction: Double? { total.map { Double(min(bytes, $0)) / Double($0) } }
     var isComplete: Bool { total.map { bytes >= $0 } ?? false }
   }
 
-  /// So many bytes of the body were handed to the network in this attempt.
+  /// Records the number of body bytes handed to the network in this attempt.
   mutating func sent(_ bytes: Int64, of total: Int64?, at now: ContinuousClock.Instant) -> Action {
     sent = Count(bytes, of: total)
     return changed(at: now)
   }
 
-  /// So many bytes of the response arrived in this attempt.
+  /// Records the number of response bytes received in this attempt.
   mutating func received(_ bytes: Int64, of total: Int64?, at now: ContinuousClock.Instant) -> Action {
     received = Count(bytes, of: total)
     return changed(at: now)
   }
 
-  /// The request is sent again: its bytes start again, the fraction does not.
+  /// Starts counting again for a retry; the fraction stays.
   mutating func restarted() {
     sent = Count()
     received = Count()
     rate.restart()
   }
 
-  /// The time that ``Action/flush(after:)`` asked for has passed.
+  /// Publishes a delayed update, after the time of ``Action/flush(after:)``.
   mutating func flush(at now: ContinuousClock.Instant) -> Action {
     isFlushPending = false
     return changed(at: now)
   }
 
-  /// The request succeeded: what is done is all that there was to do.
+  /// Marks the request as successful: everything counted is complete.
   mutating func succeeded() -> Action {
     guard !hasSucceeded else { return .none }
     hasSucceeded = true
@@ -90,7 +91,7 @@ struct ProgressMeter: Sendable {
     if let publishedAt, now < publishedAt + Self.interval {
       guard !isFlushPending else { return .none }
       isFlushPending = true
-      // A clock that was set back must not delay a report by more than the interval.
+      // A clock that was set back must not delay an update by more than the interval.
       return .flush(after: min(publishedAt + Self.interval - now, Self.interval))
     }
     published.fraction = max(published.fraction, fraction)
@@ -101,17 +102,17 @@ struct ProgressMeter: Sendable {
     return .publish(published)
   }
 
-  /// Whether the upload is what the progress follows.
+  /// Whether the progress measures the upload.
   private var uploadLeads: Bool { (sent.total ?? sent.bytes) >= Self.leadingBodyLength }
 
-  /// What is done of this attempt, and of how much.
+  /// The completed and the total bytes of this attempt.
   private var bytes: (completed: Int64, total: Int64?) {
     guard uploadLeads else { return (received.bytes, received.believedTotal) }
     let total = sent.believedTotal.map { $0.addingClamped(received.believedTotal ?? 0) }
     return (sent.bytes.addingClamped(received.believedTotal == nil ? 0 : received.bytes), total)
   }
 
-  /// What is done of this attempt; `nil` when no length is known that counts.
+  /// The completed fraction of this attempt; `nil` if no relevant length is known.
   private var fraction: Double? {
     let ofBoth: Double?
     if let toSend = sent.total, toSend >= Self.leadingBodyLength {

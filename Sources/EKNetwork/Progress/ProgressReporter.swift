@@ -1,8 +1,8 @@
 import Dispatch
 
-/// Feeds one request's bytes, from whatever thread, through a meter into a progress.
+/// Passes one request's byte counts, from any thread, through a meter to a progress.
 final class ProgressReporter: Sendable {
-  /// Runs a closure after a time.
+  /// A function that runs a closure after a delay.
   typealias Schedule = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
   private let progress: NetworkProgress
@@ -10,7 +10,7 @@ final class ProgressReporter: Sendable {
   private let now: @Sendable () -> ContinuousClock.Instant
   private let schedule: Schedule
 
-  /// Sets the progress back to 0.
+  /// Creates a reporter, and resets the progress to 0.
   init(
     _ progress: NetworkProgress,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -22,12 +22,12 @@ final class ProgressReporter: Sendable {
     progress.reset()
   }
 
-  /// For a transport to call with the body bytes sent so far.
+  /// The closure that a transport calls with the number of body bytes sent so far.
   var onSend: @Sendable (_ sent: Int64, _ total: Int64?) -> Void {
     { self.sent($0, of: $1) }
   }
 
-  /// For a transport to call with the body bytes received so far.
+  /// The closure that a transport calls with the number of body bytes received so far.
   var onReceive: @Sendable (_ received: Int64, _ total: Int64?) -> Void {
     { self.received($0, of: $1) }
   }
@@ -42,17 +42,17 @@ final class ProgressReporter: Sendable {
     perform(meter.withLock { $0.received(bytes, of: total, at: now) })
   }
 
-  /// The request is about to be sent again.
+  /// Prepares for the request to be sent again.
   func restarted() {
     meter.withLock { $0.restarted() }
   }
 
-  /// The request succeeded. On Linux the progress is 1 when this returns.
+  /// Marks the request as successful. On Linux the progress is 1 when this returns.
   func succeeded() {
     perform(meter.withLock { $0.succeeded() })
   }
 
-  /// Outside the lock: two threads may get here in another order than they left it, and the later one stays.
+  /// Called outside the lock: two threads may arrive here out of order, and the later update is kept.
   private func perform(_ action: ProgressMeter.Action) {
     switch action {
     case .none: break
@@ -66,7 +66,7 @@ final class ProgressReporter: Sendable {
     }
   }
 
-  /// Not on the main queue, whose thread may be kept waiting for the request.
+  /// Not on the main queue, whose thread may be blocked until the request ends.
   static let scheduleOnGlobalQueue: Schedule = { delay, action in
     let milliseconds = Int(delay / .milliseconds(1))
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .milliseconds(milliseconds + 1), execute: action)

@@ -1,16 +1,16 @@
 import Foundation
 
-/// An estimate of how fast bytes flow: what was moved lately counts more than what was moved before.
+/// An estimate of the transfer rate, in which recent bytes have more weight than earlier ones.
 struct TransferRate: Sendable {
-  /// After so many seconds what was before counts for a third.
+  /// The time constant in seconds: after this time earlier measurements have about a third of the weight.
   static let memory = 2.0
-  /// Moments that are closer together say little.
+  /// The minimum interval between measurements: shorter ones are inaccurate.
   static let interval = Duration.milliseconds(30)
 
   private(set) var bytesPerSecond: Double?
   private var mark: (bytes: Int64, at: ContinuousClock.Instant)?
 
-  /// So many bytes are done.
+  /// Records the number of bytes completed so far.
   mutating func note(_ bytes: Int64, at now: ContinuousClock.Instant) {
     guard let mark else {
       self.mark = (bytes, now)
@@ -25,6 +25,6 @@ struct TransferRate: Sendable {
     self.mark = (bytes, now)
   }
 
-  /// The bytes start again. What was learned of the rate stays.
+  /// Starts counting again, and keeps the rate.
   mutating func restart() { mark = nil }
 }

@@ -1,17 +1,17 @@
-/// Where the components of an absolute URL begin and end (RFC 3986 §3). The fragment is left out.
+/// The positions of the components of an absolute URL (RFC 3986 §3). The fragment is left out.
 struct BaseURLParts {
-  /// The offset behind the authority, where the path begins.
+  /// The offset after the authority, where the path begins.
   let pathStart: Int
-  /// The offset behind the path.
+  /// The offset after the path.
   let pathEnd: Int
-  /// The query without its question mark; `nil` where there is no question mark.
+  /// The query without its question mark; `nil` if there is no question mark.
   let query: Range<Int>?
 
-  /// Fails without a scheme or without a host.
+  /// Returns `nil` for a URL without a scheme or a host.
   init?(_ url: UnsafeBufferPointer<UInt8>) {
     guard let colon = url.firstIndex(of: UInt8(ascii: ":")), colon > 0, url.count >= colon + 3,
       url[colon + 1] == UInt8(ascii: "/"), url[colon + 2] == UInt8(ascii: "/"),
-      // A colon further on belongs to a path or a query, and the URL has no scheme.
+      // A colon after one of these belongs to a path or a query, and the URL has no scheme.
       !url[..<colon].contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
     else { return nil }
 

@@ -1,10 +1,10 @@
-/// Searches bytes for a short pattern by Horspool's algorithm: it looks at one byte in `pattern.count`, unless the
-/// data resembles the pattern, so hundreds of megabytes take milliseconds.
+/// Searches bytes for a short pattern by Horspool's algorithm: it examines about one byte in `pattern.count`, unless
+/// the data resembles the pattern, so searching hundreds of megabytes takes milliseconds.
 ///
 /// `memmem` is not part of the C modules of every platform, and `Data.range(of:)` compares at every offset.
 struct ByteSearch {
   private let pattern: [UInt8]
-  /// How far the window may move on when a given byte is under its end.
+  /// The number of bytes by which the window may advance, by the byte at its end.
   private let shifts: [Int]
 
   init(_ pattern: String) {
@@ -16,7 +16,7 @@ struct ByteSearch {
     self.shifts = shifts
   }
 
-  /// Whether the pattern occurs in the bytes. An empty pattern occurs nowhere.
+  /// Returns whether the pattern occurs in the bytes. An empty pattern never does.
   func occurs(in bytes: UnsafeRawBufferPointer) -> Bool {
     guard let last = pattern.last else { return false }
     return pattern.withUnsafeBytes { pattern in

@@ -4,7 +4,7 @@ import Foundation
 enum FormURLEncoding {
   private static let bare = ByteSet.alphanumerics(and: "*-._")
 
-  /// The pairs sorted by name; a space becomes `+`.
+  /// Encodes the pairs, sorted by name; a space becomes `+`.
   static func encode(_ pairs: [String: String]) -> Data {
     var output: [UInt8] = []
     SortedPairs.append(pairs, to: &output) { string, output in

@@ -1,4 +1,4 @@
-/// The request methods of RFC 9110 §9 and RFC 5789 that a ``NetworkRequest`` can name.
+/// The request methods of RFC 9110 §9 and RFC 5789.
 public enum HTTPMethod: String, CaseIterable, Sendable {
   /// Transfers a representation (RFC 9110 §9.3.1).
   case get = "GET"
@@ -10,16 +10,16 @@ public enum HTTPMethod: String, CaseIterable, Sendable {
   case delete = "DELETE"
   /// Changes a part of the resource (RFC 5789).
   case patch = "PATCH"
-  /// As GET, without the content (RFC 9110 §9.3.2).
+  /// Like GET, but without the response content (RFC 9110 §9.3.2).
   case head = "HEAD"
-  /// Asks for the ways to communicate (§9.3.7).
+  /// Requests the communication options of the resource (§9.3.7).
   case options = "OPTIONS"
   /// Loops the request back (§9.3.8).
   case trace = "TRACE"
-  /// Asks a proxy for a tunnel (§9.3.6).
+  /// Establishes a tunnel through a proxy (§9.3.6).
   case connect = "CONNECT"
 
-  /// Whether several identical requests have the effect of one (RFC 9110 §9.2.2).
+  /// Whether several identical requests have the same effect as one (RFC 9110 §9.2.2).
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options, .trace: true

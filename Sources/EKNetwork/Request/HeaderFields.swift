@@ -1,19 +1,19 @@
-/// The header fields of a request, checked by the rules of RFC 9110 as they come in.
+/// The header fields of a request, validated by the rules of RFC 9110.
 ///
-/// `URLRequest` either drops a bad value without a word or lets it through as an injected line, depending on the
-/// setter and the platform. So everything is checked here, and the whole dictionary is assigned at once.
+/// Depending on the setter and the platform, `URLRequest` either drops an invalid value silently or sends it as an
+/// injected line. So everything is validated here, and the whole dictionary is assigned at once.
 struct HeaderFields {
-  /// The fields, under the names by which they were given.
+  /// The fields, under the names given by the request.
   private(set) var fields: [String: String] = [:]
 
-  /// The names under which the request itself gave the fields that the library has an opinion on.
+  /// The names that the request used for the fields that the library may set.
   private var ownAccept: String?
   private var ownAuthorization: String?
   private var ownContentLength: String?
   private var ownContentType: String?
   private var ownUserAgent: String?
 
-  /// Takes the request's own fields. Those whose names differ only in case are one field.
+  /// Validates the request's own fields. Names that differ only in case are one field.
   init(_ headers: [String: String]?) throws {
     guard let headers, !headers.isEmpty else { return }
     let own = headers.count > 1 ? Self.joiningNamesOfAllCases(headers) : headers
@@ -21,21 +21,21 @@ struct HeaderFields {
     do {
       for (name, value) in own { try insert(name, value) }
     } catch {
-      // A dictionary has no order; the error that is thrown for two bad fields has to have one.
+      // A dictionary has no order: with two invalid fields, the same error must be thrown every time.
       fields = [:]
       for (name, value) in own.sorted(by: { $0.key < $1.key }) { try insert(name, value) }
       throw error
     }
   }
 
-  /// `Authorization: Bearer …`, where the request has no such field of its own. A blank token is no token.
+  /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
   mutating func setBearerToken(_ token: String?) throws {
     guard ownAuthorization == nil, let token else { return }
     let value = try Self.validated(token, of: "Authorization")
     if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
   }
 
-  /// What every request says about itself, where the request does not say it.
+  /// Sets the fields that every request has, unless the request has them.
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
     if ownAccept == nil, let accept { fields["Accept"] = accept }
     guard ownUserAgent == nil, let userAgent else { return }
@@ -43,10 +43,10 @@ struct HeaderFields {
     if !value.isEmpty { fields["User-Agent"] = value }
   }
 
-  /// `Content-Type` and `Content-Length` of the payload.
+  /// Sets `Content-Type` and `Content-Length` for the payload.
   ///
-  /// A length that the request gives itself is dropped: where it is wrong, what follows the body on the connection
-  /// would be read as another request (RFC 9112 §11.2), and beside a chunked stream it is forbidden (§6.2).
+  /// A length set by the request is dropped: if it were wrong, the bytes after the body would be read as another
+  /// request (RFC 9112 §11.2), and with a chunked stream it is forbidden (§6.2).
   mutating func describe(_ payload: RequestPayload) throws {
     if let ownContentLength { fields[ownContentLength] = nil }
     if payload.exists, let length = payload.length { fields["Content-Length"] = String(length) }
@@ -58,19 +58,19 @@ struct HeaderFields {
     }
   }
 
-  /// `Expect: 100-continue`, where the request has no such field of its own.
+  /// Sets `Expect: 100-continue`, unless the request has such a field.
   mutating func expectContinue() {
     if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }
 
-  /// A multipart type without a boundary cannot be parsed (RFC 2046 §5.1.1).
+  /// Adds the boundary to a multipart type without one, which could not be parsed (RFC 2046 §5.1.1).
   private mutating func completeMultipartType(_ name: String, boundary: String?) {
     guard let boundary, let type = fields[name]?.lowercased() else { return }
     if type.hasPrefix("multipart/"), !type.contains("boundary=") { fields[name]?.append("; boundary=\(boundary)") }
   }
 
-  /// One name per field: the values of `X-A` and `x-a` are joined, as those of a repeated field are (RFC 9110 §5.3),
-  /// in the order of their names. Cookies are joined as RFC 6265 §4.2.1 has it.
+  /// Merges fields whose names differ only in case: the values of `X-A` and `x-a` are joined like those of a repeated
+  /// field (RFC 9110 §5.3), in the order of their names. Cookies are joined as in RFC 6265 §4.2.1.
   private static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
     guard Set(own.keys.lazy.map { $0.lowercased() }).count < own.count else { return own }
     var names: [String: String] = [:]

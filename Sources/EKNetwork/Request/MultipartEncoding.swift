@@ -2,7 +2,7 @@ import Foundation
 
 /// The wire format of a multipart form (RFC 7578, RFC 2046 §5.1.1).
 enum MultipartEncoding {
-  /// The body in one buffer of exactly its size, so that each part's data is copied once.
+  /// Returns the body in one buffer of exactly its size, so that each part's data is copied once.
   static func encode(_ parts: [MultipartFormData.Part], boundary: String) -> Data? {
     var heads: [[UInt8]] = []
     heads.reserveCapacity(parts.count)
@@ -25,7 +25,7 @@ enum MultipartEncoding {
     return body
   }
 
-  /// The body in stretches, of which the parts' own data and files are not copied.
+  /// Returns the body as segments, without copying the data and files of the parts.
   static func segments(_ parts: [MultipartFormData.Part], boundary: String) throws -> [BodySegment] {
     var segments: [BodySegment] = []
     var between = Data()
@@ -41,7 +41,7 @@ enum MultipartEncoding {
     return segments
   }
 
-  /// The delimiter and the header lines of a part, with the empty line behind them.
+  /// Returns the delimiter and the header lines of a part, with the empty line after them.
   private static func head(of part: MultipartFormData.Part, boundary: String) -> [UInt8]? {
     guard let mimeType = HeaderSyntax.trimmedValue(part.mimeType) else { return nil }
     var head: [UInt8] = []
@@ -58,8 +58,8 @@ enum MultipartEncoding {
     return head
   }
 
-  /// Writes a string so that it ends neither its quotes nor its line: quotes and backslashes as the quoted pairs of
-  /// RFC 2183, which servers undo. For line breaks there are none; they are sent as browsers send them.
+  /// Writes a string so that it ends neither its quotes nor its line: quotes and backslashes are written as quoted
+  /// pairs (RFC 2183), which servers decode. Line breaks have no quoted pair, and are sent as browsers send them.
   private static func appendEscaped(_ string: String, to output: inout [UInt8]) {
     var string = string
     string.withUTF8 { bytes in

@@ -6,16 +6,16 @@ public struct MultipartFormData: Equatable, Sendable {
   public struct Part: Equatable, Sendable {
     /// The form field's name.
     public let name: String
-    /// The name of the file that the part holds, if it holds one.
+    /// The name of the part's file, if it has one.
     public let filename: String?
-    /// The part's content; empty where it is in a file.
+    /// The part's content; empty if it is in a file.
     public let data: Data
     /// The file that holds the part's content, if it is not in memory.
     public let fileURL: URL?
     /// The part's media type. Without one (an empty string) the part has no `Content-Type` and is plain text.
     public let mimeType: String
 
-    /// A part as ``MultipartFormData/addPart(name:data:mimeType:filename:)`` makes it, for tests.
+    /// Creates a part like ``MultipartFormData/addPart(name:data:mimeType:filename:)``, for tests.
     public init(name: String, data: Data, mimeType: String, filename: String? = nil) {
       self.name = name
       self.filename = filename
@@ -24,12 +24,12 @@ public struct MultipartFormData: Equatable, Sendable {
       fileURL = nil
     }
 
-    /// The same, in the order of the members.
+    /// Creates a part, with the parameters in the order of the members.
     public init(name: String, filename: String?, data: Data, mimeType: String) {
       self.init(name: name, data: data, mimeType: mimeType, filename: filename)
     }
 
-    /// A part as ``MultipartFormData/addPart(name:fileURL:mimeType:filename:)`` makes it, for tests.
+    /// Creates a part like ``MultipartFormData/addPart(name:fileURL:mimeType:filename:)``, for tests.
     public init(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
       self.name = name
       self.filename = filename ?? fileURL.lastPathComponent
@@ -39,28 +39,27 @@ public struct MultipartFormData: Equatable, Sendable {
     }
   }
 
-  /// The text that separates the parts and occurs in none of them. It starts as a UUID.
+  /// The delimiter between the parts, which occurs in none of them. It is initially a UUID.
   ///
-  /// Adding a part whose data happens to hold the boundary replaces it by a new one, so read it when the form is
+  /// Adding a part whose data happens to contain the boundary replaces it by a new one, so read it when the form is
   /// complete.
   public private(set) var boundary: String
   /// The parts, in the order in which they are sent.
   public private(set) var parts: [Part] = []
 
-  /// An empty form with a boundary of its own.
+  /// Creates an empty form with a random boundary.
   public init() {
     self.init(boundary: UUID().uuidString)
   }
 
-  /// An empty form with a known boundary.
+  /// Creates an empty form with the given boundary.
   init(boundary: String) {
     self.boundary = boundary
   }
 
   /// Adds a part.
   ///
-  /// The data is searched for the boundary, once and at the speed of memory. It is not copied before
-  /// ``encodedData()`` is called.
+  /// The data is searched for the boundary once, and not copied before ``encodedData()`` is called.
   ///
   /// - Parameters:
   ///   - name: The form field's name.
@@ -77,21 +76,22 @@ public struct MultipartFormData: Equatable, Sendable {
     } while parts.contains { $0.data.withUnsafeBytes(search.occurs) }
   }
 
-  /// Adds a part whose content is in a file, which is read as the server takes it and never held in memory.
+  /// Adds a part whose content is in a file, which is read as it is sent and never held in memory.
   ///
-  /// The file is looked at when the request is sent: a missing or unreadable one is a ``RequestBodyError`` then. Each
+  /// The file is checked when the request is sent: a missing or unreadable one throws a ``RequestBodyError`` then. Each
   /// retry reads it again. Its content is not searched for the boundary, which is random enough.
   ///
   /// - Parameters:
   ///   - name: The form field's name.
   ///   - fileURL: The file.
   ///   - mimeType: The media type, for example `"video/mp4"`.
-  ///   - filename: The name that is sent to the server. Defaults to `nil`: the last component of `fileURL`.
+  ///   - filename: The name that is sent to the server. Defaults to `nil`: the last path component of `fileURL`.
   public mutating func addPart(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
     parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
   }
 
-  /// Gives a boundary that a caller has chosen a random end: the author of a file that is sent could know the rest.
+  /// Appends a random suffix to a boundary chosen by the caller, which the author of an uploaded file could otherwise
+  /// guess.
   mutating func randomizeBoundary() {
     let random = UUID().uuidString
     guard UUID(uuidString: String(boundary.suffix(random.count))) == nil else { return }
@@ -99,14 +99,15 @@ public struct MultipartFormData: Equatable, Sendable {
     boundary = boundary.prefix(69 - random.count) + "-" + random
   }
 
-  /// The whole body: every part in order, then the closing boundary.
+  /// Returns the whole body: every part in order, then the closing boundary.
   ///
-  /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end the quoted string or the header line that
-  /// they stand in: a quote is sent as `\"` and a backslash as `\\` (RFC 2183), CR and LF as `%0D` and `%0A`, as browsers
-  /// do, other control characters likewise.
+  /// Names and filenames are sent as UTF-8 (RFC 7578 §5.1) and cannot end their quoted string or header line: a quote
+  /// is sent as `\"` and a backslash as `\\` (RFC 2183), CR and LF as `%0D` and `%0A`, as in browsers, and other
+  /// control characters likewise.
   ///
-  /// - Returns: `nil` if a part's media type holds CR, LF, NUL or another control character; `NetworkManager` then
-  ///   throws ``NetworkError/invalidMultipartEncoding``. `nil` also for a form with a file, which is only ever streamed.
+  /// - Returns: `nil` if a part's media type contains CR, LF, NUL or another control character; `NetworkManager` then
+  ///   throws ``NetworkError/invalidMultipartEncoding``. Also `nil` for a form with a file, which is only ever
+  ///   streamed.
   public func encodedData() -> Data? {
     MultipartEncoding.encode(parts, boundary: boundary)
   }

@@ -4,26 +4,26 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A typed request: where it goes, what it carries, and what its response decodes to.
+/// A typed request: its target, its content, and the type that its response decodes to.
 ///
-/// Only ``path`` and ``method`` are required. A conforming type is read on the caller's actor, once for each attempt.
+/// Only ``path`` and ``method`` are required. The properties are read on the caller's actor, once for each attempt.
 public protocol NetworkRequest {
-  /// What the response body decodes to.
+  /// The type that the response body decodes to.
   associatedtype Response: Decodable
 
-  /// The path that is joined to the base URL's own path. A `..` segment is ``NetworkError/invalidURL``.
+  /// The path, appended to the base URL's path. A `..` segment is ``NetworkError/invalidURL``.
   var path: String { get }
   /// The request method.
   var method: HTTPMethod { get }
-  /// The name of the method as it is sent: for one that ``HTTPMethod`` does not list, such as `PROPFIND`, a token
-  /// (RFC 9110 §9.1). Defaults to that of ``method``.
+  /// The name of the method as it is sent, for one that ``HTTPMethod`` does not list, such as `PROPFIND`. It must be a
+  /// token (RFC 9110 §9.1). Defaults to that of ``method``.
   var methodName: String { get }
-  /// Header fields. They win over the access token and over every default. Defaults to `nil`.
+  /// The header fields. They take precedence over the access token and over every default. Defaults to `nil`.
   var headers: [String: String]? { get }
-  /// Query items, sent sorted by name after those of the base URL. Defaults to `nil`.
+  /// The query items, sent sorted by name after those of the base URL. Defaults to `nil`.
   var queryParameters: [String: String]? { get }
-  /// The `Content-Type`, where the body does not name a type of its own. Defaults to `"application/json"`, which is not
-  /// sent without a body.
+  /// The `Content-Type`, if the body does not specify one. Defaults to `"application/json"`, which is not sent without
+  /// a body.
   var contentType: String { get }
   /// The body. Defaults to `nil`.
   var body: RequestBody? { get }
@@ -32,58 +32,59 @@ public protocol NetworkRequest {
   var multipartData: MultipartFormData? { get }
   /// An observer of the upload's or download's progress. Defaults to `nil`.
   var progress: NetworkProgress? { get }
-  /// When and how often a failed attempt is repeated. Defaults to `RetryPolicy()`: never.
+  /// The policy for repeating a failed attempt. Defaults to `RetryPolicy()`: no retries.
   var retryPolicy: RetryPolicy { get }
-  /// Makes an error of your own from the body of a non-2xx response; `nil` from it means ``HTTPError``.
-  /// Defaults to `nil`.
+  /// A closure that makes an error of your own from the body of a non-2xx response; if it returns `nil`, ``HTTPError``
+  /// is thrown. Defaults to `nil`.
   var errorDecoder: ((Data) -> Error?)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }
-  /// Makes the value of a successful response without a body. Defaults to `nil`, and for ``EmptyResponse`` and
-  /// ``StatusCodeResponse`` to a handler that makes them.
+  /// A closure that makes the value of a successful response without a body. Defaults to `nil`, and for
+  /// ``EmptyResponse`` and ``StatusCodeResponse`` to one that makes them.
   var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { get }
   /// The decoder of JSON responses. Defaults to `JSONDecoder()`.
   var jsonDecoder: JSONDecoder { get }
   /// The encoder of JSON bodies. Defaults to `JSONEncoder()`.
   var jsonEncoder: JSONEncoder { get }
-  /// Whether the manager's `responseDecoderProvider` may take the place of ``decodeResponse(data:response:)``.
-  /// Defaults to `true`.
+  /// Whether the manager's `responseDecoderProvider` may replace ``decodeResponse(data:response:)``. Defaults to
+  /// `true`.
   var allowsResponseDecoderOverride: Bool { get }
-  /// Whether ``path`` is percent-encoded already, so that a `%2F` in it reaches the server as it stands.
-  /// Defaults to `false`: every `%` is itself encoded.
+  /// Whether ``path`` is already percent-encoded, so that a `%2F` in it is sent unchanged. Defaults to `false`: every
+  /// `%` is itself encoded.
   var pathIsPercentEncoded: Bool { get }
-  /// How long the exchange may stand still before it fails with `URLError.timedOut`; sub-second values work.
+  /// The maximum time without progress before the request fails with `URLError.timedOut`; sub-second values work.
   /// Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeout: Duration? { get }
-  /// What happens when the server redirects. Defaults to ``RedirectPolicy/follow``.
+  /// The handling of redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }
-  /// Whether the server is asked for its consent, by `Expect: 100-continue` (RFC 9110 §10.1.1), before the body is sent,
-  /// so that a body that it refuses does not travel at all. One that does not answer within a second gets the body. On
-  /// Apple platforms the system decides whether the body waits. Defaults to `false`.
+  /// Whether the body waits for the server's consent, by `Expect: 100-continue` (RFC 9110 §10.1.1), so that a body that
+  /// is refused is not sent at all. If the server does not answer within a second, the body is sent. On Apple platforms
+  /// the system decides whether the body waits. Defaults to `false`.
   var expectsContinue: Bool { get }
-  /// Whether the request can be sent again, unasked, when its connection died before a response began, as happens when
-  /// a server closes an idle connection at that moment. If not, that is `URLError.networkConnectionLost`, for
-  /// ``retryPolicy`` to judge. Defaults to what RFC 9110 §9.2.2 says of ``method``, or `true` with an
-  /// `Idempotency-Key` header. On Apple platforms the system decides.
+  /// Whether the request can be sent again automatically if its connection is lost before a response begins, as happens
+  /// when a server closes an idle connection at that moment. If not, `URLError.networkConnectionLost` is passed to
+  /// ``retryPolicy``. Defaults to the idempotency of ``method`` (RFC 9110 §9.2.2), or `true` with an `Idempotency-Key`
+  /// header. On Apple platforms the system decides.
   var isIdempotent: Bool { get }
   /// How the request uses the manager's ``NetworkManager/httpCache``. Defaults to ``CacheMode/default``; without a
-  /// cache it means nothing.
+  /// cache it has no effect.
   var cacheMode: CacheMode { get }
-  /// The greatest size of a response body in bytes, its content codings undone; more is a ``ResponseLimitError``, at
-  /// once where the server announces it. A 401 refreshes the token however long its body is. Defaults to `nil`: no limit.
+  /// The maximum size of a response body in bytes, after content decoding; a larger one throws a
+  /// ``ResponseLimitError``, at once if the server announces its length. A 401 refreshes the token however long its
+  /// body is. Defaults to `nil`: no limit.
   var maximumResponseSize: Int64? { get }
-  /// Whether content codings such as gzip are undone (RFC 9110 §8.4). If not, the body is handed out as it was sent,
-  /// and one whose coding is not known is no error. On Apple platforms, and wherever a `URLSession` carries the request,
-  /// the system undoes those that it knows all the same. Defaults to `true`.
+  /// Whether content codings such as gzip are decoded (RFC 9110 §8.4). If not, the body is returned as it was sent, and
+  /// an unknown coding is not an error. On Apple platforms, and whenever a `URLSession` performs the request, the
+  /// system still decodes those that it knows. Defaults to `true`.
   var decodesContent: Bool { get }
-  /// How many times larger than what was received a body may become when its content coding is undone; more is a
-  /// ``ResponseLimitError``. The first MiB is always allowed. Defaults to `nil`: no limit.
+  /// The maximum ratio between a decoded body and the bytes received; a larger one throws a ``ResponseLimitError``. The
+  /// first MiB is always allowed. Defaults to `nil`: no limit.
   var maximumInflation: Int? { get }
 
-  /// Makes the value from a successful response.
+  /// Decodes a successful response.
   ///
-  /// The default decodes JSON with ``jsonDecoder``; an empty body goes to ``emptyResponseHandler``, without which it
-  /// is ``NetworkError/emptyResponse``.
+  /// The default implementation decodes JSON with ``jsonDecoder``. An empty body is passed to ``emptyResponseHandler``;
+  /// without one, ``NetworkError/emptyResponse`` is thrown.
   func decodeResponse(data: Data, response: URLResponse) throws -> Response
 }
 

@@ -1,9 +1,9 @@
-/// Finds the `..` segment that lets a path climb out of the base URL, however it is disguised.
+/// Finds a `..` segment with which a path would leave the base URL, however it is disguised.
 enum ParentSegment {
-  /// Whether some reader of the path would see a `..` segment in it.
+  /// Returns whether some recipient of the path would see a `..` segment in it.
   ///
-  /// Proxies and frameworks decode a path once more than they should, and some take a backslash for a slash or cut a
-  /// segment at its `;` parameters. So the path is decoded until nothing is left to decode, and then split at both.
+  /// Proxies and frameworks decode a path more often than they should, and some treat a backslash as a slash or cut off
+  /// a segment's `;` parameters. So the path is decoded until nothing is left to decode, and then split at both.
   static func occurs(in path: UnsafeBufferPointer<UInt8>) -> Bool {
     let decoded = fullyDecoded(path)
     var rest = decoded[...]
@@ -20,8 +20,8 @@ enum ParentSegment {
     return name.count == 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
   }
 
-  /// The bytes after decoding again and again, in one pass: a triplet that decoding itself completes is decoded at
-  /// once. The output only ever shrinks, so the work is linear also for `%25252525…`.
+  /// Decodes the bytes repeatedly, in one pass: a triplet completed by decoding is decoded at once. The output only
+  /// ever shrinks, so the work is linear even for `%25252525…`.
   private static func fullyDecoded(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(bytes.count)

@@ -1,8 +1,8 @@
 /// Percent-encoding of UTF-8 bytes (RFC 3986 §2.1).
 enum PercentEncoding {
-  /// The characters that mean the same bare and encoded (RFC 3986 §2.3).
+  /// The characters that are equivalent bare and encoded (RFC 3986 §2.3).
   static let unreserved = ByteSet.alphanumerics(and: "-._~")
-  /// What may stand bare in a path: `pchar` without `pct-encoded`, and the slash (RFC 3986 §3.3).
+  /// The characters allowed in a path: `pchar` without `pct-encoded`, and the slash (RFC 3986 §3.3).
   static let path = ByteSet.alphanumerics(and: "-._~!$&'()*+,;=:@/")
 
   /// Appends the bytes to `output`, encoding every byte outside `allowed`.
@@ -18,14 +18,14 @@ enum PercentEncoding {
     string.withUTF8 { append($0, to: &output, allowed: allowed) }
   }
 
-  /// Appends `%` and two digits, in upper case as RFC 3986 §2.1 asks of producers.
+  /// Appends `%` and two hexadecimal digits, in upper case as RFC 3986 §2.1 recommends.
   static func appendEncoded(_ byte: UInt8, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "%"))
     output.append(digit(byte >> 4))
     output.append(digit(byte & 15))
   }
 
-  /// The value of a hexadecimal digit of either case.
+  /// Returns the value of a hexadecimal digit of either case.
   static func value(ofDigit byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

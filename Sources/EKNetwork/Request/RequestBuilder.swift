@@ -4,22 +4,22 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The one path from a ``NetworkRequest`` to a `URLRequest`.
+/// Builds the `URLRequest` of a ``NetworkRequest``.
 enum RequestBuilder {
-  /// What a request asks for unless it says otherwise. Nothing beside it: some servers take a list that ends in `*/*` for
-  /// that of a browser, and send a page.
+  /// The default `Accept` of a request. Nothing else is listed: some servers take a list that ends in `*/*` for that of
+  /// a browser, and send a page.
   static let json = "application/json"
-  /// What a file may be.
+  /// The `Accept` of a download.
   static let anything = "*/*"
 
-  /// Reads the request once and makes the `URLRequest` that every transport is given.
+  /// Reads the request once and builds the `URLRequest` for any transport.
   ///
-  /// Without a `timeout` of the request, `timeoutInterval` keeps the value that `URLRequest` starts with.
+  /// Without a `timeout` of the request, `timeoutInterval` keeps its initial value.
   ///
-  /// - Parameter accept: The media types to ask for, where the request has no `Accept` of its own; `nil`
-  ///   where its session has one.
+  /// - Parameter accept: The media types to accept, if the request has no `Accept` of its own; `nil` if its session has
+  ///   one.
   /// - Throws: ``NetworkError/invalidURL``, ``NetworkError/conflictingBodyTypes``,
-  ///   ``NetworkError/invalidMultipartEncoding``, ``InvalidHeaderError``, or what encoding the body throws.
+  ///   ``NetworkError/invalidMultipartEncoding``, ``InvalidHeaderError``, or the error of encoding the body.
   static func build<T: NetworkRequest>(
     _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json
   ) throws -> URLRequest {
@@ -35,7 +35,7 @@ enum RequestBuilder {
     if payload.exists, request.expectsContinue { headers.expectContinue() }
 
     var urlRequest = URLRequest(url: url)
-    // A new `URLRequest` is a GET already, and the setter costs a quarter of all that is done here.
+    // A new `URLRequest` is already a GET, and the setter costs a quarter of this function's time.
     let method = request.methodName
     if method != "GET" { urlRequest.httpMethod = method }
     urlRequest.allHTTPHeaderFields = headers.fields

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a `URLRequest` says of how it is sent, beside its message, its timeout and its cookies.
+/// The options of a `URLRequest` for how it is sent, except its timeout and cookies.
 struct RequestOptions: Codable, Equatable, Sendable {
   private let cachePolicy: UInt
   private let networkServiceType: UInt

@@ -2,13 +2,13 @@ import Foundation
 
 /// The URL of a request: the base URL with the request's path and query joined to it.
 ///
-/// It is put together from bytes in one buffer. `URLComponents` would parse and validate each component again, and
-/// leaves `+` and `;` bare in a query, which form decoders read as a space and as a separator.
+/// It is assembled from bytes in one buffer. `URLComponents` would parse and validate each component again, and leaves
+/// `+` and `;` unencoded in a query, which form decoders read as a space and as a separator.
 enum RequestURL {
   /// Joins the parts.
   ///
-  /// - Throws: ``NetworkError/invalidURL`` for a base without scheme or host, for a path with a `..` segment, and for
-  ///   a path that claims to be percent-encoded and is not.
+  /// - Throws: ``NetworkError/invalidURL`` for a base without scheme or host, for a path with a `..` segment, and for a
+  ///   path that is declared percent-encoded but is not.
   static func make(
     base: URL, path: String, pathIsPercentEncoded: Bool, queryParameters: [String: String]?
   ) throws -> URL {
@@ -49,7 +49,7 @@ enum RequestURL {
     }
   }
 
-  /// What one look at a path tells about it, so that an ordinary path is looked at once.
+  /// The properties of a path, collected in one pass, so that an ordinary path is scanned only once.
   private struct PathTraits {
     var isPlain = true
     var mayHoldParentSegment = false

@@ -1,4 +1,4 @@
-/// `name=value` pairs joined by `&`, in an order that does not change from run to run.
+/// Encodes `name=value` pairs joined by `&`, in a stable order.
 enum SortedPairs {
   /// Appends the pairs sorted by name, each part encoded by `encode`.
   static func append(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the `User-Agent` header is made of.
+/// The components of the `User-Agent` header.
 public struct UserAgentConfiguration: Equatable, Sendable {
   /// The application's name.
   public let appName: String
@@ -17,9 +17,9 @@ public struct UserAgentConfiguration: Equatable, Sendable {
 
   private let userAgent: String
 
-  /// A configuration with the given values.
+  /// Creates a configuration with the given values.
   ///
-  /// What is `nil` or blank comes from `Bundle.main` and the system. Where there is no bundle, as in a command-line
+  /// Values that are `nil` or blank come from `Bundle.main` and the system. Without a bundle, as in a command-line
   /// tool, the name and the identifier are those of the process, and the versions are `0`.
   public init(
     appName: String? = nil,
@@ -44,10 +44,10 @@ public struct UserAgentConfiguration: Equatable, Sendable {
       + ") EKNetwork/" + UserAgentSyntax.product(self.networkVersion)
   }
 
-  /// The header's value: `AppName/Version (BundleID; build:BuildNumber; Platform OSVersion) EKNetwork/Version`.
+  /// Returns the header's value: `AppName/Version (BundleID; build:BuildNumber; Platform OSVersion) EKNetwork/Version`.
   ///
-  /// Characters that RFC 9110 §10.1.5 has no room for, such as the letters of a non-Latin name, are percent-encoded,
-  /// as Foundation does in its own `User-Agent`. The value is made once, by the initializer.
+  /// Characters that RFC 9110 §10.1.5 does not allow, such as the letters of a non-Latin name, are percent-encoded, as
+  /// in Foundation's own `User-Agent`. The value is built once, by the initializer.
   public func generateUserAgentString() -> String { userAgent }
 
   private static func value(_ given: String?, or fallback: String) -> String {

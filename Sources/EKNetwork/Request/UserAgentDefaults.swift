@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the application and the system say about themselves. Read once; none of it changes while a process lives.
+/// The properties of the application and the system. Read once; none of them changes during the life of a process.
 struct UserAgentDefaults: Sendable {
   /// The version of this library.
   static let networkVersion = "0.1.0"

@@ -1,6 +1,6 @@
-/// The response of a request whose success says it all. Whatever body the server sends is ignored.
+/// The response of a request that only succeeds or fails. Any body is ignored.
 public struct EmptyResponse: Decodable, Equatable, Sendable {
-  /// The one value there is.
+  /// Creates the only value.
   public init() {}
 
   /// Succeeds for any payload.

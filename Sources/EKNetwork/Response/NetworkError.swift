@@ -1,16 +1,16 @@
 import Foundation
 
-/// What can go wrong around an exchange that is not the transport's doing.
+/// The errors of a request that do not come from the transport.
 ///
-/// Failures of the transport are `URLError`, responses outside 2xx ``HTTPError``.
+/// Transport failures are `URLError`, responses outside 2xx are ``HTTPError``.
 public enum NetworkError: Error, Equatable {
-  /// The URL could not be made, for example because the path holds a `..` segment.
+  /// The URL could not be built, for example because the path contains a `..` segment.
   case invalidURL
   /// The multipart form could not be encoded.
   case invalidMultipartEncoding
-  /// A success without a body, where the request has no `emptyResponseHandler`.
+  /// A successful response without a body, for a request without an `emptyResponseHandler`.
   case emptyResponse
-  /// The server responded with 401, after the refresh and the retry if there was a refresher.
+  /// The server responded with 401, after a token refresh and a retry if there is a refresher.
   case unauthorized
   /// The session returned no response, or one that is not HTTP.
   case invalidResponse
@@ -19,7 +19,7 @@ public enum NetworkError: Error, Equatable {
 }
 
 extension NetworkError: LocalizedError {
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .invalidURL: "The request has no valid URL"

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension PrismNetworkError {
-  /// What a status outside 2xx means.
+  /// Creates the error for a status code outside 2xx.
   init(status: Int) {
     self =
       switch status {
@@ -17,7 +17,7 @@ extension PrismNetworkError {
       }
   }
 
-  /// What the code of a failed transport means.
+  /// Creates the error for the code of a transport failure.
   init(code: URLError.Code) {
     self =
       switch code {

@@ -1,30 +1,30 @@
 import Foundation
 
-/// Why a request through a ``PrismNetworkClient`` failed.
+/// The reasons why a request through a ``PrismNetworkClient`` failed.
 ///
-/// What was behind it (the status, the body, the underlying error) is in ``PrismNetworkFailure``. A cancelled request
-/// throws `CancellationError` instead.
+/// The cause (the status, the body, the underlying error) is in ``PrismNetworkFailure``. A cancelled request throws
+/// `CancellationError` instead.
 public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendable {
-  /// The endpoint's parts make no URL, or not one of a kind that can be loaded.
+  /// The endpoint's components do not form a URL, or not one that can be loaded.
   case invalidURL
-  /// No connection, it was lost, the host was not found or did not respond in time.
+  /// There is no connection, it was lost, or the host was not found or did not respond in time.
   case noConnectivity
   /// 401: the server does not accept the credentials.
   case unauthorized
-  /// 403: the server refuses.
+  /// 403: the server refuses the request.
   case forbidden
   /// 400, or a request that cannot be sent: a forbidden header field, a body that cannot be encoded.
   case badRequest
-  /// 408, 429 or 5xx: the server cannot respond at the moment.
+  /// 408, 429 or 5xx: the server is temporarily unable to respond.
   case serverError
-  /// Any other status outside 2xx, a response that cannot be decoded, or a broken exchange.
+  /// Any other status outside 2xx, a response that cannot be decoded, or an incomplete exchange.
   case invalidResponse
   /// Nothing is stored for the request.
   case noCache
 }
 
 extension PrismNetworkError: LocalizedError {
-  /// What happened.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .invalidURL: "The URL is not valid."
@@ -38,7 +38,7 @@ extension PrismNetworkError: LocalizedError {
     }
   }
 
-  /// Why.
+  /// The reason for the error.
   public var failureReason: String? {
     switch self {
     case .invalidURL: "Scheme, host, port, path and query do not make a URL that can be loaded."
@@ -52,7 +52,7 @@ extension PrismNetworkError: LocalizedError {
     }
   }
 
-  /// What to do about it.
+  /// A suggestion for recovery.
   public var recoverySuggestion: String? {
     switch self {
     case .invalidURL: "Check the host, the path and the query items of the endpoint."

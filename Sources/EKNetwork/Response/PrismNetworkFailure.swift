@@ -4,19 +4,19 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A ``PrismNetworkError`` with what was behind it.
+/// A ``PrismNetworkError`` with its cause.
 ///
-/// The error itself is an enum without payloads, so that code may switch over it. What caused it travels beside it in
-/// two task-local ways, so that it reaches the caller that asks, through any number of layers, and no other:
-/// - ``detailed(_:)`` throws this type in the place of the errors of what it runs.
-/// - ``current`` is what a ``PrismRetryPolicy`` is being asked about.
+/// The error itself is an enum without associated values, so that code can switch over it. Its cause is passed
+/// separately, in two task-local ways, through any number of layers and only to the caller that requests it:
+/// - ``detailed(_:)`` throws this type instead of the errors of the operation that it runs.
+/// - ``current`` is the failure that a ``PrismRetryPolicy`` is deciding about.
 public struct PrismNetworkFailure: Error, Sendable {
-  /// What is thrown without this type.
+  /// The error that is thrown without ``detailed(_:)``.
   public let error: PrismNetworkError
-  /// What caused it: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`,
-  /// a ``WebSocketError``, or what the request's own `decode(data:with:)` threw.
+  /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
+  /// ``WebSocketError``, or an error of the request's own `decode(data:with:)`.
   public let underlyingError: (any Error)?
-  /// Where the request went, as far as that was known.
+  /// The URL of the request, if known.
   public let url: URL?
   /// The status of the response, if there was one.
   public let statusCode: Int?
@@ -24,10 +24,10 @@ public struct PrismNetworkFailure: Error, Sendable {
   public let headers: [String: String]
   /// The body of the response.
   public let data: Data
-  /// Whether the request would do nothing twice if it were sent again.
+  /// Whether the request can safely be sent again: it is idempotent, or was not carried out.
   var isHarmlessToRepeat = true
 
-  /// A failure as the library would make it, for tests.
+  /// Creates a failure as the library would make it, for tests.
   public init(
     _ error: PrismNetworkError, because underlyingError: (any Error)? = nil, url: URL? = nil, statusCode: Int? = nil,
     headers: [String: String] = [:], data: Data = Data()
@@ -40,12 +40,12 @@ public struct PrismNetworkFailure: Error, Sendable {
     self.data = data
   }
 
-  /// The failure that a ``PrismRetryPolicy`` is being asked about; `nil` elsewhere.
+  /// The failure that a ``PrismRetryPolicy`` is deciding about; `nil` elsewhere.
   public static var current: PrismNetworkFailure? { asked }
 
   @TaskLocal static var asked: PrismNetworkFailure?
 
-  /// Runs `body`; where it throws a ``PrismNetworkError`` of this library's making, throws its cause with it.
+  /// Runs `body`, and adds the cause to a ``PrismNetworkError`` that the library throws in it.
   ///
   /// ```swift
   /// do {
@@ -55,7 +55,7 @@ public struct PrismNetworkFailure: Error, Sendable {
   /// }
   /// ```
   ///
-  /// - Throws: ``PrismNetworkFailure``; every other error of `body` as it is.
+  /// - Throws: ``PrismNetworkFailure``; every other error of `body` unchanged.
   public nonisolated(nonsending) static func detailed<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async throws -> Success {
@@ -68,21 +68,21 @@ public struct PrismNetworkFailure: Error, Sendable {
     }
   }
 
-  /// Where ``detailed(_:)`` of this task finds the last failure.
+  /// The storage in which ``detailed(_:)`` of this task finds the last failure.
   @TaskLocal private static var recorder: Locked<PrismNetworkFailure?>?
 }
 
 extension PrismNetworkFailure: LocalizedError {
-  /// That of the error.
+  /// The description of the error.
   public var errorDescription: String? { error.errorDescription }
-  /// That of the error.
+  /// The reason for the error.
   public var failureReason: String? { error.failureReason }
-  /// That of the error.
+  /// A suggestion for recovery.
   public var recoverySuggestion: String? { error.recoverySuggestion }
 }
 
 extension PrismNetworkFailure {
-  /// The failure of an exchange that came to no response, or whose response could not be used.
+  /// Creates the failure of an exchange that received no response, or whose response could not be used.
   init(_ error: any Error, url: URL?) {
     switch error {
     case let failure as PrismNetworkFailure: self = failure
@@ -99,7 +99,7 @@ extension PrismNetworkFailure {
     }
   }
 
-  /// Whether the server has said that it did nothing, or was never reached.
+  /// Whether the request was not processed, because the server said so or was never reached.
   var wasNotCarriedOut: Bool {
     if let statusCode { return [408, 425, 429, 503].contains(statusCode) }
     return switch underlyingError?.urlErrorCode {
@@ -110,18 +110,18 @@ extension PrismNetworkFailure {
     }
   }
 
-  /// What leaves the library for this failure: the error alone, its cause noted for ``detailed(_:)``.
+  /// The error that the library throws for this failure, whose cause is recorded for ``detailed(_:)``.
   var surfaced: PrismNetworkError {
     Self.recorder?.withLock { $0 = self }
     return error
   }
 
-  /// Runs `body`, whose failures become errors.
+  /// Runs `body`, and throws its failures as errors.
   static func surfacing<Success>(_ body: () throws -> Success) throws -> Success {
     do { return try body() } catch let failure as PrismNetworkFailure { throw failure.surfaced }
   }
 
-  /// Runs `body`, whose failures become errors.
+  /// Runs `body`, and throws its failures as errors.
   static func surfacing<Success: Sendable>(_ body: () async throws -> Success) async throws -> Success {
     do { return try await body() } catch let failure as PrismNetworkFailure { throw failure.surfaced }
   }

@@ -4,33 +4,33 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The response of a request whose result is in the status and the header fields. A body is ignored.
+/// The response of a request whose result is in the status code and the header fields. Any body is ignored.
 public struct StatusCodeResponse: Decodable, Equatable, Sendable {
   /// The status code.
   public let statusCode: Int
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
 
-  /// A response as the library would make it, for tests.
+  /// Creates a response as the library would make it, for tests.
   public init(statusCode: Int, headers: [String: String]) {
     self.statusCode = statusCode
     self.headers = headers
   }
 
-  /// The same with the fields as `HTTPURLResponse.allHeaderFields` has them.
+  /// Creates a response with header fields as in `HTTPURLResponse.allHeaderFields`.
   @_disfavoredOverload
   public init(statusCode: Int, headers: [AnyHashable: Any]) {
     self.init(statusCode: statusCode, headers: [String: String](headerFields: headers))
   }
 
-  /// The value of a field, whatever the case of its name.
+  /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
   private enum CodingKeys: String, CodingKey {
     case statusCode, headers
   }
 
-  /// From `{"statusCode": 204}`, with or without `headers`.
+  /// Decodes `{"statusCode": 204}`, with or without `headers`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     statusCode = try container.decode(Int.self, forKey: .statusCode)
@@ -43,14 +43,14 @@ public struct StatusCodeResponse: Decodable, Equatable, Sendable {
 }
 
 extension HTTPURLResponse {
-  /// The header fields as the library hands them out.
+  /// The header fields in the form that the library returns.
   var headerDictionary: [String: String] {
     [String: String](headerFields: allHeaderFields)
   }
 }
 
 extension [String: String] {
-  /// Header fields from Foundation's dictionary of anything.
+  /// Creates header fields from Foundation's untyped dictionary.
   init(headerFields: [AnyHashable: Any]) {
     self.init(minimumCapacity: headerFields.count)
     for (name, value) in headerFields {

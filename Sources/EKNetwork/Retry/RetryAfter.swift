@@ -5,13 +5,13 @@ enum RetryAfter: Equatable, Sendable {
   case seconds(Int64)
   case date(Date)
 
-  /// Reads a field value; `nil` when it is neither a number of seconds nor a date.
+  /// Parses a field value; returns `nil` if it is neither a number of seconds nor a date.
   ///
-  /// - Parameter now: Decides the century of a date with a two-digit year.
+  /// - Parameter now: The time that determines the century of a two-digit year.
   init?(_ value: String, now: Date) {
     let text = value.trimmingCharacters(in: Self.optionalWhitespace)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // RFC 9111 §1.2.2: a number too large to hold is taken as 2³¹.
+      // RFC 9111 §1.2.2: a number too large to represent is taken as 2³¹.
       self = .seconds(text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 2_147_483_648) })
     } else if let date = HTTPDate.parse(text, now: now) {
       self = .date(date)
@@ -20,15 +20,15 @@ enum RetryAfter: Equatable, Sendable {
     }
   }
 
-  /// What the server wishes that sent this error's response, or middleware that refused the request; `nil` where it names
-  /// no time.
+  /// Returns the delay requested by the server in this error's response, or by middleware that refused the request;
+  /// `nil` if there is none.
   static func delay(in error: any Error, now: Date) -> Duration? {
     if let refusal = error as? any TemporaryRefusal { return refusal.retryAfter }
     guard let value = (error as? HTTPError)?.value(forHTTPHeaderField: "Retry-After") else { return nil }
     return RetryAfter(value, now: now)?.delay(from: now)
   }
 
-  /// How long to wait, never negative.
+  /// Returns the delay, never negative.
   func delay(from now: Date) -> Duration {
     switch self {
     case .seconds(let seconds): .seconds(seconds)

@@ -1,21 +1,21 @@
 import Foundation
 
-/// How long to wait before a retry.
+/// The delay before a retry.
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
-  /// By what is asked, for each retry by its number, whether there is to be one and how long to wait.
+  /// Closures that decide, by the number of the retry, whether to retry and how long to wait.
   case custom(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
 
-  /// The wait before a retry, the first of which is number 0.
+  /// Returns the delay before a retry, the first of which is number 0.
   ///
-  /// - Parameter random: A number from 0 to 1, asked for only where there is jitter.
+  /// - Parameter random: A number from 0 to 1, only requested if there is jitter.
   func delay(beforeRetry number: Int, random: () -> Double) -> Duration {
     switch self {
     case .constant(let seconds):
       return .clamped(seconds: seconds)
     case .exponential(let base, let maximum, let jitter):
-      // 2¹⁰²³ is the last power of two that is finite: 0 × ∞ would not be a number.
+      // 2¹⁰²³ is the largest finite power of two: 0 × ∞ would be NaN.
       let doublings = Double(min(max(number, 0), 1023))
       let full = min(base * exp2(doublings), maximum)
       let share = jitter.clampedToUnit
@@ -28,7 +28,7 @@ enum RetryBackoff: Sendable {
 }
 
 extension Double {
-  /// Between 0 and 1; what is not a number is 0.
+  /// The value limited to the range from 0 to 1; NaN becomes 0.
   fileprivate var clampedToUnit: Double {
     self > 0 ? min(self, 1) : 0
   }

@@ -1,19 +1,20 @@
 import Foundation
 
 extension RetryPolicy {
-  /// Retries whose delay doubles each time, with jitter, so that clients that failed together do not return together.
+  /// Returns a policy whose delay doubles with each retry, with jitter, so that clients that failed together do not
+  /// retry together.
   ///
-  /// Before the retry number *n* (from 0) it waits `min(maxDelay, baseDelay × 2ⁿ)` seconds, of which the share
-  /// `jitter` is random: 0 is no jitter, 0.5 the "equal" and 1 the "full" jitter of the literature.
+  /// Before retry number *n* (from 0) it waits `min(maxDelay, baseDelay × 2ⁿ)` seconds, of which the fraction `jitter`
+  /// is random: 0 is no jitter, 0.5 is known as "equal" and 1 as "full" jitter.
   ///
   /// - Parameters:
-  ///   - maxRetryCount: How many attempts may follow the first. Defaults to 3.
-  ///   - baseDelay: Seconds before the first retry. Defaults to 0.5.
+  ///   - maxRetryCount: The maximum number of retries. Defaults to 3.
+  ///   - baseDelay: The delay before the first retry, in seconds. Defaults to 0.5.
   ///   - maxDelay: The longest delay in seconds, jitter included. Defaults to 30.
-  ///   - jitter: The random share of each delay, from 0 to 1. Defaults to 0.5.
-  ///   - maxRetryAfter: The longest `Retry-After` that is granted, in seconds. Defaults to 60.
-  ///   - shouldRetry: Whether an error is worth another attempt. Defaults to
-  ///     ``RetryPolicy/shouldRetryByDefault(_:)``; ``RetryPolicy/isTransient(_:)`` is the stricter choice.
+  ///   - jitter: The random fraction of each delay, from 0 to 1. Defaults to 0.5.
+  ///   - maxRetryAfter: The longest `Retry-After` that is honoured, in seconds. Defaults to 60.
+  ///   - shouldRetry: A closure that returns whether to retry after an error. Defaults to
+  ///     ``RetryPolicy/shouldRetryByDefault(_:)``; ``RetryPolicy/isTransient(_:)`` is stricter.
   public static func exponentialBackoff(
     maxRetryCount: Int = 3,
     baseDelay: TimeInterval = 0.5,
@@ -32,8 +33,8 @@ extension RetryPolicy {
     return policy
   }
 
-  /// Three retries of failures that pass by themselves (``isTransient(_:)``), after at most 0.5, 1 and 2
-  /// seconds, of which half is random.
+  /// A policy of three retries of transient failures (``isTransient(_:)``), after at most 0.5, 1 and 2 seconds, of
+  /// which half is random.
   public static var transientFailures: RetryPolicy {
     exponentialBackoff(shouldRetry: isTransient)
   }

@@ -5,10 +5,10 @@ import Foundation
 #endif
 
 extension RetryPolicy {
-  /// Whether an error is of a kind that passes by itself: an overloaded or restarting server, a lost connection.
+  /// Returns whether an error is likely to be transient: an overloaded or restarting server, a lost connection.
   ///
-  /// A policy's `shouldRetry` may be this function. It says nothing about whether repeating the request is harmless:
-  /// a POST whose connection was lost may have been carried out.
+  /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
+  /// connection was lost may have been carried out.
   public static func isTransient(_ error: Error) -> Bool {
     if error is NonRetriableError { return false }
     if let error = error as? HTTPError { return transientStatusCodes.contains(error.statusCode) }
@@ -16,10 +16,10 @@ extension RetryPolicy {
   }
 
   static let transientStatusCodes: Set<Int> = [
-    408,  // Request Timeout: the server gave up waiting for us (RFC 9110 §15.5.9).
+    408,  // Request Timeout: the server stopped waiting for the request (RFC 9110 §15.5.9).
     425,  // Too Early: to be repeated once the handshake is complete (RFC 8470 §5.2).
-    429,  // Too Many Requests: come back later (RFC 6585 §4).
-    500,  // Internal Server Error: often one bad moment, or one bad instance behind a balancer.
+    429,  // Too Many Requests: retry later (RFC 6585 §4).
+    500,  // Internal Server Error: often momentary, or from one bad instance behind a load balancer.
     502,  // Bad Gateway: the server behind it is restarting.
     503,  // Service Unavailable: temporary by definition (RFC 9110 §15.6.4).
     504,  // Gateway Timeout: the server behind it was too slow this time.
@@ -29,12 +29,12 @@ extension RetryPolicy {
     .timedOut,  // The network or the server was too slow this time.
     .cannotConnectToHost,  // Refused: the server is restarting.
     .networkConnectionLost,  // The connection broke in the middle.
-    .cannotFindHost,  // Name servers fail for moments, above all right after the network changed.
-    .dnsLookupFailed,  // The same, by its other name.
-    .notConnectedToInternet,  // Tunnels end.
+    .cannotFindHost,  // Name servers fail briefly, above all right after a network change.
+    .dnsLookupFailed,  // The same under another name.
+    .notConnectedToInternet,  // The device is briefly offline, such as in a tunnel.
     .internationalRoamingOff,  // The phone is about to find another network.
-    .callIsActive,  // Calls end.
+    .callIsActive,  // Mobile data is suspended during a phone call.
     .dataNotAllowed,  // Mobile data is about to be switched back to Wi-Fi.
-    .badServerResponse,  // Nothing, or garbage, in place of a head: the server died while responding.
+    .badServerResponse,  // No response head, or an invalid one: the server failed while responding.
   ]
 }

@@ -4,32 +4,34 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// When and how often a failed attempt is repeated.
+/// A policy for whether, how often and when a failed attempt is repeated.
 ///
-/// Whatever the policy says, nothing is repeated once the task was cancelled, nor when the body is a stream that was
-/// opened already: the error of the attempt is thrown instead.
+/// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
+/// already opened: the error of the attempt is thrown instead.
 public struct RetryPolicy {
-  /// How many attempts may follow the first. Zero or less means none.
+  /// The maximum number of retries. Zero or less means none.
   public let maxRetryCount: Int
-  /// Seconds to wait before each retry; with ``exponentialBackoff(maxRetryCount:baseDelay:maxDelay:jitter:maxRetryAfter:shouldRetry:)``
-  /// before the first. Anything that is not a positive number means no wait.
+  /// The delay before each retry, in seconds; with
+  /// ``exponentialBackoff(maxRetryCount:baseDelay:maxDelay:jitter:maxRetryAfter:shouldRetry:)`` before the first.
+  /// Anything that is not a positive number means no delay.
   public let delay: TimeInterval
-  /// Whether this error is worth another attempt. Not asked about a cancellation, which never is.
+  /// A closure that returns whether to retry after an error. It is not called for a cancellation, which is never
+  /// retried.
   public let shouldRetry: (Error) -> Bool
-  /// The longest wait, in seconds, that a server may ask for with `Retry-After` (RFC 9110 §10.2.3).
+  /// The longest delay, in seconds, that a server may request with `Retry-After` (RFC 9110 §10.2.3).
   ///
-  /// The field lengthens the policy's own delay and never shortens it; of a longer wish this much is granted.
+  /// The field can lengthen the policy's own delay but never shortens it; a longer request is limited to this value.
   /// Defaults to 60; 0 ignores the field.
   public var maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter
 
   let backoff: RetryBackoff
 
-  /// A policy with a constant delay.
+  /// Creates a policy with a constant delay.
   ///
   /// - Parameters:
-  ///   - maxRetryCount: How many attempts may follow the first. Defaults to 0: no retries.
-  ///   - delay: Seconds to wait before each of them. Defaults to 1.
-  ///   - shouldRetry: Whether an error is worth another attempt. Defaults to
+  ///   - maxRetryCount: The maximum number of retries. Defaults to 0: no retries.
+  ///   - delay: The delay before each retry, in seconds. Defaults to 1.
+  ///   - shouldRetry: A closure that returns whether to retry after an error. Defaults to
   ///     ``RetryPolicy/shouldRetryByDefault(_:)``.
   public init(
     maxRetryCount: Int = 0,
@@ -49,10 +51,10 @@ public struct RetryPolicy {
     self.shouldRetry = shouldRetry
   }
 
-  /// The longest `Retry-After` that is granted unless ``maxRetryAfter`` says otherwise, in seconds.
+  /// The default of ``maxRetryAfter``, in seconds.
   public static let defaultMaxRetryAfter: TimeInterval = 60
 
-  /// What ``shouldRetry`` is unless you give your own: yes, except for ``NetworkError/unauthorized``,
+  /// The default of ``shouldRetry``: returns `true`, except for ``NetworkError/unauthorized``,
   /// `URLError.userAuthenticationRequired`, every ``NonRetriableError`` and cancellation.
   public static func shouldRetryByDefault(_ error: Error) -> Bool {
     if error is NonRetriableError || error.isCancellation { return false }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decides, attempt by attempt, whether a request is sent again.
+/// Decides, after each attempt, whether a request is sent again.
 struct RetryState {
   enum Action {
     /// Wait, then send the request again.
@@ -11,7 +11,7 @@ struct RetryState {
 
   private let policy: RetryPolicy
   private let isAllowed: Bool
-  /// How many retries were granted.
+  /// The number of retries so far.
   private(set) var retryCount = 0
 
   /// - Parameter isAllowed: The request's `allowsRetry`.
@@ -20,13 +20,13 @@ struct RetryState {
     self.isAllowed = isAllowed
   }
 
-  /// An attempt failed.
+  /// Records a failed attempt and returns the action to take.
   ///
   /// - Parameters:
-  ///   - error: Why.
-  ///   - retryAfter: What the server asked for.
-  ///   - bodyIsReplayable: Whether the body can be sent a second time (there being none included).
-  ///   - wasCancelled: Whether the task was cancelled, whatever the error looks like.
+  ///   - error: The error of the attempt.
+  ///   - retryAfter: The delay requested by the server.
+  ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
+  ///   - wasCancelled: Whether the task was cancelled, whatever the error.
   ///   - random: A number from 0 to 1.
   mutating func failed(
     with error: any Error,
@@ -38,7 +38,7 @@ struct RetryState {
     if wasCancelled { return .fail(CancellationError()) }
     guard
       isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
-      // Asked before the policy: a closure that retries everything must not bring a cancelled request back.
+      // Checked before the policy: a closure that retries everything must not revive a cancelled request.
       !error.isCancellation, allowsRetry(after: error)
     else { return .fail(error) }
 

@@ -1,6 +1,6 @@
-/// A request that was refused before it was sent, for a while: a retry policy does not repeat it, but what waits for the
-/// server to be back need not give it up.
+/// An error for a request that was refused before it was sent, for a limited time: a retry policy does not repeat it,
+/// but code that waits for the server to recover need not give up.
 protocol TemporaryRefusal: Error {
-  /// For how long, from when it was thrown.
+  /// The duration of the refusal, from when the error was thrown.
   var retryAfter: Duration { get }
 }

@@ -4,14 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Any injected `URLSessionStreamingProtocol` that is not a `URLSession`. It follows redirects, or does not; its errors
-/// pass through as they are.
+/// A transport over any injected `URLSessionStreamingProtocol` that is not a `URLSession`. Whether redirects are
+/// followed is up to the session; its errors are passed through unchanged.
 struct StreamingSessionTransport: Transport {
   private let session: any URLSessionStreamingProtocol
 
   init(_ session: any URLSessionStreamingProtocol) { self.session = session }
 
-  /// What it adds to a request, and for which user, is unknown.
+  /// Opaque: what the session adds to a request, and for which user, is unknown.
   let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { true }
@@ -24,7 +24,7 @@ struct StreamingSessionTransport: Transport {
       try Task.checkCancellation()
       return TransportResponse(head: ResponseHead(response), body: AsyncSequenceBody(chunks))
     } catch {
-      // Sessions report the end of their task in errors of their own.
+      // Sessions report cancellation in errors of their own.
       if Task.isCancelled { throw CancellationError() }
       throw error
     }

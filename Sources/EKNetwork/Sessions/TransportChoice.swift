@@ -1,11 +1,12 @@
-/// Which implementation carries the requests of a `URLSession`.
+/// The implementation that sends the requests of a `URLSession`.
 public enum TransportChoice: Sendable, Equatable {
-  /// The best that the platform has: `URLSession` on Apple's platforms; on Linux libcurl, unless the session has a
-  /// delegate or custom `URLProtocol` classes, or is of a subclass: that code then sees its requests as ever.
+  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux libcurl, unless the session
+  /// has a delegate or custom `URLProtocol` classes, or is an instance of a subclass: that code then handles its
+  /// requests as usual.
   case automatic
   /// Foundation's own implementation on every platform.
   case urlSession
-  /// Other certificates than the system's, or pinned keys: over libcurl on Linux, on Apple's platforms over a session
-  /// of its own with the same configuration. A delegate of the session is not asked.
+  /// TLS with certificates other than the system's, or with pinned keys: over libcurl on Linux, on Apple's platforms
+  /// over a separate session with the same configuration. The session's delegate is not called.
   case secured(by: TLSOptions)
 }

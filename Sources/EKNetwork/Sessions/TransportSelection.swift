@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The one place that decides which implementation carries the requests of a session.
+/// Selects the implementation that sends the requests of a session.
 enum TransportSelection {
-  /// The transport of an injected session.
+  /// Returns the transport of an injected session.
   static func transport(for session: any URLSessionProtocol, choice: TransportChoice = .automatic) -> any Transport {
     guard let session = session as? URLSession else { return SessionTransport(session) }
     return transport(for: session, choice: choice)
   }
 
-  /// The transport of an injected streaming session.
+  /// Returns the transport of an injected streaming session.
   static func transport(
     for session: any URLSessionStreamingProtocol, choice: TransportChoice = .automatic
   ) -> any Transport {
@@ -20,8 +20,8 @@ enum TransportSelection {
     return transport(for: session, choice: choice)
   }
 
-  /// The transport of a real session: on Linux libcurl itself, unless the session was customised with code, which
-  /// must then see the requests; everywhere else the session.
+  /// Returns the transport of a `URLSession`: on Linux libcurl, unless the session was customised with code that must
+  /// handle the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
       if case .secured(let options) = choice {
@@ -36,11 +36,11 @@ enum TransportSelection {
       }
     #elseif canImport(Darwin)
       if case .secured(let options) = choice {
-        // A private key in a file is no identity: the system keeps them in a keychain.
+        // A private key in a file is not an identity: the system keeps those in a keychain.
         guard options.clientCertificate == nil else {
           return UnavailableTransport(.clientCertificateRejected, "Client certificates need a delegate of the session")
         }
-        // A second session with its identifier may get what is meant for the first.
+        // A second session with the same identifier may receive the callbacks of the first.
         guard session.configuration.identifier == nil else {
           return UnavailableTransport(.resourceUnavailable, "A background session takes files alone.")
         }
@@ -53,7 +53,7 @@ enum TransportSelection {
   #if os(Linux)
     private static func isCustomised(_ session: URLSession) -> Bool {
       if session.delegate != nil || type(of: session) != URLSession.self { return true }
-      // FoundationNetworking's own classes are what a configuration starts with; `URLSession.shared` has none at all.
+      // A configuration starts with FoundationNetworking's own classes; `URLSession.shared` has none at all.
       return (session.configuration.protocolClasses ?? []).contains {
         !String(reflecting: $0).hasPrefix("FoundationNetworking.")
       }

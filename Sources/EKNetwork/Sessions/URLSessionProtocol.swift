@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The one call that the library makes on an injected session. Tests conform mocks to it.
+/// The only method that the library calls on an injected session. Mocks in tests conform to it.
 public protocol URLSessionProtocol {
-  /// Loads a request. Not called on the actor that called `send`, but where the conforming type has it: on its
-  /// actor, or on any thread. What a plain class keeps for its test must be guarded if several requests use it at once.
+  /// Loads a request. It is not called on the actor that called `send`, but on the actor of the conforming type, or on
+  /// any thread. State that a plain class keeps for its test must be synchronised if several requests use it at once.
   func data(for request: URLRequest) async throws -> (Data, URLResponse)
 }

@@ -4,20 +4,20 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The call that the library makes on an injected streaming session. A mock implements either of the two methods: each
-/// has a default in terms of the other.
+/// The methods that the library calls on an injected streaming session. A mock implements one of the two: each has a
+/// default implementation in terms of the other.
 public protocol URLSessionStreamingProtocol: Sendable {
-  /// Sends the request and returns as soon as the response head is there; the body follows byte by byte.
+  /// Sends the request and returns as soon as the response head has arrived; the body follows byte by byte.
   func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse)
-  /// Sends the request and returns as soon as the response head is there; the body follows in chunks, as it arrives.
+  /// Sends the request and returns as soon as the response head has arrived; the body follows in chunks, as it arrives.
   func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse)
 }
 
-/// The defaults that are running, by the type whose they are: for a type that implements neither method each would call
-/// the other until the stack is full.
+/// The default implementations that are running, by conforming type: in a type that implements neither method, each
+/// would call the other until the stack overflows.
 ///
-/// By the type and the method, because a session may be wrapped in another, of the same type or not: the default of one
-/// method never runs inside that of the other where the type implements one of them.
+/// Identified by type and method, because a session may wrap another, of the same type or not: the default of one
+/// method never runs inside that of the other if the type implements one of them.
 private struct RunningDefault: Hashable {
   @TaskLocal static var all: Set<RunningDefault> = []
 
@@ -40,7 +40,8 @@ private struct RunningDefault: Hashable {
 }
 
 extension URLSessionStreamingProtocol {
-  /// The bytes of ``dataStream(for:)``. A session that implements neither throws ``StreamingError/invalidResponse``.
+  /// Returns the bytes of ``dataStream(for:)``. A session that implements neither method throws
+  /// ``StreamingError/invalidResponse``.
   public func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
     let (chunks, response) = try await RunningDefault.run(.byteStream, insteadOf: .dataStream, of: Self.self) {
       try await dataStream(for: request)
@@ -48,8 +49,8 @@ extension URLSessionStreamingProtocol {
     return (StreamingBody(AsyncSequenceBody(chunks)).byteStream, response)
   }
 
-  /// The bytes of ``byteStream(for:)``, a chunk for each: they cannot be gathered without making some of them wait.
-  /// A session that implements neither throws ``StreamingError/invalidResponse``.
+  /// Returns the bytes of ``byteStream(for:)``, one chunk per byte: gathering them would delay some of them. A session
+  /// that implements neither method throws ``StreamingError/invalidResponse``.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let (bytes, response) = try await RunningDefault.run(.dataStream, insteadOf: .byteStream, of: Self.self) {
       try await byteStream(for: request)
@@ -59,7 +60,7 @@ extension URLSessionStreamingProtocol {
 }
 
 extension URLSession: URLSessionStreamingProtocol {
-  /// Sends the request as ``NetworkManager`` does, following redirects; the body is pulled as it is read.
+  /// Sends the request as ``NetworkManager`` does, following redirects; the body is received only as it is read.
   ///
   /// Throws `URLError`, or `CancellationError` when the task is cancelled.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {

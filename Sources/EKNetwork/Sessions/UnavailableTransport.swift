@@ -4,7 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Stands where nothing can do what was asked for: nothing is sent over a connection that is less than it should be.
+/// A transport that fails every request, for options that no implementation supports: nothing is sent over a connection
+/// that is less secure than required.
 struct UnavailableTransport: Transport {
   let error: URLError
 

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Makes elements of a body's chunks. A value, driven by ``StreamReader``.
+/// A parser that turns the chunks of a body into elements. A value type, driven by ``StreamReader``.
 protocol StreamParser: Sendable {
   associatedtype Element: Sendable
 
-  /// Takes the next chunk. Only after `next()` has returned `nil`.
+  /// Sets the next chunk. Called only after `next()` has returned `nil`.
   mutating func append(_ chunk: Data)
-  /// The next element of what was taken; `nil` when more is needed.
+  /// Returns the next element; `nil` if another chunk is needed.
   mutating func next() throws -> Element?
-  /// The body has ended: what is left of it, called until it returns `nil`.
+  /// Returns the remaining elements after the end of the body; called until it returns `nil`.
   mutating func finish() throws -> Element?
 }
 
-/// Hands chunks on as they are.
+/// A parser that returns the chunks unchanged.
 struct ChunkParser: StreamParser {
   private var chunk: Data?
 
@@ -26,9 +26,9 @@ struct ChunkParser: StreamParser {
   mutating func finish() -> Data? { nil }
 }
 
-/// Hands chunks on byte by byte.
+/// A parser that returns the bytes of the chunks.
 struct ByteParser: StreamParser {
-  // An array, because its elements cost less to reach than those of Data.
+  // An array, because accessing its elements costs less than with Data.
   private var chunk: [UInt8] = []
   private var index = 0
 

@@ -4,28 +4,27 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One loop over a response body: pulls a chunk when the parser has used up the last one, and nothing before.
+/// The reader of one loop over a response body, which requests a chunk only when the parser has consumed the last one.
 ///
-/// There is no task and no buffer between the consumer and the transport. When the loop is left, by whatever way, the
-/// sequence that holds the reader goes, and the reader takes the exchange with it.
+/// There is no task and no buffer between the consumer and the transport. However the loop is left, the sequence that
+/// holds the reader is released, and the reader cancels the exchange.
 ///
-/// Sendable, unchecked: `state` belongs to the call that has made `isBusy` true, and to `deinit`. It is no lock that
-/// waits: parsers call decoders and closures of the user, and two loops over one stream could make no sense of their
-/// halves.
+/// Sendable, unchecked: `state` belongs to the call that has set `isBusy`, and to `deinit`. It is not a blocking lock:
+/// parsers call decoders and closures of the user, and two loops over one stream would each get meaningless parts.
 final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   private struct State {
     var parser: Parser
-    /// Whether the body is this reader's.
+    /// Whether this reader has claimed the body.
     var hasClaim = false
     var isAtEnd = false
     var isOver = false
-    /// What the parser threw when it was asked for what is ready.
+    /// The error that the parser threw in ``ready()``.
     var failure: (any Error)?
   }
 
   private let shared: ReadOnceBody
   private let isBusy = Locked(false)
-  // A pointer, because the runtime would check every access to a property of a class.
+  // A pointer, because the runtime checks exclusive access to every property of a class.
   private let state: UnsafeMutablePointer<State>
 
   init(_ body: ReadOnceBody, parser: Parser) {
@@ -35,21 +34,22 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   }
 
   deinit {
-    // A stream that has not been read from does not speak for the others that may be read.
+    // A stream that was never read must not cancel others that may be read.
     if state.pointee.hasClaim { shared.body.cancel() }
     release(&state.pointee.hasClaim)
     state.deinitialize(count: 1)
     state.deallocate()
   }
 
-  /// Where the parser stands; `nil` during a read.
+  /// The current state of the parser; `nil` during a read.
   var parser: Parser? {
     guard take() else { return nil }
     defer { release() }
     return state.pointee.parser
   }
 
-  /// The next element if it has arrived, and is still wanted; `nil` leaves everything else to ``next()``.
+  /// Returns the next element if it has arrived and the task is not cancelled; `nil` leaves everything else to
+  /// ``next()``.
   func ready() -> Parser.Element? {
     guard !Task.isCancelled, take() else { return nil }
     defer { release() }
@@ -62,8 +62,8 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     }
   }
 
-  /// The next element; waits for it. `nil` at the end, and for ever after an error. A ``ConcurrentReadError`` is none of
-  /// these: what another loop is reading is left to it, and can be asked for again.
+  /// Waits for and returns the next element; `nil` at the end, and after an error. A ``ConcurrentReadError`` does not
+  /// end the reader: another loop is reading, and the call can be repeated later.
   nonisolated(nonsending) func next() async throws -> Parser.Element? {
     guard take() else { throw ConcurrentReadError() }
     defer { release() }
@@ -94,7 +94,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     }
   }
 
-  /// The body has ended, or is to end: others may look.
+  /// Ends the claim, because the body has ended or is cancelled: other readers may claim it.
   private func release(_ hasClaim: inout Bool) {
     if hasClaim { shared.release(by: self) }
     hasClaim = false

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The body of a ``StreamingResponse`` as an asynchronous sequence of chunks, and in its other forms.
+/// The body of a ``StreamingResponse`` as an asynchronous sequence of chunks, and in other forms.
 ///
-/// It gives what the streams of the response give, ``StreamingResponse/lines()`` and the like, at a fraction of their
-/// cost: those are `AsyncThrowingStream`s, which spend about half a microsecond on every element.
+/// It provides the same elements as the streams of the response, such as ``StreamingResponse/lines()``, at a fraction
+/// of their cost: those are `AsyncThrowingStream`s, which take about half a microsecond for every element.
 ///
-/// It is read once, in one of its forms, by one loop at a time; a second loop meanwhile ends with a
-/// ``ConcurrentReadError``, and the first goes on. Each form is pulled by its consumer: a loop that stops reading stops
-/// the server.
+/// It is read once, in one of its forms, by one loop at a time; a concurrent second loop throws a
+/// ``ConcurrentReadError``, and the first continues. Each form is pulled by its consumer: a loop that stops reading
+/// slows the server down.
 public struct StreamingBody: AsyncSequence, Sendable {
-  /// What it consists of.
+  /// The type of the elements.
   public typealias Element = Data
 
   let source: ReadOnceBody
@@ -18,7 +18,7 @@ public struct StreamingBody: AsyncSequence, Sendable {
 
   init(_ body: any TransportBody) { self.init(ReadOnceBody(body)) }
 
-  /// The body in pieces, each handed on as soon as it arrives, never empty.
+  /// Returns an iterator over the chunks of the body, each delivered as soon as it arrives, never empty.
   public func makeAsyncIterator() -> StreamingSequence<Data>.AsyncIterator { chunks.makeAsyncIterator() }
 
   var chunks: StreamingSequence<Data> { read(ChunkParser()) }
@@ -28,12 +28,13 @@ public struct StreamingBody: AsyncSequence, Sendable {
   /// The body byte by byte, in the order of arrival.
   public var bytes: StreamingBytes { StreamingBytes(chunks) }
 
-  /// UTF-8 lines: split at `\n`, a trailing `\r` trimmed, blank lines skipped. Characters may be cut anywhere.
+  /// Returns the body as UTF-8 lines: split at `\n`, without a trailing `\r`, blank lines skipped. Characters may be
+  /// split between chunks.
   ///
   /// - Parameters:
-  ///   - maximumLength: The longest line, in bytes without its end. Defaults to 16 MiB.
-  ///   - onOverlongLine: Called with each longer line, which is skipped. Defaults to `nil`: such a line ends the sequence
-  ///     with ``StreamLineTooLongError``.
+  ///   - maximumLength: The maximum length of a line, in bytes without its ending. Defaults to 16 MiB.
+  ///   - onOverlongLine: Called with each longer line, which is skipped. Defaults to `nil`: such a line ends the
+  ///     sequence with ``StreamLineTooLongError``.
   public func lines(
     maximumLength: Int = StreamingResponse.defaultMaximumLength,
     onOverlongLine: (@Sendable (StreamLineTooLongError) -> Void)? = nil
@@ -41,14 +42,14 @@ public struct StreamingBody: AsyncSequence, Sendable {
     read(LineParser(LineSplitter(maximumLength: maximumLength, reportOverlong: onOverlongLine)))
   }
 
-  /// One record for each line that is not blank.
+  /// Returns one record for each line that is not blank.
   ///
   /// - Parameters:
-  ///   - itemType: What a record is.
-  ///   - decoder: Decodes each line. Defaults to a plain one.
-  ///   - maximumLength: The longest line, in bytes. Defaults to 16 MiB.
-  ///   - onInvalidRecord: Called with each bad or overlong line, which is skipped. Defaults to `nil`: a bad line throws
-  ///     the decoder's error, which names the line, and ends the sequence.
+  ///   - itemType: The type of a record.
+  ///   - decoder: Decodes each line. Defaults to a new `JSONDecoder`.
+  ///   - maximumLength: The maximum length of a line, in bytes. Defaults to 16 MiB.
+  ///   - onInvalidRecord: Called with each invalid or overlong line, which is skipped. Defaults to `nil`: an invalid
+  ///     line throws the decoder's error, which contains the line number, and ends the sequence.
   public func ndjson<Item: Decodable & Sendable>(
     as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder(),
     maximumLength: Int = StreamingResponse.defaultMaximumLength,
@@ -62,10 +63,11 @@ public struct StreamingBody: AsyncSequence, Sendable {
     return read(NDJSONParser(splitter, decoder: decoder, reportInvalid: onInvalidRecord))
   }
 
-  /// Server-sent events, by the WHATWG standard. An event that the end of the stream cuts off is discarded.
+  /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is
+  /// discarded.
   ///
-  /// - Parameter maximumLength: The longest line, and the most data of one event, in bytes. Defaults to 16 MiB; past it
-  ///   the sequence ends with ``StreamLineTooLongError``.
+  /// - Parameter maximumLength: The maximum length of a line, and of the data of one event, in bytes. Defaults to 16
+  ///   MiB; beyond it the sequence ends with ``StreamLineTooLongError``.
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> StreamingSequence<ServerSentEvent> {

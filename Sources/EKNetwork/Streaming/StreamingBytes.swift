@@ -1,43 +1,43 @@
 import Foundation
 
-/// The bytes of a response body, in the order of arrival.
+/// An asynchronous sequence of the bytes of a response body, in the order of arrival.
 ///
-/// Each iterator holds the chunk that it is in the midst of: what is left of it when a loop is left goes with it.
+/// Each iterator holds the chunk that it is reading: when a loop is left, the rest of that chunk is lost.
 public struct StreamingBytes: AsyncSequence, Sendable {
-  /// What it consists of.
+  /// The type of the elements.
   public typealias Element = UInt8
 
   private let chunks: StreamingSequence<Data>
 
   init(_ chunks: StreamingSequence<Data>) { self.chunks = chunks }
 
-  /// Begins with the next chunk.
+  /// Returns an iterator that begins with the next chunk.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks.makeAsyncIterator()) }
 
-  /// Iterates over the bytes of a body.
+  /// An iterator over the bytes of a body.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private var chunks: StreamingSequence<Data>.AsyncIterator
-    // An array, because its elements cost less to reach than those of Data.
+    // An array, because accessing its elements costs less than with Data.
     @usableFromInline var chunk: [UInt8] = []
     @usableFromInline var index = 0
 
     init(_ chunks: StreamingSequence<Data>.AsyncIterator) { self.chunks = chunks }
 
-    /// The next byte; waits until it has arrived.
+    /// Waits for and returns the next byte.
     ///
     /// - Returns: `nil` at the end of the body.
-    /// - Throws: `URLError` when the exchange failed; `CancellationError` when the task is cancelled, at the end of the
-    ///   chunk, which closes the connection.
+    /// - Throws: `URLError` when the exchange failed; `CancellationError` at the end of the current chunk when the task
+    ///   is cancelled, which closes the connection.
     @inlinable public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> UInt8? {
       if index == chunk.count, try await !refill(isolation: actor) { return nil }
       defer { index += 1 }
       return chunk[index]
     }
 
-    /// The same, off the caller's actor.
+    /// Waits for and returns the next byte, off the caller's actor.
     @inlinable public mutating func next() async throws -> UInt8? { try await next(isolation: nil) }
 
-    /// Takes the next chunk. `false` at the end of the body.
+    /// Reads the next chunk; returns `false` at the end of the body.
     @usableFromInline mutating func refill(isolation actor: isolated (any Actor)?) async throws -> Bool {
       chunk = []
       index = 0

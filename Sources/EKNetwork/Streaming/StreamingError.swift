@@ -1,15 +1,15 @@
 import Foundation
 
-/// What can go wrong before a stream begins.
+/// An error that occurs before a stream begins.
 public enum StreamingError: Error, Equatable, Sendable {
   /// The response was not an HTTP response.
   case invalidResponse
-  /// The body of a response outside 2xx was longer than the limit up to which it is read.
+  /// The body of a response outside 2xx exceeded the limit up to which it is read.
   case errorPayloadTooLarge(limitBytes: Int)
 }
 
 extension StreamingError: LocalizedError {
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .invalidResponse: "The response is no HTTP response"

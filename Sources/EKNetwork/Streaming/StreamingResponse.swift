@@ -7,23 +7,23 @@ import Foundation
 /// A successful response whose body is read while it arrives.
 ///
 /// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, …. A
-/// second loop while the first is at it ends with a ``ConcurrentReadError``; the first goes on, and loses nothing.
-/// Each is pulled by its consumer: a loop that stops reading stops the server. Leaving the loop, by `break`, by an error
-/// or by cancellation of the task, ends the exchange and closes its connection; so does dropping the response unread.
+/// concurrent second loop throws a ``ConcurrentReadError``; the first continues and loses nothing. Each form is pulled
+/// by its consumer: a loop that stops reading slows the server down. Leaving the loop, by `break`, by an error or by
+/// cancelling the task, ends the exchange and closes its connection; so does releasing the response unread.
 public struct StreamingResponse: Sendable {
-  /// The status code, in 2xx.
+  /// The status code, which is 2xx.
   public let statusCode: Int
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
 
   let source: ReadOnceBody
 
-  /// A response with a body of your own, for tests.
+  /// Creates a response with a custom body, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
     self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(chunks))
   }
 
-  /// A response with a body of your own, for tests.
+  /// Creates a response with a custom body, for tests.
   public init(statusCode: Int, headers: [String: String], bytes: AsyncThrowingStream<UInt8, Error>) {
     self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) })
   }
@@ -34,13 +34,13 @@ public struct StreamingResponse: Sendable {
     self.source = ReadOnceBody(source)
   }
 
-  /// The value of a field, whatever the case of its name.
+  /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
-  /// The body at its full speed, for what iterates over more elements than a stream is made for.
+  /// The body without the overhead of a stream, for iterating over large numbers of elements.
   public var body: StreamingBody { StreamingBody(source) }
 
-  /// The body in pieces, each handed on as soon as it arrives.
+  /// The body in chunks, each delivered as soon as it arrives.
   public var chunks: AsyncThrowingStream<Data, Error> { body.chunks.stream }
 
   /// The body byte by byte, in the order of arrival.
@@ -48,16 +48,17 @@ public struct StreamingResponse: Sendable {
 }
 
 extension StreamingResponse {
-  /// How long a line or an event may be unless a call says otherwise: 16 MiB.
+  /// The default maximum length of a line or an event: 16 MiB.
   public static let defaultMaximumLength = 16 * 1024 * 1024
 
-  /// UTF-8 lines: split at `\n`, a trailing `\r` trimmed, blank lines skipped. Characters may be cut anywhere.
+  /// Returns the body as UTF-8 lines: split at `\n`, without a trailing `\r`, blank lines skipped. Characters may be
+  /// split between chunks.
   public func lines() -> AsyncThrowingStream<String, Error> { body.lines().stream }
 
-  /// The same with a limit of your own.
+  /// Returns the body as UTF-8 lines with a custom limit.
   ///
   /// - Parameters:
-  ///   - maximumLength: The longest line, in bytes without its end.
+  ///   - maximumLength: The maximum length of a line, in bytes without its ending.
   ///   - onOverlongLine: Called with each longer line, which is skipped. Defaults to `nil`: such a line ends the stream
   ///     with ``StreamLineTooLongError``.
   public func lines(
@@ -66,15 +67,16 @@ extension StreamingResponse {
     body.lines(maximumLength: maximumLength, onOverlongLine: onOverlongLine).stream
   }
 
-  /// One record for each line that is not blank. A bad line throws the decoder's error, which names the line, and ends
-  /// the stream.
+  /// Returns one record for each line that is not blank. An invalid line throws the decoder's error, which contains the
+  /// line number, and ends the stream.
   public func ndjson<Item: Decodable & Sendable>(
     as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder()
   ) -> AsyncThrowingStream<Item, Error> {
     body.ndjson(as: itemType, decoder: decoder).stream
   }
 
-  /// The same, but bad lines are skipped and reported, and so are those longer than `maximumLength`.
+  /// Returns one record for each line that is not blank; lines that are invalid or longer than `maximumLength` are
+  /// skipped and reported.
   public func ndjson<Item: Decodable & Sendable>(
     as itemType: Item.Type, decoder: JSONDecoder = JSONDecoder(),
     maximumLength: Int = StreamingResponse.defaultMaximumLength,
@@ -83,10 +85,11 @@ extension StreamingResponse {
     body.ndjson(as: itemType, decoder: decoder, maximumLength: maximumLength, onInvalidRecord: onInvalidRecord).stream
   }
 
-  /// Server-sent events, by the WHATWG standard. An event that the end of the stream cuts off is discarded.
+  /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is
+  /// discarded.
   ///
-  /// - Parameter maximumLength: The longest line, and the most data of one event, in bytes; past it the stream ends
-  ///   with ``StreamLineTooLongError``.
+  /// - Parameter maximumLength: The maximum length of a line, and of the data of one event, in bytes; beyond it the
+  ///   stream ends with ``StreamLineTooLongError``.
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> AsyncThrowingStream<ServerSentEvent, Error> {

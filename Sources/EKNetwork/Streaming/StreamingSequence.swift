@@ -1,10 +1,10 @@
-/// What a response body consists of, in one of its forms, pulled by the iterating task.
+/// The elements of a response body in one of its forms, pulled by the iterating task.
 ///
-/// An element that has already arrived costs a function call, a small part of what `AsyncThrowingStream` asks for each.
-/// It is read once, by one loop at a time: a second loop goes on where the first one stopped. Leaving the loop and dropping the sequence, or
-/// cancelling the task, ends the exchange and closes its connection.
+/// An element that has already arrived costs a function call, a fraction of its cost with `AsyncThrowingStream`. The
+/// sequence is read once, by one loop at a time: a second loop continues where the first one stopped. Leaving the loop
+/// and releasing the sequence, or cancelling the task, ends the exchange and closes its connection.
 public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
-  // Closures, because they are called without a look at what `Element` is.
+  // Closures, because calling them does not involve the type `Element` at run time.
   private let ready: @Sendable () -> Element?
   private let pull: nonisolated(nonsending) @Sendable () async throws -> Element?
 
@@ -13,19 +13,20 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
     pull = { try await reader.next() }
   }
 
-  /// The same elements as a stream of the standard library.
+  /// The same elements as an `AsyncThrowingStream`.
   var stream: AsyncThrowingStream<Element, Error> {
     AsyncThrowingStream { [ready, pull] in
-      // Most elements are there already: those take no detour through another asynchronous function.
+      // Most elements have already arrived: those need no call of another asynchronous function.
       if let element = ready() { return element }
       return try await pull()
     }
   }
 
-  /// Goes on where the sequence stands.
+  /// Returns an iterator that continues at the current position of the sequence.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ready: ready, pull: pull) }
 
-  /// Iterates over a body. Where two ask at once, the second meets a ``ConcurrentReadError``; the first goes on.
+  /// An iterator over a body. If two request an element at once, the second throws a ``ConcurrentReadError``; the first
+  /// continues.
   public struct AsyncIterator: AsyncIteratorProtocol {
     @usableFromInline let ready: @Sendable () -> Element?
     @usableFromInline let pull: nonisolated(nonsending) @Sendable () async throws -> Element?
@@ -38,17 +39,17 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
       self.pull = pull
     }
 
-    /// The next element; waits until it has arrived.
+    /// Waits for and returns the next element.
     ///
     /// - Returns: `nil` at the end of the body.
-    /// - Throws: What ended the exchange or the form of the body: `URLError`, `StreamLineTooLongError`,
+    /// - Throws: The error that ended the exchange or the parsing of the body: `URLError`, `StreamLineTooLongError`,
     ///   `DecodingError`, …; `CancellationError` when the task is cancelled, which closes the connection.
     @inlinable public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       if let element = ready() { return element }
       return try await pull()
     }
 
-    /// The same, off the caller's actor.
+    /// Waits for and returns the next element, off the caller's actor.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which request gets which reply.
+/// The routes of a stub session: the replies to each method and path.
 struct StubRoutes {
   enum Source {
     case reply(StubSession.Reply)
@@ -51,7 +51,7 @@ struct StubRoutes {
     routes.append(route)
   }
 
-  /// What the request gets; the last reply of a route is never used up.
+  /// Returns the next reply to a request; the last reply of a route is repeated.
   mutating func next(_ method: String, _ path: String) -> Source? {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     guard let index = routes.lastIndex(where: { $0.matches(method, segments) }) else { return nil }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A session for tests, which replies as they say and asks no network.
+/// A session for tests, which sends configured replies without using the network.
 ///
 /// ```swift
 /// let session = StubSession()
@@ -13,22 +13,23 @@ import Foundation
 /// let manager = NetworkManager(baseURL: url, session: session)
 /// ```
 ///
-/// Each has its own routes, so that tests can run at the same time. Streams are replied to as well, in pieces. A reply
-/// that is later than the request's `timeoutInterval` is `URLError.timedOut`. What no route is for throws ``UnexpectedRequest``, which says what there was.
+/// Each session has its own routes, so that tests can run concurrently. Streams receive the replies in pieces. A reply
+/// that is delayed beyond the request's `timeoutInterval` becomes `URLError.timedOut`. A request without a route throws
+/// ``UnexpectedRequest``, which lists the existing routes.
 public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
-  /// A request that no route is for. It passes through ``NetworkManager`` as it is.
+  /// The error of a request without a route. It passes through ``NetworkManager`` unchanged.
   public struct UnexpectedRequest: LocalizedError, Sendable, CustomStringConvertible {
-    /// The method and the path.
+    /// The method and the path of the request.
     public let request: String
-    /// What there are routes for, in the order in which they were added.
+    /// The existing routes, in the order in which they were added.
     public let routes: [String]
 
-    /// The request and the routes, in one line.
+    /// The request and the routes on one line.
     public var description: String {
       "No stub for \(request). " + (routes.isEmpty ? "There are none." : "There are: " + routes.joined(separator: ", "))
     }
 
-    /// The same.
+    /// The same as ``description``.
     public var errorDescription: String? { description }
   }
 
@@ -40,46 +41,46 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
   private let state = Locked(State())
   private let clock: any Clock<Duration>
 
-  /// A session without routes.
+  /// Creates a session without routes.
   ///
-  /// - Parameter clock: What measures ``Reply/after(_:)``.
+  /// - Parameter clock: The clock for ``Reply/after(_:)``.
   public init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
-  /// Replies to requests with these, one after another; the last is given again from then on.
+  /// Sets the replies to requests, which are sent one after another; the last one is repeated.
   ///
   /// - Parameters:
   ///   - method: The request's method.
-  ///   - path: The URL's path as it travels, percent-encoded, without the query; `*` stands for one segment. Of several
-  ///     routes that match, the one that was added last counts.
-  ///   - replies: Without any, the route is taken away.
+  ///   - path: The URL's path as it is sent, percent-encoded, without the query; `*` matches one segment. If several
+  ///     routes match, the one that was added last is used.
+  ///   - replies: The replies. If there are none, the route is removed.
   public func on(_ method: HTTPMethod, _ path: String, _ replies: Reply...) {
     state.withLock { $0.routes.set(method.rawValue, path, replies: replies) }
   }
 
-  /// Replies to requests with what a closure makes of them.
+  /// Sets a closure that makes the replies to requests.
   ///
   /// - Parameters:
   ///   - method: The request's method.
   ///   - path: As for ``on(_:_:_:)``.
-  ///   - reply: Called for each request, on any thread, several times at once if there are several requests. What it
+  ///   - reply: Called for each request, on any thread, and concurrently for concurrent requests. An error that it
   ///     throws fails the request.
   public func on(_ method: HTTPMethod, _ path: String, reply: @escaping @Sendable (URLRequest) async throws -> Reply) {
     state.withLock { $0.routes.set(method.rawValue, path, closure: reply) }
   }
 
-  /// What was asked for so far, in order, unexpected requests included.
+  /// The requests so far, in order, unexpected ones included.
   public var requests: [URLRequest] { state.withLock { $0.requests } }
 
-  /// Replies to a request with the whole body. Throws what the reply says, ``UnexpectedRequest``, or `CancellationError`
-  /// when the task is cancelled.
+  /// Returns the reply to a request with the whole body. Throws the error of the reply, ``UnexpectedRequest``, or
+  /// `CancellationError` when the task is cancelled.
   public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     let (reply, response) = try await reply(to: request)
     if let failure = reply.failure { throw failure }
     return (reply.pieces.reduce(into: Data()) { $0 += $1 }, response)
   }
 
-  /// Replies to a request with the pieces of the body. Throws as ``data(for:)`` does; a failure that comes after the
-  /// response's head is the stream's.
+  /// Returns the reply to a request with the body in pieces. Throws as ``data(for:)`` does; the stream throws a failure
+  /// after the response head.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let (reply, response) = try await reply(to: request)
     let stream = AsyncThrowingStream<Data, Error> { continuation in

@@ -4,13 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A stream from outside, of an injected session or of a test, as a body.
+/// A body backed by an async stream from an injected session or a test.
 ///
-/// Unchecked: the iterator is only taken out under the lock, and never by two at a time.
+/// Unchecked: the iterator is only taken out under the lock, and by one task at a time.
 final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Sendable {
   private typealias Iterator = AsyncThrowingStream<Element, Error>.Iterator
 
-  /// An iterator behind what came of it. Unchecked: it goes from the task that pulls to the one that waits for it.
+  /// An iterator with the chunk that it produced. Unchecked: it is passed from the task that pulls to the one that
+  /// waits.
   private struct Pulled: @unchecked Sendable {
     let chunk: Data?
     let iterator: Iterator
@@ -18,7 +19,7 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
 
   private struct State {
     var iterator: Iterator?
-    /// What pulls, while the iterator is out.
+    /// The task that is pulling an element, while the iterator is out of the state.
     var pull: Task<Pulled, any Error>?
     var isCancelled = false
   }
@@ -31,11 +32,11 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
     self.makeChunk = makeChunk
   }
 
-  /// Each element is pulled in a task of its own, which ``cancel()`` can end.
+  /// Pulls the next element in a task of its own, which ``cancel()`` can cancel.
   func next() async throws -> Data? {
     try Task.checkCancellation()
     guard let pull = begin() else {
-      // The rest was not read, which is no end of the body.
+      // The rest of the body was not read, so this must not look like its end.
       if state.withLock({ $0.isCancelled }) { throw CancellationError() }
       return nil
     }
@@ -45,7 +46,7 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
       pull.cancel()
     }
     let pulled = try? result.get()
-    // Behind the last element there is nothing, whatever the stream says when it is asked again.
+    // After the last element the body has ended, whatever the stream would return if it were asked again.
     let rest = pulled?.chunk == nil ? nil : pulled?.iterator
     let isCancelled = state.withLock { state in
       state.pull = nil
@@ -60,7 +61,7 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
     return chunk
   }
 
-  /// Dropping the iterator tells the stream's maker, and so does cancelling the task that pulls.
+  /// Ends the stream: its producer is notified when the iterator is released or the pulling task is cancelled.
   func cancel() {
     let (iterator, pull) = state.withLock { state in
       state.isCancelled = true

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A body that was there all at once.
+/// A body whose bytes are all in memory.
 final class BufferedBody: TransportBody {
   private enum State {
     case full(Data)

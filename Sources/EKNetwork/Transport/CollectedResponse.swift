@@ -4,9 +4,9 @@ import Foundation
 struct CollectedResponse: Sendable {
   var head: ResponseHead
   var data: Data
-  /// Why there is no data, where the status is an error and its body could not be read.
+  /// The reason why there is no data, if the status is an error and its body could not be read.
   var unread: (any Error)?
-  /// What the user's own session delegate said, if `head` is a redirect.
+  /// The decision of the user's session delegate, if `head` is a redirect.
   var redirect = RedirectDecision.undecided
   private var measured: Measured?
 
@@ -21,13 +21,13 @@ struct CollectedResponse: Sendable {
     self.timings = timings
   }
 
-  /// How long the parts of the exchange took, if the request asked for it.
+  /// The timings of the exchange, if the request asked for them.
   var timings: NetworkTimings? {
     get { measured?.timings }
     set { measured = newValue.map(Measured.init) }
   }
 
-  /// Kept apart: few ask for them, and every caller on the way would have room for them.
+  /// Boxed: few requests ask for timings, and every frame that holds a response would reserve space for them.
   private final class Measured: Sendable {
     let timings: NetworkTimings
     init(_ timings: NetworkTimings) { self.timings = timings }
@@ -35,16 +35,16 @@ struct CollectedResponse: Sendable {
 }
 
 extension TransportResponse {
-  /// How much of a redirect's body is read to keep its connection; past that, a new connection is cheaper.
+  /// The number of bytes of a redirect's body to read to keep its connection; beyond that, a new connection is cheaper.
   static let redirectDrainLimit = 64 * 1024
-  /// How long a redirect's body is waited for, for the same reason.
+  /// How long to wait for a redirect's body, for the same reason.
   static let redirectDrainPatience = Duration.milliseconds(500)
-  /// How far an announced length is believed before the bytes are there.
+  /// The maximum number of bytes to reserve for an announced length before the bytes have arrived.
   static let reservationLimit = 16 * 1024 * 1024
 
-  /// Pulls the body to its end.
+  /// Reads the body to its end.
   @concurrent func collect() async throws -> CollectedResponse {
-    // A body that comes in one piece, as most do, is handed on without copying it.
+    // A body that arrives in one piece, as most do, is returned without copying it.
     guard let first = try await body.next() else {
       return CollectedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
     }
@@ -60,7 +60,7 @@ extension TransportResponse {
     return CollectedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
   }
 
-  /// Pulls the body to its end, or to the first byte beyond `limit`, where `tooLong` is thrown.
+  /// Reads the body to its end, or throws `tooLong` at the first byte beyond `limit`.
   @concurrent func collect(limit: Int, orThrow tooLong: any Error) async throws -> CollectedResponse {
     var data = Data()
     while let chunk = try await body.next() {
@@ -73,10 +73,10 @@ extension TransportResponse {
     return CollectedResponse(head: head, data: data, redirect: redirect)
   }
 
-  /// Reads the rest of a body that is not wanted, so that its connection can be used again; for a moment at most.
+  /// Reads the rest of an unwanted body, within limits of size and time, so that its connection can be reused.
   @concurrent func drain() async throws {
     if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
-    // A server that withholds the rest must not hold up the redirect: cancelling ends the wait below.
+    // A server that withholds the rest must not delay the redirect: cancelling ends the wait below.
     let isOver = Locked(false)
     let patience = Task { [body] in
       try await Task.sleep(for: Self.redirectDrainPatience)
@@ -93,7 +93,7 @@ extension TransportResponse {
     } catch let error as CancellationError where Task.isCancelled || !isOver.withLock({ $0 }) {
       throw error
     } catch {
-      // The head is all that counts: where to go next is known, and a broken body does not change it.
+      // Only the head matters: the target of the redirect is known, and a broken body does not change it.
     }
     body.cancel()
   }

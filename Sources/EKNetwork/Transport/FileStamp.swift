@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  /// What tells a file from the one that was there before under the same name.
+  /// The properties that tell a file from an earlier one at the same path.
   struct FileStamp: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -9,7 +9,7 @@
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// `nil` when there is no such file.
+    /// Returns `nil` if there is no such file.
     init?(path: String) {
       var status = stat()
       guard stat(path, &status) == 0 else { return nil }

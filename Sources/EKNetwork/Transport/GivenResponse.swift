@@ -1,4 +1,4 @@
-/// A transport that has one response, which came from middleware.
+/// A transport that returns one response, which middleware has supplied.
 struct GivenResponse: Transport {
   let response: TransportResponse
   let wire: any Transport

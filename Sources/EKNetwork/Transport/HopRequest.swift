@@ -4,24 +4,24 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One hop of a request, complete: its own fields, those of its session, and its cookies, as far as its origin may see
-/// them. This is the one place where they are put together, whatever carries the request.
+/// One hop of a request, complete: its own header fields, those of its session, and its cookies, as far as its origin
+/// may receive them. This is the only place where they are put together, whichever transport sends the request.
 struct HopRequest: Sendable {
-  /// The request as its caller made it, or the redirect before: what another redirect goes on with.
+  /// The request as its caller, or the previous redirect, made it. Another redirect starts from it.
   private(set) var own: URLRequest
   /// The request as it is sent.
   private(set) var urlRequest: URLRequest
-  /// The names of the fields that ``urlRequest`` has and ``own`` has not.
+  /// The names of the header fields that are in ``urlRequest`` but not in ``own``.
   private(set) var addedFields: [String]
-  /// Whether the origin that the session's credentials are meant for has been left. They do not come back with it: who
-  /// sent the request away also chose what it comes back with.
+  /// Whether the request has left the origin that the session's credentials are meant for. They are not added again
+  /// when a redirect leads back to it: the other origin chose that request.
   let hasLeftOrigin: Bool
   private let start: URL?
   /// Whether a redirect has led to this hop.
   var isRedirected: Bool { start != nil }
   private var session: SessionSettings?
 
-  /// A request to which no session adds anything.
+  /// Creates a hop to which no session adds anything.
   init(_ request: URLRequest) {
     own = Self.withUserOfURL(request)
     urlRequest = own
@@ -32,12 +32,12 @@ struct HopRequest: Sendable {
   }
 
   /// - Parameters:
-  ///   - request: The request without what its session adds.
-  ///   - session: What it is sent over.
+  ///   - request: The request, without what its session adds.
+  ///   - session: The settings of the session that sends it.
   ///   - hasLeftOrigin: Whether a redirect, or middleware, has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
-  // Not in the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
+  // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   init(_ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
     own = Self.withUserOfURL(request)
@@ -62,7 +62,8 @@ struct HopRequest: Sendable {
     addedFields = added
   }
 
-  /// What the URL says of its user is a field like another: within the origin it stays, elsewhere it does not go.
+  /// Adds the credentials in the URL as an `Authorization` field, which is kept within the origin and dropped
+  /// elsewhere.
   private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
     guard let field = request.url?.basicAuthorization, request.value(forHTTPHeaderField: "Authorization") == nil
     else { return request }
@@ -71,7 +72,7 @@ struct HopRequest: Sendable {
     return request
   }
 
-  /// The same hop, its body read from elsewhere.
+  /// Returns this hop with another stream as its body.
   func sending(_ body: InputStream) -> HopRequest {
     var hop = self
     hop.own.httpBodyStream = body
@@ -79,7 +80,7 @@ struct HopRequest: Sendable {
     return hop
   }
 
-  /// The same hop as it is sent instead, over this session.
+  /// Returns this hop with `request` as the one that is sent, over `session`.
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
     var hop = self
     hop.urlRequest = request
@@ -88,8 +89,8 @@ struct HopRequest: Sendable {
     return hop
   }
 
-  /// The same hop with other fields for this one time, and past the system's own cache, which would respond by rules of
-  /// its own.
+  /// Returns this hop with these fields set for this hop alone, bypassing the system's cache, which would respond by
+  /// rules of its own.
   func sending(_ fields: [(name: String, value: String)]) -> HopRequest {
     var hop = self
     hop.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
@@ -97,7 +98,7 @@ struct HopRequest: Sendable {
     return hop
   }
 
-  /// Every field that is sent, also the cookies that the system adds.
+  /// All header fields that are sent, including the cookies that the system adds.
   var sentFields: [String: String] {
     guard let session, session.systemSendsCookies else { return urlRequest.allHTTPHeaderFields ?? [:] }
     var sent = urlRequest
@@ -105,16 +106,16 @@ struct HopRequest: Sendable {
     return sent.allHTTPHeaderFields ?? [:]
   }
 
-  /// What the session does, beside its fields, that tells users apart.
+  /// The properties of the session, other than its header fields, that tell users apart.
   var sessionIdentity: String? {
     guard let session, session.owner != nil || session.clientCertificate != nil else { return nil }
     return "\(session.owner ?? "")\n\(session.clientCertificate ?? "")"
   }
 
-  /// Who asks, as far as it shows.
+  /// The identity of the user, as far as the request reveals it.
   var identity: RequestIdentity { identity(without: RequestIdentity.neutral) }
 
-  /// Who asks, and for which of several representations.
+  /// The identity of the user, including the fields that select one of several representations.
   var selectingIdentity: RequestIdentity {
     identity(without: RequestIdentity.neutral.subtracting(RequestIdentity.negotiated))
   }
@@ -124,7 +125,7 @@ struct HopRequest: Sendable {
       fields: sentFields, without: neutral, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
   }
 
-  /// Whether the response may be for one user alone.
+  /// Whether the response may be specific to one user.
   var namesUser: Bool {
     session?.owner != nil || session?.clientCertificate != nil
       || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
@@ -132,7 +133,7 @@ struct HopRequest: Sendable {
 }
 
 extension URL {
-  /// The credentials that the URL holds, as the field that they mean (RFC 7617 §2). `nil` without any.
+  /// The credentials in the URL as the value of an `Authorization` field (RFC 7617 §2); `nil` if there are none.
   fileprivate var basicAuthorization: String? {
     guard let user = user(percentEncoded: false) else { return nil }
     let pair = user + ":" + (password(percentEncoded: false) ?? "")

@@ -4,16 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Why a connection of Apple's Network framework did not open, or ended; and what `URLSession` passes on of it.
+/// The reason why a connection of Apple's Network framework failed to open or ended, including what `URLSession`
+/// reports of it.
 enum NetworkFailure: Error, Equatable {
   case posix(POSIXErrorCode)
-  /// A number of dns_sd: `kDNSServiceErr_…`.
+  /// A dns_sd error code: `kDNSServiceErr_…`.
   case dns(Int32)
-  /// A number of Secure Transport: `errSSL…`.
+  /// A Secure Transport status: `errSSL…`.
   case tls(Int32)
   case other
 
-  /// As an Apple developer knows it from `URLSession`. What passes by itself has the code of a transient failure.
+  /// The code that `URLSession` reports for this failure. A temporary condition has the code of a transient failure.
   var code: URLError.Code {
     switch self {
     case .posix(let code): Self.code(of: code)
@@ -23,10 +24,10 @@ enum NetworkFailure: Error, Equatable {
     }
   }
 
-  /// Whether it only says that this side has ended the connection.
+  /// Whether the failure only means that this side has closed the connection.
   var isCancellation: Bool { self == .posix(.ECANCELED) }
 
-  /// Whether it only says that the peer has ended the connection cleanly: nothing more is to be read.
+  /// Whether the failure only means that the peer has closed the connection cleanly: there is nothing more to read.
   var isEnd: Bool { self == .posix(.ENODATA) }
 
   static func code(of error: POSIXErrorCode) -> URLError.Code {
@@ -34,7 +35,7 @@ enum NetworkFailure: Error, Equatable {
     case .ECONNREFUSED, .EHOSTUNREACH, .EHOSTDOWN, .EADDRNOTAVAIL: .cannotConnectToHost
     case .ENETDOWN, .ENETUNREACH: .notConnectedToInternet
     case .ETIMEDOUT: .timedOut
-    // ECONNRESET, ENOTCONN, EPIPE and the like; ECONNABORTED above all, after an app was in the background.
+    // ECONNRESET, ENOTCONN, EPIPE and the like; above all ECONNABORTED, after the app was in the background.
     default: .networkConnectionLost
     }
   }
@@ -45,7 +46,7 @@ enum NetworkFailure: Error, Equatable {
     case -9812, -9813: .serverCertificateHasUnknownRoot  // UnknownRootCert, NoRootCert
     case -9814: .serverCertificateHasBadDate  // CertExpired
     case -9815: .serverCertificateNotYetValid  // CertNotYetValid
-    // The peer's words about the certificate that it was shown, or was not: PeerBadCert and those after it.
+    // The peer's alerts about the client certificate, or the lack of one: PeerBadCert and those after it.
     case -9829 ... -9825: .clientCertificateRejected
     case -9806, -9805, -9816: .networkConnectionLost  // ClosedAbort, ClosedGraceful, ClosedNoNotify
     default: .secureConnectionFailed

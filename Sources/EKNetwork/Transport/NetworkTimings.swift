@@ -1,26 +1,26 @@
-/// How long the parts of the last exchange of a request took, and what it went over.
+/// The timings of the last exchange of a request, and the properties of its connection.
 ///
-/// Each is `nil` where it did not happen, as connecting over a connection that was open already, or where the session
-/// does not tell: a mock, and Foundation's implementation on Linux.
+/// A value is `nil` if its phase did not take place, as with connecting when a connection was already open, or if the
+/// session does not report it, as with a mock and with Foundation's implementation on Linux.
 public struct NetworkTimings: Sendable, Equatable {
-  /// Resolving the name of the host, or of the proxy.
+  /// The time it took to resolve the name of the host, or of the proxy.
   public var nameLookup: Duration?
-  /// Connecting, without ``nameLookup`` and ``secureConnect``.
+  /// The time it took to connect, without ``nameLookup`` and ``secureConnect``.
   public var connect: Duration?
-  /// The TLS handshake.
+  /// The duration of the TLS handshake.
   public var secureConnect: Duration?
-  /// From the start to the first byte of the response.
+  /// The time from the start to the first byte of the response.
   public var firstByte: Duration?
-  /// From the start to the end.
+  /// The time from the start to the end.
   public var total: Duration
   /// Whether the connection had served another request before.
   public var isConnectionReused: Bool?
-  /// The protocol, such as `HTTP/1.1` or `HTTP/2`.
+  /// The name of the protocol, such as `HTTP/1.1` or `HTTP/2`.
   public var protocolName: String?
   /// The address of the server, or of the proxy.
   public var remoteAddress: String?
 
-  /// Timings as the library would make them, for tests.
+  /// Creates timings as the library reports them, for tests.
   public init(
     nameLookup: Duration? = nil, connect: Duration? = nil, secureConnect: Duration? = nil, firstByte: Duration? = nil,
     total: Duration, isConnectionReused: Bool? = nil, protocolName: String? = nil, remoteAddress: String? = nil

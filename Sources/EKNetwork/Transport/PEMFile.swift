@@ -2,13 +2,14 @@ import Foundation
 
 /// Certificates in the textual encoding of RFC 7468.
 enum PEMFile {
-  /// The DER-encoded certificates of a file, in their order; `nil` if it cannot be read or one of them is damaged.
+  /// Returns the DER-encoded certificates of a file, in order, or `nil` if it cannot be read or one of them is
+  /// malformed.
   static func certificates(in file: URL) -> [Data]? {
     guard let text = try? Data(contentsOf: file) else { return nil }
     return certificates(in: String(decoding: text, as: UTF8.self))
   }
 
-  /// What stands around the certificates is not looked at (§2).
+  /// Returns the certificates in a text. Whatever surrounds them is ignored (§2).
   static func certificates(in text: String) -> [Data]? {
     var found: [Data] = []
     var content: String?

@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A response head as its bytes came: the status line, the field lines and the blank line.
+/// A response head as it was received: the status line, the field lines and the blank line.
 ///
-/// Making an `HTTPURLResponse` costs more than everything else that a small response needs, so the bytes stay as they
-/// are until they are asked for.
+/// Creating an `HTTPURLResponse` costs more than all the other work for a small response, so the bytes are kept as they
+/// are until they are needed.
 struct RawHead: Sendable {
-  /// Where one field line lies. Offsets fit: a head has an upper bound far below 4 GiB.
+  /// The position of one field line. The offsets fit: the size of a head is limited to far less than 4 GiB.
   private struct Line {
     var nameStart: UInt32
     /// 0 for a line that continues the value before it (RFC 9112 §5.2).
@@ -25,15 +25,15 @@ struct RawHead: Sendable {
     }
   }
 
-  /// What was received, line ends included.
+  /// The received bytes, including line ends.
   let bytes: [UInt8]
   /// The status code of the status line.
   let statusCode: Int
-  /// The URL that was asked for.
+  /// The URL of the request.
   let url: URL
   private let lines: [Line]
 
-  /// `nil` when the first line is not a status line (RFC 9112 §4). A missing reason phrase is fine.
+  /// Returns `nil` if the first line is not a status line (RFC 9112 §4). The reason phrase may be missing.
   init?(bytes: [UInt8], url: URL) {
     guard let space = bytes.firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4,
       let code = Self.number(bytes[(space + 1)..<(space + 4)]), code >= 100
@@ -49,7 +49,7 @@ struct RawHead: Sendable {
     String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
   }
 
-  /// What the status line says after the code.
+  /// The reason phrase of the status line; empty if it is missing.
   var reasonPhrase: String {
     let line = bytes.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
     let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
@@ -59,7 +59,7 @@ struct RawHead: Sendable {
   /// Whether the protocol is HTTP/2 (RFC 9113).
   var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
-  /// The field lines in the order in which they came, folded lines unfolded.
+  /// The fields in the order in which they were received, with folded lines unfolded.
   var fields: [(name: String, value: String)] {
     bytes.withUnsafeBytes { bytes in
       var fields: [(name: String, value: String)] = []
@@ -76,7 +76,7 @@ struct RawHead: Sendable {
     }
   }
 
-  /// Every value of a field, in order, whatever the case of its name. `name` is lower-case ASCII.
+  /// Returns all values of a field, in order, ignoring the case of its name. `name` is lower-case ASCII.
   func values(_ name: StaticString) -> [String] {
     bytes.withUnsafeBytes { bytes in
       var values: [String] = []
@@ -93,8 +93,8 @@ struct RawHead: Sendable {
     }
   }
 
-  /// The value of a field that has one line and a number on it, which is how lengths come; else `nil`, and ``values(_:)``
-  /// tells why.
+  /// Returns the value of a field that occurs once, unfolded, and is a number, as lengths usually are; otherwise `nil`,
+  /// and ``values(_:)`` returns what there is.
   func number(_ name: StaticString) -> Int64? {
     bytes.withUnsafeBytes { bytes in
       var found: Line?
@@ -107,18 +107,18 @@ struct RawHead: Sendable {
     }
   }
 
-  /// Whether there is such a field.
+  /// Returns whether there is a field of this name.
   func has(_ name: StaticString) -> Bool {
     bytes.withUnsafeBytes { bytes in lines.contains { Self.line($0, of: bytes, isNamed: name) } }
   }
 
-  /// The fields as Foundation has them: one value per name, repeated ones joined with `", "` (RFC 9110 §5.3).
+  /// The fields as Foundation represents them: one value per name, repeated ones joined with `", "` (RFC 9110 §5.3).
   var joinedFields: [String: String] {
     let fields = fields
     var joined = [String: String](minimumCapacity: fields.count)
     var spelling: [String: String]?
     for (index, (name, value)) in fields.enumerated() {
-      // Names that differ in case alone are rare, and have the same length: only then is it looked at closely.
+      // Names that differ only in case are rare and have the same length: only then are the spellings compared.
       if spelling == nil, !fields[..<index].contains(where: { $0.name.utf8.count == name.utf8.count }) {
         joined[name] = value
         continue
@@ -129,7 +129,7 @@ struct RawHead: Sendable {
       }
       let key = spelling?[name.lowercased()] ?? name
       if joined[key] != nil {
-        // In place: thousands of fields of one name would be copied again and again.
+        // Appended in place: otherwise thousands of fields of one name would be copied each time.
         joined[key]?.append(", ")
         joined[key]?.append(value)
       } else {
@@ -140,7 +140,7 @@ struct RawHead: Sendable {
     return joined
   }
 
-  /// The head as Foundation's type.
+  /// The head as a Foundation response.
   var urlResponse: URLResponse {
     HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: version, headerFields: joinedFields)
       ?? URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
@@ -162,7 +162,7 @@ struct RawHead: Sendable {
         lines.append(Line(value: text))
       } else if let colon = bytes[text].firstIndex(of: UInt8(ascii: ":")) {
         let name = bytes.trimmed(start..<colon)
-        // A nameless field (": b") is none, and what continues it neither.
+        // A line without a name (": b") is not a field.
         guard !name.isEmpty else { continue }
         lines.append(
           Line(
@@ -181,7 +181,7 @@ struct RawHead: Sendable {
     return true
   }
 
-  /// A number in plain digits.
+  /// Parses a number that consists of digits only.
   private static func number<Digits: Collection>(_ digits: Digits) -> Int64? where Digits.Element == UInt8 {
     guard !digits.isEmpty else { return nil }
     var number: Int64 = 0
@@ -195,7 +195,7 @@ struct RawHead: Sendable {
     return number
   }
 
-  /// UTF-8 where it is valid, else ISO 8859-1 (RFC 9110 §5.5): no byte of a value is lost.
+  /// Decodes valid UTF-8 as such, and anything else as ISO 8859-1 (RFC 9110 §5.5), so that no byte of a value is lost.
   private static func text(_ bytes: UnsafeRawBufferPointer, _ start: UInt32, _ end: UInt32) -> String {
     let slice = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
     return String(utf8Bytes: slice)
@@ -204,7 +204,7 @@ struct RawHead: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The offset of the next line feed, or of the end.
+  /// Returns the offset of the next line feed, or of the end.
   fileprivate func endOfLine(from start: Int) -> Int {
     guard start < count, let base = baseAddress, let found = memchr(base + start, 0x0a, count - start) else {
       return count
@@ -212,7 +212,7 @@ extension UnsafeRawBufferPointer {
     return base.distance(to: found)
   }
 
-  /// The range without the blanks, and the carriage return, around it.
+  /// Returns the range without surrounding blanks and carriage returns.
   fileprivate func trimmed(_ range: Range<Int>) -> Range<Int> {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0d }
     var start = range.lowerBound

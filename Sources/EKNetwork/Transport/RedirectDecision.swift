@@ -4,13 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What the user's own session delegate said about a redirect, which was not followed below the `Transport` seam.
+/// The decision of the user's session delegate about a redirect, which was not followed below the `Transport` seam.
 enum RedirectDecision: Sendable {
-  /// There was no delegate to ask, or the proposed request was handed back as it was: the redirect is followed by the
-  /// usual rules.
+  /// There was no delegate, or it returned the proposed request unchanged: the redirect is followed by the usual rules.
   case undecided
-  /// The delegate declined: the redirect is the result, with its body.
+  /// The delegate declined: the redirect response is the result, with its body.
   case declined
-  /// The delegate wants this request to be sent instead, with the body that is in it.
+  /// The delegate returned another request to be sent instead, with the body that it contains.
   case request(URLRequest)
 }

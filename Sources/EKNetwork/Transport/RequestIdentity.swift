@@ -1,16 +1,18 @@
 import Foundation
 
-/// Who asks: what a response may depend on besides what is asked for. Whatever is shared between requests, or kept for a
-/// later one, is keyed by it.
+/// The identity of the sender of a request: what a response may depend on besides the requested resource. Whatever is
+/// shared between requests, or kept for a later one, is keyed by it.
 ///
-/// It is a digest of every field that may tell one user from another, wherever the field came from: the request, its
-/// URL, the token, the session, the cookies. Nothing can be read from it. A field that is not known to say nothing of
-/// the user counts: two requests with the same identity come from the same user, not always the other way round.
+/// It is a digest of every header field that may tell one user from another, wherever the field comes from: the
+/// request, its URL, the token, the session, the cookies. The fields cannot be recovered from it. A field counts unless
+/// it is known not to identify the user: two requests with the same identity come from the same user, but the reverse
+/// does not always hold.
 struct RequestIdentity: Hashable, Sendable {
-  /// SHA-256 in hexadecimal digits.
+  /// The SHA-256 digest in hexadecimal digits.
   let text: String
 
-  /// Fields that say what is asked for, or how, and nothing of who does: a key that needs them adds them.
+  /// The header fields that describe the requested resource or the transfer, but not the user. A key that depends on
+  /// them adds them.
   static let neutral: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
     "content-encoding", "content-language", "content-length", "content-location", "content-type", "date", "expect",
@@ -20,7 +22,7 @@ struct RequestIdentity: Hashable, Sendable {
     "x-request-id",
   ]
 
-  /// Those of them by which a server may choose between several representations (RFC 9110 §12).
+  /// The neutral fields by which a server may choose between several representations (RFC 9110 §12).
   static let negotiated: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "origin", "referer", "user-agent",
   ]
@@ -28,7 +30,7 @@ struct RequestIdentity: Hashable, Sendable {
   /// - Parameters:
   ///   - fields: The header fields of the request as it is sent.
   ///   - neutral: The names that do not count, in lower case. Defaults to ``neutral``.
-  ///   - session: What else the session does that tells users apart, in this order.
+  ///   - session: Other properties of the session that tell users apart, in this order.
   init(fields: [String: String], without neutral: Set<String> = Self.neutral, session: [String?] = []) {
     var lines: [String] = []
     for (name, value) in fields {
@@ -36,7 +38,7 @@ struct RequestIdentity: Hashable, Sendable {
       if !neutral.contains(name) { lines.append("\(name):\(value)") }
     }
     lines.sort()
-    // Neither a name nor a value can hold a line break, and the empty line ends them: the text has one reading.
+    // Names and values cannot contain a line break, and an empty line ends them, so the text is unambiguous.
     lines.append("")
     lines += session.map { $0 ?? "" }
     text = SHA256.hexadecimal(Array(lines.joined(separator: "\n").utf8))

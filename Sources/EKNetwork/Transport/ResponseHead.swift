@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Status and header fields of a response: Foundation's, or still the bytes that libcurl received.
+/// The status and header fields of a response: Foundation's, or the bytes that libcurl received.
 struct ResponseHead: Sendable {
   private enum Source {
     case foundation(URLResponse)
@@ -27,14 +27,14 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Whether the status is that of an error (RFC 9110 §15.5, §15.6).
+  /// Whether the status is a client or server error (RFC 9110 §15.5, §15.6).
   var isError: Bool { statusCode.map { $0 >= 400 } ?? false }
 
-  /// Whether a body follows, whatever the fields say of one (RFC 9112 §6.3).
+  /// Returns whether a body follows, whatever the header fields say (RFC 9112 §6.3).
   func hasBody(method: String?) -> Bool { method != "HEAD" && statusCode != 204 && statusCode != 304 }
 
-  /// The value of a field, whatever the case of its name; repeated fields are joined with `", "`. `name` is in lower
-  /// case.
+  /// Returns the value of a field, ignoring the case of its name; repeated fields are joined with `", "`. `name` is in
+  /// lower case.
   func value(_ name: StaticString) -> String? {
     switch source {
     case .foundation(let response):
@@ -45,7 +45,8 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Every `Set-Cookie` value by itself: joined with commas, cookies cannot be told apart (RFC 9110 §5.3).
+  /// The `Set-Cookie` values, one by one where the received bytes are known: joined with commas, cookies cannot be told
+  /// apart (RFC 9110 §5.3).
   var setCookieLines: [String] {
     switch source {
     case .foundation: value("set-cookie").map { [$0] } ?? []
@@ -53,7 +54,7 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Every field in its order. Foundation has joined repeated ones, and forgotten the order.
+  /// All fields in order. Foundation joins repeated ones and loses the order.
   var cacheFields: CacheFields {
     switch source {
     case .foundation(let response): CacheFields((response as? HTTPURLResponse)?.headerDictionary)
@@ -61,25 +62,25 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// The reason phrase (RFC 9112 §4); empty where Foundation has left it out.
+  /// The reason phrase (RFC 9112 §4); empty for Foundation's responses, which drop it.
   var reasonPhrase: String {
     if case .raw(let head) = source { head.reasonPhrase } else { "" }
   }
 
-  /// The announced length of the body; `nil` when there is none, or one that makes no sense.
+  /// The announced length of the body; `nil` if there is none or it is invalid.
   var contentLength: Int64? {
     if case .raw(let head) = source, let length = head.number("content-length") { return length }
     guard let length = value("content-length").flatMap({ Int64($0) }), length >= 0 else { return nil }
     return length
   }
 
-  /// How long the server asks to be left alone (RFC 9110 §10.2.3).
+  /// How long the server asks the client to wait (RFC 9110 §10.2.3).
   var retryAfter: Duration? {
     let now = Date()
     return value("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 
-  /// The response as Foundation's type. Made at each call: keep it.
+  /// The response as a Foundation type. It is created on each access.
   var urlResponse: URLResponse {
     switch source {
     case .foundation(let response): response

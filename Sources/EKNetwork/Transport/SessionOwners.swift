@@ -1,17 +1,18 @@
 import Foundation
 
-/// Names for sessions that may tell users apart by code, which cannot be seen from outside: a delegate that answers
-/// challenges, a session of the user's own making.
+/// Names for sessions that may tell users apart by code, which cannot be inspected: a delegate that answers challenges,
+/// or a user-defined session.
 ///
-/// A name is made for one session and never again, not even by another process: what is stored under it belongs to that
-/// session alone.
+/// A name belongs to one session and is never used again, not even by another process, so whatever is stored under it
+/// belongs to that session alone.
 enum SessionOwners {
   private struct Entry {
     weak var session: AnyObject?
     let name: String
   }
 
-  // Shared, because a session has no room for a name. The entries of sessions that are gone leave with the next new one.
+  // Global, because a session cannot store a name. The entries of released sessions are removed when a new one is
+  // added.
   private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
   static func name(of session: AnyObject) -> String {

@@ -1,15 +1,16 @@
 import Foundation
 
-/// What a session's `connectionProxyDictionary` says, by the keys that CFNetwork documents (`HTTPEnable`, `HTTPProxy`,
-/// `HTTPPort`, the same for `HTTPS` and `SOCKS`, `ExceptionsList`, `kCFProxyUsernameKey`, `kCFProxyPasswordKey`).
+/// The proxies of a session's `connectionProxyDictionary`, by the keys that CFNetwork documents (`HTTPEnable`,
+/// `HTTPProxy`, `HTTPPort`, the same for `HTTPS` and `SOCKS`, `ExceptionsList`, `kCFProxyUsernameKey`,
+/// `kCFProxyPasswordKey`).
 ///
-/// A session that has a dictionary uses its proxies and no others: an empty one means none.
+/// A session with a dictionary uses only the proxies in it: an empty one means no proxy.
 struct SessionProxies: Sendable, Hashable {
-  /// A proxy for `http` URLs, as a URL without credentials.
+  /// The proxy for `http` URLs, as a URL without credentials.
   let plain: String?
-  /// A proxy for `https` URLs, which are tunnelled through it with `CONNECT` (RFC 9110 §9.3.6).
+  /// The proxy for `https` URLs, which are tunnelled through it with `CONNECT` (RFC 9110 §9.3.6).
   let secure: String?
-  /// Hosts that are reached directly: names, `.suffix`, addresses, separated by commas.
+  /// The hosts that are connected to directly: names, `.suffix`, addresses, separated by commas.
   let exceptions: String
   let user: String?
   let password: String?
@@ -33,7 +34,7 @@ struct SessionProxies: Sendable, Hashable {
       let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
       return "\(scheme)://\(literal):\(port)"
     }
-    // The proxy resolves the names: those behind it may mean nothing here.
+    // The proxy resolves host names: those behind it may not be resolvable here.
     let socks = proxy("SOCKS", scheme: "socks5h", defaultPort: 1080)
     plain = proxy("HTTP", scheme: "http", defaultPort: 80) ?? socks
     secure = proxy("HTTPS", scheme: "http", defaultPort: 443) ?? socks

@@ -4,20 +4,21 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a session says of how requests are made, read once. A class, because every hop of every request refers to it.
+/// The settings of a session that affect its requests, read once. A class, because every hop of every request refers to
+/// it.
 final class SessionSettings: Sendable {
   let requestTimeout: TimeInterval
   let resourceTimeout: Duration?
   let additionalHeaders: [(name: String, value: String)]
   let connectionsPerHost: Int
   let cookies: SessionCookies
-  /// `nil` leaves the choice to the system: on Linux to the environment.
+  /// The proxies to use; `nil` leaves the choice to the system, which on Linux is the environment.
   let proxies: SessionProxies?
-  /// Whether the cookies are sent and kept by the system, and ``cookies`` only says which they are.
+  /// Whether the system sends and stores the cookies, in which case ``cookies`` only tells which they are.
   let systemSendsCookies: Bool
-  /// What the session is known by where its code decides who asks: see ``SessionOwners``.
+  /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
   let owner: String?
-  /// Names the certificate by which the session is known to servers.
+  /// An identifier of the client certificate that the session presents to servers.
   let clientCertificate: String?
 
   init(
@@ -36,7 +37,7 @@ final class SessionSettings: Sendable {
     self.clientCertificate = clientCertificate
   }
 
-  /// A session of which nothing is known but its cookies.
+  /// Creates the settings of a session of which only the cookies are known.
   init(cookies: SessionCookies, owner: String? = nil) {
     requestTimeout = 60
     resourceTimeout = nil
@@ -49,7 +50,7 @@ final class SessionSettings: Sendable {
     self.owner = owner
   }
 
-  /// The same session in the hands of another owner.
+  /// Creates a copy of settings with another owner.
   init(_ other: SessionSettings, owner: String) {
     requestTimeout = other.requestTimeout
     resourceTimeout = other.resourceTimeout
@@ -62,10 +63,10 @@ final class SessionSettings: Sendable {
     self.owner = owner
   }
 
-  /// Whether the session adds a field of this name, which is in lower case.
+  /// Returns whether the session adds a field of this name, which is in lower case.
   func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }
 
-  /// The session of a transport that stands for one of the user's own making.
+  /// Returns the settings for a transport that wraps a user-defined session.
   static func opaque() -> SessionSettings {
     SessionSettings(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)
   }

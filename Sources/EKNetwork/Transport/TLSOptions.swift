@@ -1,22 +1,23 @@
 import Foundation
 
-/// Which servers to trust over TLS, and how to be known to the server, where the system's defaults are not meant.
+/// Options for trusting servers and identifying the client over TLS, where the system's defaults do not fit.
 ///
-/// Files are read when a connection is made. One that cannot be read fails the request with
+/// Files are read when a connection is made. A file that cannot be read fails the request with
 /// `URLError.secureConnectionFailed`, or `URLError.clientCertificateRejected` for a client certificate; on Apple's
-/// platforms with `URLError.serverCertificateUntrusted`. There, an identity is kept in a keychain and shown by a session's
-/// delegate: a request with a ``clientCertificate`` is not sent, and fails with `URLError.clientCertificateRejected`.
+/// platforms with `URLError.serverCertificateUntrusted`. There, an identity is kept in a keychain and presented by a
+/// session's delegate: a request with a ``clientCertificate`` is not sent, and fails with
+/// `URLError.clientCertificateRejected`.
 public struct TLSOptions: Sendable, Hashable {
-  /// A certificate that the client shows to servers that ask for one.
+  /// A certificate that the client presents to servers that request one.
   public struct ClientCertificate: Sendable, Hashable {
-    /// A PEM file with the certificate and those between it and its authority.
+    /// A PEM file with the certificate and its intermediate certificates.
     public var certificateFile: URL
     /// A PEM file with the private key.
     public var keyFile: URL
-    /// What the private key is encrypted with; `nil` for one in clear.
+    /// The password of the private key; `nil` if the key is not encrypted.
     public var keyPassword: String?
 
-    /// A client certificate from PEM files.
+    /// Creates a client certificate from PEM files.
     public init(certificateFile: URL, keyFile: URL, keyPassword: String? = nil) {
       self.certificateFile = certificateFile
       self.keyFile = keyFile
@@ -24,18 +25,18 @@ public struct TLSOptions: Sendable, Hashable {
     }
   }
 
-  /// A PEM file with the certificate authorities that are trusted in the place of the system's. Defaults to `nil`:
-  /// the system's. On Apple's platforms App Transport Security refuses a server that the system does not trust by itself,
+  /// A PEM file with the certificate authorities to trust instead of the system's. Defaults to `nil`, which means the
+  /// system's. On Apple's platforms, App Transport Security refuses a server that the system itself does not trust,
   /// unless the app has an exception for its domain (`NSExceptionAllowsInsecureHTTPLoads`); sockets need none.
   public var certificateAuthorityFile: URL?
-  /// SHA-256 hashes, in Base64, of the public keys (RFC 7469 §2.4: of the DER-encoded `SubjectPublicKeyInfo`) of which
-  /// the server has to have one, besides a valid certificate; else the request fails with
-  /// `URLError.serverCertificateUntrusted`. Defaults to none: any key.
+  /// SHA-256 hashes, in Base64, of public keys (RFC 7469 §2.4: of the DER-encoded `SubjectPublicKeyInfo`). The server
+  /// must have one of these keys in addition to a valid certificate; otherwise the request fails with
+  /// `URLError.serverCertificateUntrusted`. Defaults to none, which allows any key.
   public var pinnedPublicKeys: Set<String>
-  /// Shown to servers that ask for one. Defaults to `nil`.
+  /// The certificate to present to servers that request one. Defaults to `nil`.
   public var clientCertificate: ClientCertificate?
 
-  /// Options that differ from the defaults in what is given.
+  /// Creates options in which parameters that are left out keep their defaults.
   public init(
     certificateAuthorityFile: URL? = nil, pinnedPublicKeys: Set<String> = [],
     clientCertificate: ClientCertificate? = nil

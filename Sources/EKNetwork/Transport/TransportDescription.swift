@@ -1,16 +1,16 @@
 import Foundation
 
-/// Which implementation carries the requests of ordinary sessions in this process, and what it can do.
+/// The implementation that sends the requests of ordinary sessions in this process, and what it supports.
 ///
-/// On Apple's platforms that is `URLSession`. On Linux it is the libcurl of the machine: each distribution ships another
-/// version, with limits and defects of its own, and ``workarounds`` says what is done about them. Where there is no libcurl
-/// that can be used, Foundation's own `URLSession` stands in, and ``reason`` says what to install.
+/// On Apple's platforms that is `URLSession`. On Linux it is the installed libcurl: each distribution ships another
+/// version, with its own limits and defects, and ``workarounds`` lists what is done about them. Where no usable libcurl
+/// is installed, Foundation's own `URLSession` is used instead, and ``reason`` says what to install.
 ///
 /// ```swift
 /// print(TransportDescription.current)
 /// ```
 public struct TransportDescription: Sendable, Hashable, CustomStringConvertible {
-  /// What carries requests.
+  /// The implementations that can send requests.
   public enum Implementation: String, Sendable, Hashable {
     /// libcurl itself.
     case libcurl
@@ -18,18 +18,18 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
     case urlSession
   }
 
-  /// A defect, or a limit, of this version of the implementation, and what is done instead.
+  /// A defect or limit of this version of the implementation, and what is done about it.
   public struct Workaround: Sendable, Hashable {
-    /// A short name.
+    /// A short name of the defect.
     public let name: String
-    /// The first version that has it; `nil` for all.
+    /// The first version that has the defect; `nil` if all earlier ones have it, too.
     public let since: String?
-    /// The first version that no longer has it; `nil` for none so far.
+    /// The first version that no longer has the defect; `nil` if none so far.
     public let until: String?
-    /// What is done instead.
+    /// What the library does instead.
     public let remedy: String
 
-    /// A workaround as the library would describe it, for tests.
+    /// Creates a workaround as the library describes it, for tests.
     public init(name: String, since: String?, until: String?, remedy: String) {
       self.name = name
       self.since = since
@@ -38,20 +38,20 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
     }
   }
 
-  /// What carries requests.
+  /// The implementation that sends requests.
   public let implementation: Implementation
-  /// The version of libcurl, such as `8.5.0`; `nil` where it is not used.
+  /// The version of libcurl, such as `8.5.0`; `nil` if it is not used.
   public let version: String?
-  /// The library that does TLS, and its version, such as `OpenSSL/3.0.17`; `nil` where that is not known.
+  /// The TLS library and its version, such as `OpenSSL/3.0.17`; `nil` if that is not known.
   public let tlsLibrary: String?
-  /// What it can do: `http2`, `ipv6`, `tls`, `pinning`, `asynchronousNames`.
+  /// The supported features: `http2`, `ipv6`, `tls`, `pinning`, `asynchronousNames`.
   public let capabilities: Set<String>
-  /// What is done about this version's defects, by name.
+  /// The workarounds for the defects of this version.
   public let workarounds: [Workaround]
-  /// Why libcurl is not used, and what to install, in one sentence; `nil` where it is, and on Apple's platforms.
+  /// Why libcurl is not used and what to install, in one sentence; `nil` if it is used, and on Apple's platforms.
   public let reason: String?
 
-  /// A description as the library would make it, for tests.
+  /// Creates a description as the library reports it, for tests.
   public init(
     implementation: Implementation, version: String? = nil, tlsLibrary: String? = nil, capabilities: Set<String> = [],
     workarounds: [Workaround] = [], reason: String? = nil
@@ -64,10 +64,10 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
     self.reason = reason
   }
 
-  /// What this process uses. The first call may open libcurl.
+  /// The implementation that this process uses. The first access may load libcurl.
   public static let current = described()
 
-  /// One line for each thing that is known.
+  /// A text with one line for each known property.
   public var description: String {
     var lines = ["implementation: \(implementation.rawValue)"]
     if let version { lines[0] += " \(version)" }
@@ -82,7 +82,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
     return lines.joined(separator: "\n")
   }
 
-  /// The description for a log, without what is the same everywhere.
+  /// The description as log metadata, without the capabilities.
   var metadata: [String: String] {
     var metadata = ["implementation": implementation.rawValue]
     metadata["version"] = version

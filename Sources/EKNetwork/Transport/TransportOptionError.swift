@@ -1,19 +1,19 @@
 import Foundation
 
-/// The implementation below a session has refused a setting that safety, or the meaning of a request, depends on: it does not
-/// know it, or not the value. Nothing has been sent.
+/// An error thrown when the implementation below a session refuses a setting that safety, or the meaning of a request,
+/// depends on, because it does not know the setting or its value. Nothing has been sent.
 public struct TransportOptionError: LocalizedError, NonRetriableError, Equatable, Sendable {
-  /// The setting, by its name in the implementation, such as `CURLOPT_PINNEDPUBLICKEY`.
+  /// The name of the setting in the implementation, such as `CURLOPT_PINNEDPUBLICKEY`.
   public let option: String
   /// The implementation and its version, such as `libcurl 7.88.1`.
   public let library: String
 
-  /// An error as the library would throw it, for tests.
+  /// Creates an error as the library throws it, for tests.
   public init(option: String, library: String) {
     self.option = option
     self.library = library
   }
 
-  /// Names the setting and the implementation. The value, which may be a secret, is never part of it.
+  /// A description that names the setting and the implementation. It never includes the value, which may be a secret.
   public var errorDescription: String? { "\(library) has refused \(option), and the request was not sent" }
 }

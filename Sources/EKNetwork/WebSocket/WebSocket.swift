@@ -4,11 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A client's WebSocket (RFC 6455), with compressed messages (RFC 7692), on every platform.
+/// A WebSocket client connection (RFC 6455) with message compression (RFC 7692), on every platform.
 ///
-/// It is a sequence of the messages that arrive, which ends after a clean close and throws a ``WebSocketError``
-/// otherwise. Pings are answered by themselves. What is not read is not received: a slow reader slows the peer down.
-/// Dropping the last reference closes the connection, and so does cancelling the task that reads.
+/// It is an asynchronous sequence of the received messages, which ends after a clean close and throws a
+/// ``WebSocketError`` otherwise. Pings are answered automatically. Messages are received at the pace at which they are
+/// read: a slow reader slows the peer down. Releasing the last reference closes the connection, and so does cancelling
+/// the task that reads.
 ///
 /// ```swift
 /// let socket = try await WebSocket.connect(to: URL(string: "wss://example.com/chat")!)
@@ -18,9 +19,9 @@ import Foundation
 public final class WebSocket: Sendable, AsyncSequence {
   /// The subprotocol that the server chose, if any.
   public let subprotocol: String?
-  /// The header fields of the server's handshake, their names in lowercase.
+  /// The header fields of the server's handshake response, with lowercase names.
   public let responseHeaders: [String: String]
-  /// Whether messages are compressed.
+  /// Whether message compression was negotiated.
   public let isCompressed: Bool
   private let connection: WebSocketConnection
 
@@ -33,32 +34,32 @@ public final class WebSocket: Sendable, AsyncSequence {
 
   deinit { connection.abandon() }
 
-  /// Closes in the background.
+  /// Closes the connection in the background.
   func abandon() { connection.abandon() }
 
   /// Opens a WebSocket.
   ///
   /// - Parameters:
-  ///   - url: With the scheme `ws` or `wss`; `http` and `https` mean the same.
-  ///   - protocols: Subprotocols, the preferred first.
-  ///   - options: Limits, times, compression.
-  /// - Throws: ``WebSocketError``, a `URLError` for what fails below the handshake, `CancellationError`.
+  ///   - url: A URL with the scheme `ws` or `wss`, or the equivalent `http` or `https`.
+  ///   - protocols: The subprotocols to offer, in order of preference.
+  ///   - options: Limits, timeouts and compression.
+  /// - Throws: ``WebSocketError``; a `URLError` for a failure below the handshake; `CancellationError`.
   public static func connect(
     to url: URL, protocols: [String] = [], options: WebSocketOptions = WebSocketOptions()
   ) async throws -> WebSocket {
     try await connect(to: URLRequest(url: url), protocols: protocols, options: options)
   }
 
-  /// Opens a WebSocket with header fields of the request's: `Authorization` and the like. Its method and body are
-  /// not used; redirects are not followed.
+  /// Opens a WebSocket with the header fields of a request, such as `Authorization`. The method and body of the request
+  /// are ignored; redirects are not followed.
   ///
-  /// - Throws: As ``connect(to:protocols:options:)-(URL,_,_)``; an ``InvalidHeaderError`` for a field that the
-  ///   handshake sets itself.
+  /// - Throws: The same errors as ``connect(to:protocols:options:)-(URL,_,_)``; an ``InvalidHeaderError`` for a field
+  ///   that the handshake sets itself.
   public static func connect(
     to request: URLRequest, protocols: [String] = [], options: WebSocketOptions = WebSocketOptions()
   ) async throws -> WebSocket {
     var options = options
-    // Without zlib nothing can be agreed on.
+    // Without zlib, compression cannot be negotiated.
     if MessageInflater(keepsContext: true) == nil { options.compression = nil }
     let cookies = SessionCookies(storage: options.cookieStorage)
     let request = try HopRequest(request, session: SessionSettings(cookies: cookies)).urlRequest
@@ -78,55 +79,57 @@ public final class WebSocket: Sendable, AsyncSequence {
     return WebSocket(agreement, connection)
   }
 
-  /// Sends a message and returns when the system has taken it, which is when the peer keeps up.
+  /// Sends a message and returns when the system has accepted it, which it does as fast as the peer reads.
   ///
-  /// Cancelled while earlier messages are being sent, it is not sent; later, it is sent whole all the same.
-  /// - Throws: ``WebSocketError`` when the connection is closed, `CancellationError`.
+  /// If the task is cancelled while earlier messages are being sent, the message is not sent; if later, it is still
+  /// sent completely.
+  /// - Throws: ``WebSocketError`` if the connection is closed; `CancellationError`.
   public func send(_ message: WebSocketMessage) async throws { try await connection.send(message) }
 
-  /// Sends text.
+  /// Sends a text message.
   public func send(_ text: String) async throws { try await connection.send(.text(text)) }
 
-  /// Sends bytes.
+  /// Sends a binary message.
   public func send(_ data: Data) async throws { try await connection.send(.binary(data)) }
 
-  /// Pings the peer and returns when it has answered.
+  /// Sends a ping and returns when the pong has arrived.
   ///
-  /// - Throws: ``WebSocketError`` when the connection ends before, `CancellationError`.
+  /// - Throws: ``WebSocketError`` if the connection ends first; `CancellationError`.
   public func ping() async throws { try await connection.ping() }
 
-  /// The next message; `nil` after a clean close: one with the code 1000, 1001 or none, or one that this side began.
+  /// Returns the next message; `nil` after a clean close: one with the code 1000, 1001 or none, or one that this side
+  /// started.
   ///
-  /// - Throws: ``WebSocketError``; `CancellationError`, and the connection is closed.
+  /// - Throws: ``WebSocketError``; `CancellationError` when the task is cancelled, which closes the connection.
   public func receive() async throws -> WebSocketMessage? { try await connection.receive() }
 
-  /// Closes the connection and waits until it is over, at most the close timeout. Messages that have arrived can still
-  /// be read. Cancelling ends the connection at once.
+  /// Closes the connection and waits for its end, at most for the close timeout. Messages that have already arrived can
+  /// still be read. Cancelling the task ends the connection immediately.
   ///
   /// - Parameters:
   ///   - code: Defaults to ``WebSocketCloseCode/normalClosure``.
   ///   - reason: At most 123 bytes of UTF-8.
-  /// - Throws: ``WebSocketError/invalidControlFrame`` when the code or the reason must not be sent.
+  /// - Throws: ``WebSocketError/invalidControlFrame`` if a close frame must not contain the code or the reason.
   public func close(code: WebSocketCloseCode = .normalClosure, reason: String = "") async throws {
     guard code.isSendable, reason.utf8.count <= 123 else { throw WebSocketError.invalidControlFrame }
     await connection.close(code, reason)
   }
 
-  /// How the connection ended: the peer's code, or the one with which a broken rule was answered,
-  /// ``WebSocketCloseCode/abnormalClosure`` without a close frame. `nil` while it is open.
+  /// The code with which the connection ended: the peer's, the one sent in response to a protocol violation, or
+  /// ``WebSocketCloseCode/abnormalClosure`` if there was no close frame. `nil` while the connection is open.
   public var closeCode: WebSocketCloseCode? { connection.outcome?.code }
 
-  /// The words that came with the code.
+  /// The reason that belongs to ``closeCode``; `nil` while the connection is open.
   public var closeReason: String? { connection.outcome?.reason }
 
-  /// Reads messages. Several iterators share them.
+  /// An iterator over the received messages. Several iterators share them: each message goes to one of them.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let socket: WebSocket
 
-    /// As ``WebSocket/receive()``.
+    /// Returns the next message, as ``WebSocket/receive()`` does.
     public mutating func next() async throws -> WebSocketMessage? { try await socket.receive() }
   }
 
-  /// An iterator over what arrives from now on.
+  /// Returns an iterator over the messages that have not been read yet.
   public func makeAsyncIterator() -> Iterator { Iterator(socket: self) }
 }

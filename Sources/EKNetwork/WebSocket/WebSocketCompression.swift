@@ -1,17 +1,18 @@
-/// What a client offers for the compression of messages, permessage-deflate (RFC 7692).
+/// The parameters of message compression (permessage-deflate, RFC 7692) that a client offers.
 public struct WebSocketCompression: Sendable, Equatable {
-  /// Whether this side may refer to earlier messages when it compresses. Without it, less memory is needed.
+  /// Whether the client may keep its compression context between messages. `false` needs less memory.
   public var clientContextTakeover: Bool
-  /// Whether the server may.
+  /// Whether the server may keep its compression context between messages.
   public var serverContextTakeover: Bool
-  /// The base-2 logarithm of the window that this side compresses with, 9 to 15; the server may ask for less.
+  /// The base-2 logarithm of the client's compression window, 9 to 15; the server may request a smaller one.
   public var clientMaxWindowBits: Int
-  /// The same for the server, 8 to 15; 15 leaves the choice to it.
+  /// The base-2 logarithm of the server's compression window, 8 to 15; 15 leaves the choice to the server.
   public var serverMaxWindowBits: Int
-  /// Messages shorter than that many bytes are sent as they are.
+  /// The size in bytes from which messages are compressed; shorter ones are sent uncompressed.
   public var minimumSize: Int
 
-  /// An offer. Defaults to contexts and windows as large as possible, and to compressing every message.
+  /// Creates an offer. By default, both contexts are kept, the windows are as large as possible and every message is
+  /// compressed.
   public init(
     clientContextTakeover: Bool = true, serverContextTakeover: Bool = true, clientMaxWindowBits: Int = 15,
     serverMaxWindowBits: Int = 15, minimumSize: Int = 0

@@ -1,30 +1,30 @@
 import Foundation
 
-/// What ends a WebSocket, or keeps it from opening. What happens below the protocol before it is open (names,
-/// refused connections, TLS) is a `URLError`.
+/// An error that ends a WebSocket or prevents it from opening. Failures below the protocol before it is open (name
+/// resolution, refused connections, TLS) are a `URLError`.
 public enum WebSocketError: LocalizedError, Sendable, Equatable {
   /// The URL is not `ws`, `wss`, `http` or `https`, or has no host.
   case invalidURL
-  /// The server responded to the handshake with another status than 101, also with a redirection, which is not followed
-  /// (RFC 6455 §4.1). The header fields have lowercase names.
+  /// The server responded to the handshake with a status other than 101. This includes redirects, which are not
+  /// followed (RFC 6455 §4.1). The header fields have lowercase names.
   case refused(status: Int, headers: [String: String])
-  /// The response to the handshake is not HTTP, or not an acceptable one.
+  /// The response to the handshake is not HTTP, or is not acceptable.
   case invalidHandshake(reason: String)
-  /// The connection did not open, or a peer did not respond to a keep-alive ping, in the time allowed.
+  /// The connection did not open, or the peer did not respond to a keep-alive ping, in time.
   case timedOut
-  /// The peer broke a rule or a limit; it was told so with the code.
+  /// The peer violated the protocol or exceeded a limit; the connection was closed with the code.
   case protocolViolation(code: WebSocketCloseCode, reason: String)
   /// The connection was closed with a close frame: the peer's code (``WebSocketCloseCode/noStatusReceived`` for none)
   /// and reason.
   case closed(code: WebSocketCloseCode, reason: String)
-  /// The connection broke without a close frame.
+  /// The connection ended without a close frame.
   case connectionLost(reason: String)
-  /// A close code that must not be sent, or a reason longer than 123 bytes of UTF-8; or a ping longer than 125 bytes.
+  /// A close code that must not be sent, a reason longer than 123 bytes of UTF-8, or a ping longer than 125 bytes.
   case invalidControlFrame
-  /// More messages wait to be sent than a ``ReconnectingWebSocket`` keeps; this one is not sent.
+  /// The send queue of a ``ReconnectingWebSocket`` is full; the message is not sent.
   case sendQueueFull
 
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .invalidURL: "The URL is not one of a WebSocket"

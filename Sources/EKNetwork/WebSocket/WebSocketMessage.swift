@@ -1,13 +1,13 @@
 import Foundation
 
-/// A message of a WebSocket (RFC 6455 §5.6).
+/// A WebSocket message (RFC 6455 §5.6).
 public enum WebSocketMessage: Sendable, Hashable {
-  /// Text, which travels as UTF-8.
+  /// A text message, which is sent as UTF-8.
   case text(String)
-  /// Bytes.
+  /// A binary message.
   case binary(Data)
 
-  /// How many bytes its payload has.
+  /// The size of the payload in bytes.
   var byteCount: Int {
     switch self {
     case .text(let text): text.utf8.count

@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// The client of the PrismNetwork socket page, for a server on this machine.
+/// The example client of PrismNetwork's socket documentation, for a server on this machine.
 actor ChatClient {
   private let socket = PrismNetworkSocketAdapter()
   private var messageHandler: ((ChatMessage) -> Void)?

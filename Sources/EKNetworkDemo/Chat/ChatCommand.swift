@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// The page's commands.
+/// The commands of the example client.
 enum ChatCommand: PrismNetworkSocketCommand {
   case join(room: String, user: String)
   case message(room: String, text: String)

@@ -1,4 +1,4 @@
-/// What clients and the room say to each other, as JSON.
+/// A message between clients and the room, encoded as JSON.
 struct ChatMessage: Codable, Sendable {
   var type: String
   var room: String

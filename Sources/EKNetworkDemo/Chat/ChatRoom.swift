@@ -1,16 +1,16 @@
 import Foundation
 import LoopbackServer
 
-/// A room on the loopback server: what one member says all receive, and a member who reconnects receives what was
-/// said meanwhile. A member who mentions a tunnel loses the connection.
+/// A chat room on the loopback server: it sends each message to all members, and a member who reconnects receives the
+/// messages sent meanwhile. A member who mentions a tunnel is disconnected.
 ///
-/// Unchecked: the members and the log are behind the lock, and so is all writing to the peers; each peer is read by its
-/// own connection's thread.
+/// Unchecked: the members and the log are protected by the lock, and so are all writes to the peers; each peer is read
+/// by the thread of its own connection.
 final class ChatRoom: @unchecked Sendable {
   private let lock = NSLock()
   private var members: [String: LoopbackServer.WebSocketPeer] = [:]
   private var log: [ChatMessage] = []
-  /// How much of the log a user has heard.
+  /// The number of log entries that each user has received.
   private var heard: [String: Int] = [:]
 
   func serve(_ peer: LoopbackServer.WebSocketPeer) {

@@ -4,7 +4,7 @@ import EKNetwork
   import Network
 #endif
 
-/// The page's endpoint, on this machine and without TLS.
+/// The endpoint of the example client, on this machine and without TLS.
 struct ChatSocketEndpoint: PrismNetworkSocketEndpoint {
   let number: UInt16
 

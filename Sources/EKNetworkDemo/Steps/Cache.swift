@@ -4,7 +4,7 @@ import LoopbackServer
 private struct Feed: NetworkRequest {
   struct Response: Decodable {
     var items: [String]
-    /// How the response came about (RFC 9211).
+    /// The value of the `Cache-Status` field (RFC 9211).
     var cacheStatus: String?
   }
 

@@ -39,7 +39,7 @@ extension Step {
     try check(await next(bob), "alice", "Hello, Bob")
     try await bob.send(ChatCommand.message(room: "general", text: "Hi. There is a tunnel ahead").message)
     try check(await toAlice.next(), "bob", "Hi. There is a tunnel ahead")
-    // Bob may be away still, or back: he hears it in either case.
+    // Bob may still be disconnected, or back: he receives the message in either case.
     try await alice.send(text: "Are you there?", to: "general")
     var message = try await next(bob)
     while message.text != "Are you there?" { message = try await next(bob) }
@@ -55,7 +55,7 @@ extension Step {
     return "two clients talked; one lost its connection, came back, and missed nothing"
   }
 
-  /// Joins the room at every connection, and counts what happens.
+  /// Joins the room at every connection, and counts connections and losses.
   private static func join(
     _ socket: ReconnectingWebSocket, _ stage: Stage
   ) async throws -> (connections: Int, losses: Int) {

@@ -45,7 +45,7 @@ extension Step {
 }
 
 extension LoopbackServer.Request {
-  /// How many requests for the path came before this one.
+  /// Returns the number of requests for the path before this one.
   fileprivate func indexOfDownload(_ server: LoopbackServer) -> Int {
     server.requests(path: path).filter { $0.receivedAt < receivedAt }.count
   }

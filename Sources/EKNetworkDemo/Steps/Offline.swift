@@ -2,7 +2,9 @@ import EKNetwork
 import LoopbackServer
 
 extension Step {
-  /// - Parameter network: What goes away. It is made when the step runs.
+  /// Returns the step of a network that goes away and comes back.
+  ///
+  /// - Parameter makeNetwork: Creates the network; called when the step runs.
   static func offline(_ makeNetwork: @escaping @Sendable () throws -> any DemoNetwork) -> Step {
     Step(
       title: "The network goes away, and comes back",
@@ -56,7 +58,7 @@ extension Step {
       network.server.fallback = { _ in .status(204) }
       let start = ContinuousClock.now
       while await queue.count > 0 {
-        // Who waits for a flush that fails waits for the next one.
+        // If a flush fails, waits for the next failed attempt before the next flush.
         do { try await queue.flush() } catch { _ = await attempts.next() }
       }
       let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))

@@ -1,7 +1,7 @@
 import EKNetwork
 
 extension Terminal {
-  /// Draws a progress until it is complete: in place on a terminal, else a line for each quarter.
+  /// Prints a progress until it is complete: in place on a terminal, otherwise a line for each quarter.
   func follow(_ progress: NetworkProgress) -> Task<Void, Never> {
     Task {
       var shown = 0

@@ -1,7 +1,7 @@
 import EKNetwork
 import LoopbackServer
 
-/// As an app would have it: a token, and the request that renews it, sent by the same manager.
+/// A token store as in an app: it holds the token, and refreshes it with a request of the same manager.
 actor TokenStore: TokenRefreshProvider {
   struct Token: Codable, Sendable { let value: String }
 

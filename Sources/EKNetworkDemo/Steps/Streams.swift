@@ -19,7 +19,7 @@ extension Step {
       for try await reading in response.ndjson(as: Reading.self) { show(reading) }
       """
   ) { stage in
-    // The server sends a reading once the one before it has been shown.
+    // The server sends each reading only after the previous one has been shown.
     let readings = [19.5, 20, 20.5, 21].map { Reading(celsius: $0) }
     let gates = readings.map { _ in Gate() }
     var steps: [LoopbackServer.Response.Step] = []
@@ -82,7 +82,7 @@ extension Step {
     return "\(shown.count) events, none lost, none twice; resumed after event 3"
   }
 
-  /// The events after the one that the client has seen last; then silence.
+  /// Returns the events after the last one that the client has received; then the stream stays silent.
   private static func events(after request: LoopbackServer.Request, count: Int) -> LoopbackServer.Response {
     let last = request.headers["Last-Event-ID"].flatMap { Int($0) } ?? 0
     let events = (last + 1...last + count).map { "id: \($0)\ndata: tick\n\n" }.joined()

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StringProtocol {
-  /// ASCII case-insensitive equality, which is what field names and tokens need.
+  /// Returns whether two texts are equal without regard to ASCII case, as field names and tokens require.
   func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
     let left = utf8
     let right = other.utf8
@@ -9,7 +9,7 @@ extension StringProtocol {
     return zip(left, right).allSatisfy { $0 == $1 || $0.lowercasedASCII == $1.lowercasedASCII }
   }
 
-  /// The text without the spaces and tabs around it.
+  /// The text without leading and trailing spaces and tabs.
   var trimmingSpaces: SubSequence {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     let front = drop(while: isSpace)
@@ -19,7 +19,7 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-  /// The byte, with an ASCII capital made small.
+  /// The byte with ASCII capitals in lower case.
   var lowercasedASCII: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
   static let carriageReturn: UInt8 = 0x0D
@@ -35,7 +35,7 @@ extension UInt8 {
     }
   }
 
-  /// Whether the byte may stand in a token (RFC 9110, section 5.6.2).
+  /// Whether the byte may occur in a token (RFC 9110, section 5.6.2).
   var isTokenCharacter: Bool {
     switch self {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -46,7 +46,7 @@ extension UInt8 {
 }
 
 extension String {
-  /// Text in UTF-8 or, where it is not valid, in ISO 8859-1, as header fields may come.
+  /// Decodes text in UTF-8 or, if that is not valid, in ISO 8859-1; header fields may use either.
   init(latin1Or8 bytes: ArraySlice<UInt8>) {
     if bytes.allSatisfy({ $0 < 0x80 }) {
       self = String(decoding: bytes, as: UTF8.self)

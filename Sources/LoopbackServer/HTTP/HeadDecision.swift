@@ -1,12 +1,12 @@
 extension LoopbackServer {
-  /// What to do when a head has been received and its body has not.
+  /// The action after the head of a request has been received, before its body.
   public enum HeadDecision: Sendable {
-    /// Answers `Expect: 100-continue`, reads the body and calls the handler.
+    /// Responds to `Expect: 100-continue`, reads the body and calls the handler.
     case readBody
-    /// Takes these steps, then reads the rest of the body and calls the handler.
+    /// Performs these steps, then reads the rest of the body and calls the handler.
     case steps([BodyStep])
-    /// Answers at once; the handler is not called. With `.keepAlive` the rest of the body is read and thrown away
-    /// afterwards, else the connection is closed as the response says.
+    /// Responds at once; the handler is not called. With `.keepAlive` the rest of the body is read and discarded
+    /// afterwards, otherwise the connection is closed as the response specifies.
     case respond(Response)
   }
 }

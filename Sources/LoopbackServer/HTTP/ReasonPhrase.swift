@@ -1,4 +1,4 @@
-/// The usual reason phrase of a status (RFC 9110, section 15); empty where there is none.
+/// Returns the standard reason phrase of a status (RFC 9110, section 15); empty if there is none.
 func reasonPhrase(_ status: Int) -> String { phrases[status] ?? "" }
 
 private let phrases: [Int: String] = [

@@ -1,37 +1,38 @@
 import Foundation
 
 extension LoopbackServer {
-  /// A request as it came over the wire.
+  /// A request as it was received.
   public struct Request: Sendable {
-    /// The method, as written.
+    /// The method, as received.
     public let method: String
-    /// The request target, as written: usually path and query.
+    /// The request target, as received: usually path and query.
     public let target: String
-    /// The path as it came, still percent-encoded; for an absolute target, its path.
+    /// The path as received, still percent-encoded; for an absolute target, its path.
     public let path: String
-    /// What stands behind the first `?`, still percent-encoded.
+    /// The part after the first `?`, still percent-encoded.
     public let query: String?
     /// `HTTP/1.1` or `HTTP/1.0`.
     public let version: String
     /// The header fields in order.
     public let headers: HeaderFields
-    /// The bytes from the request line to the empty line, exactly as they came.
+    /// The bytes from the request line to the empty line, exactly as received.
     public let head: Data
-    /// The body's content; chunk framing is removed.
+    /// The content of the body, without chunk framing.
     public internal(set) var body = Data()
-    /// The body exactly as it came, with chunk framing and trailer fields.
+    /// The body exactly as received, with chunk framing and trailer fields.
     public internal(set) var rawBody = Data()
     /// The trailer fields of a chunked body.
     public internal(set) var trailers = HeaderFields()
-    /// How many bytes of content were received, also when they were not kept.
+    /// The number of bytes of content received, including those that were not kept.
     public internal(set) var bodyByteCount = 0
-    /// Whether the whole body was received. False when the client left half-way and in an `onHead` closure.
+    /// Whether the whole body was received. False if the client disconnected before the end, and in an `onHead`
+    /// closure.
     public internal(set) var isComplete = false
-    /// Which connection it came on, counted from 0 in the order of acceptance.
+    /// The number of its connection, counted from 0 in the order of acceptance.
     public let connection: Int
-    /// Which request it was on that connection, counted from 0.
+    /// The index of the request on its connection, counted from 0.
     public let indexOnConnection: Int
-    /// When the head had been received.
+    /// The time when the head was received.
     public let receivedAt: ContinuousClock.Instant
 
     init(head: RequestHead, connection: Int, index: Int) {
@@ -44,7 +45,7 @@ extension LoopbackServer {
       indexOnConnection = index
       receivedAt = .now
       var rest = Substring(head.target)
-      // RFC 9112, section 3.2.2: a proxy is sent the absolute form.
+      // RFC 9112, section 3.2.2: requests to a proxy use the absolute form.
       if !rest.hasPrefix("/"), let scheme = rest.range(of: "://") {
         rest = rest[scheme.upperBound...]
         rest = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
@@ -54,13 +55,13 @@ extension LoopbackServer {
       query = parts.count > 1 ? String(parts[1]) : nil
     }
 
-    /// The value of the first field of that name, whatever its case.
+    /// Returns the value of the first field with a name; case is ignored.
     public func header(_ name: String) -> String? { headers[name] }
 
-    /// The query, decoded as a form: `+` and `%20` are spaces.
+    /// The query, decoded as a form: both `+` and `%20` are spaces.
     public var queryItems: [URLQueryItem] { Self.formItems(query ?? "") }
 
-    /// The first value of a query item of that name.
+    /// Returns the value of the first query item with a name.
     public func queryValue(_ name: String) -> String? { queryItems.first { $0.name == name }?.value }
 
     /// The body, decoded as `application/x-www-form-urlencoded`.

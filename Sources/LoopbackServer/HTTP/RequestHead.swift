@@ -1,8 +1,8 @@
 import Foundation
 
-/// A request line and its header section, parsed.
+/// A parsed request line and header section.
 struct RequestHead: Equatable, Sendable {
-  /// How long the body is (RFC 9112, section 6).
+  /// The framing of the body (RFC 9112, section 6).
   enum Framing: Equatable {
     case length(Int)
     case chunked
@@ -14,7 +14,7 @@ struct RequestHead: Equatable, Sendable {
   let fields: HeaderFields
   let raw: Data
 
-  /// Parses a block of lines, each with its CRLF, that ends in an empty line.
+  /// Parses a block of lines, each ending in CRLF, up to an empty line.
   init(parsing block: [UInt8]) throws(RequestParser.Failure) {
     guard let lineEnd = block.firstIndex(of: .carriageReturn) else { throw Self.bad("no request line") }
     let parts = block[..<lineEnd].split(separator: 0x20, omittingEmptySubsequences: false)
@@ -29,17 +29,17 @@ struct RequestHead: Equatable, Sendable {
     target = String(latin1Or8: parts[1])
     fields = try Self.fields(in: block[(lineEnd + 2)...].dropLast(2))
     raw = Data(block)
-    // RFC 9112, section 3.2: exactly one Host.
+    // RFC 9112, section 3.2: exactly one Host field is required.
     let hosts = fields.count { $0.name.equalsIgnoringCase("Host") }
     if version == "HTTP/1.1", hosts != 1 { throw Self.bad("\(hosts) Host fields") }
   }
 
-  /// The length of the body that the header announces.
+  /// Returns the framing of the body according to the header fields.
   func framing() throws(RequestParser.Failure) -> Framing {
     let lengths = fields.values("Content-Length")
     let codings = fields.values("Transfer-Encoding")
     if !codings.isEmpty {
-      // RFC 9112, section 6.1: both at once is how requests are smuggled.
+      // RFC 9112, section 6.1: both at once indicate request smuggling.
       guard lengths.isEmpty else { throw Self.bad("Content-Length and Transfer-Encoding") }
       guard codings.count == 1, codings[0].equalsIgnoringCase("chunked") else {
         throw RequestParser.Failure(status: 501, reason: "unknown transfer coding")
@@ -53,7 +53,7 @@ struct RequestHead: Equatable, Sendable {
     return .length(count)
   }
 
-  /// Field lines, each with its CRLF.
+  /// Parses field lines, each ending in CRLF.
   static func fields(in lines: ArraySlice<UInt8>) throws(RequestParser.Failure) -> HeaderFields {
     var fields: [HeaderFields.Field] = []
     var rest = lines

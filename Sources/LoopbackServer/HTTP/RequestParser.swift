@@ -1,18 +1,17 @@
 import Foundation
 
-/// HTTP/1.1 requests (RFC 9112) as a value: bytes in, events out, however the bytes are cut.
+/// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, events out, regardless of how the bytes are chunked.
 ///
-/// It is strict on purpose. A client that sends a bare line feed, two lengths or a broken chunk gets an error
-/// instead of being understood.
+/// It is strict on purpose. A client that sends a bare line feed, two lengths or an invalid chunk gets an error.
 struct RequestParser {
   enum Event: Equatable {
     case head(RequestHead)
-    /// A piece of the body: its content and the same piece as it came, with chunk framing.
+    /// A piece of the body: its content, and the same piece as received, with chunk framing.
     case body(content: [UInt8], raw: [UInt8])
     case end(trailers: HeaderFields)
   }
 
-  /// Why the bytes are no request, with the status that says so.
+  /// The reason why the bytes are not a valid request, with the status of the response.
   struct Failure: Error, Equatable {
     let status: Int
     let reason: String
@@ -32,11 +31,11 @@ struct RequestParser {
   private let maximumBodySize: Int
   private var state = State.head
   private var buffer: [UInt8] = []
-  /// The first byte not yet consumed.
+  /// The index of the first byte not yet consumed.
   private var start = 0
-  /// Where the search for a line's end goes on.
+  /// The index where the search for the end of the line continues.
   private var searched = 0
-  /// The first byte of the line that is being searched.
+  /// The index of the first byte of the current line.
   private var lineStart = 0
   private var bodySize = 0
 
@@ -45,10 +44,10 @@ struct RequestParser {
     self.maximumBodySize = maximumBodySize
   }
 
-  /// Bytes received but not yet given out.
+  /// The number of bytes received but not yet returned.
   var bufferedCount: Int { buffer.count - start }
 
-  /// Whether a request has begun and is not complete.
+  /// Whether a request has started and is not complete.
   var isMidRequest: Bool {
     if case .head = state { return bufferedCount > 0 }
     return true
@@ -62,7 +61,7 @@ struct RequestParser {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The next event, or `nil` when more bytes are needed.
+  /// Returns the next event; `nil` if more bytes are needed.
   mutating func next() throws(Failure) -> Event? {
     do {
       return try advance()
@@ -72,7 +71,7 @@ struct RequestParser {
     }
   }
 
-  /// Bytes that are no longer HTTP, because the connection was upgraded; `nil` when none are buffered.
+  /// Returns buffered bytes of an upgraded connection, which are not HTTP; `nil` if none are buffered.
   mutating func takeRest(upTo limit: Int) -> [UInt8]? { take(upTo: max(1, limit)) }
 
   private mutating func advance() throws(Failure) -> Event? {
@@ -102,7 +101,7 @@ struct RequestParser {
     case .trailers:
       guard let block = try nextBlock(limit: maximumHeadSize) else { return nil }
       let trailers = try RequestHead.fields(in: block.dropLast(2))
-      // The trailer section belongs to the body as it came; the end event follows on the next call.
+      // The trailer section is part of the raw body; the end event follows on the next call.
       state = .fixed(remaining: 0)
       pendingTrailers = trailers
       return .body(content: [], raw: block)
@@ -131,7 +130,7 @@ struct RequestParser {
     guard let line = try nextLine(limit: 1 << 14) else { return nil }
     let digits = line.dropLast(2).prefix { $0.hexValue != nil }
     let rest = line.dropLast(2).dropFirst(digits.count)
-    // Fifteen hexadecimal digits always fit an Int; more are an attack or a mistake.
+    // Fifteen hexadecimal digits always fit in an Int; more are an attack or a mistake.
     guard (1...15).contains(digits.count), rest.isEmpty || rest.first == UInt8(ascii: ";") else {
       throw Failure(status: 400, reason: "bad chunk size")
     }
@@ -148,7 +147,7 @@ struct RequestParser {
     return .end(trailers: pendingTrailers ?? trailers)
   }
 
-  /// Consumes one line with its CRLF.
+  /// Consumes one line, including its CRLF.
   private mutating func nextLine(limit: Int) throws(Failure) -> [UInt8]? {
     guard let end = try endOfLine(limit: limit) else { return nil }
     return consume(end - start)
@@ -163,7 +162,7 @@ struct RequestParser {
     return nil
   }
 
-  /// The position after the next line feed; the line before it ends in CRLF.
+  /// Returns the position after the next line feed, before which the line must end in CRLF.
   private mutating func endOfLine(limit: Int) throws(Failure) -> Int? {
     let found = buffer.withUnsafeBytes { bytes -> Int? in
       guard let base = bytes.baseAddress, searched < bytes.count,

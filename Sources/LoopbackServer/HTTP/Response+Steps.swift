@@ -1,8 +1,8 @@
 import Foundation
 
 extension LoopbackServer.Response {
-  /// One thing that a server does to a client. Every step ends early when the client leaves or the server stops; a
-  /// client that ends its side of the connection (FIN) counts as gone.
+  /// A step that the server performs towards a client. Every step ends early if the client disconnects or the server
+  /// stops; a client that closes its side of the connection (FIN) counts as disconnected.
   public enum Step: Sendable {
     /// Sends bytes.
     case send(Data)
@@ -12,19 +12,19 @@ extension LoopbackServer.Response {
     case chunk(Data)
     /// Sends the last chunk and the trailer fields.
     case endOfChunks(trailers: HeaderFields = [:])
-    /// Goes on when the gate is open.
+    /// Waits until the gate is open.
     case wait(Gate)
-    /// Opens a gate: the test learns that the steps before it are done.
+    /// Opens a gate, to notify the test that the steps before it are done.
     case open(Gate)
-    /// Sends nothing more until the client leaves or the server stops.
+    /// Sends nothing more until the client disconnects or the server stops.
     case stall
-    /// Goes on after a while.
+    /// Waits for a duration.
     case delay(Duration)
-    /// Sends bytes in pieces of that many, with a pause after each.
+    /// Sends bytes in pieces of `chunk` bytes, with a pause after each.
     case trickle(Data, chunk: Int, every: Duration)
-    /// Sends that many bytes as fast as the client takes them. The counter tells how far it has come.
+    /// Sends `bytes` bytes as fast as the client accepts them. The counter reports the progress.
     case flood(bytes: Int, of: UInt8 = 0x2E, counter: ByteCounter? = nil)
-    /// Ends the server's side only (FIN); the client may go on sending.
+    /// Closes only the server's side (FIN); the client may continue to send.
     case halfClose
     /// Closes the connection (FIN).
     case close

@@ -1,8 +1,8 @@
 import Foundation
 
 extension LoopbackServer {
-  /// Lets this process open that many descriptors, as far as the system permits; a connection takes one at either end.
-  /// Returns how many it may open now. The limit is never lowered.
+  /// Raises the number of descriptors that this process may open, as far as the system permits; a connection uses one
+  /// at either end. Returns the new limit. The limit is never lowered.
   @discardableResult
   public static func raiseDescriptorLimit(to count: Int) -> Int {
     #if canImport(Darwin)

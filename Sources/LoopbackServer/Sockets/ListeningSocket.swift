@@ -19,7 +19,7 @@ final class ListeningSocket: Sendable {
     self.descriptor = descriptor
     self.port = port
     Self.allowReuse(of: descriptor)
-    // Accepted sockets inherit the sizes; set before listening, the receive size bounds the window from the start.
+    // Accepted sockets inherit the sizes; if set before listening, the receive size bounds the window from the start.
     for (option, size) in [(SO_SNDBUF, sendBufferSize), (SO_RCVBUF, receiveBufferSize)] {
       guard let size else { continue }
       var value = Int32(clamping: size)
@@ -40,7 +40,7 @@ final class ListeningSocket: Sendable {
     _ = closeDescriptor(wake.reading)
   }
 
-  /// Binds a socket to a port of 127.0.0.1, 0 for a free one, without listening.
+  /// Binds a socket to a port of 127.0.0.1, or to a free one for 0, without listening.
   static func bind(port: Int = 0) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, streamSocket, 0)
     guard descriptor >= 0 else { throw LoopbackServer.SocketError(call: "socket", code: errno) }
@@ -63,8 +63,8 @@ final class ListeningSocket: Sendable {
     return (descriptor, port)
   }
 
-  /// Connections of a server that was there before may linger (TIME_WAIT). Both servers have to allow it; but not while
-  /// the system looks for a free port, or two might get the same.
+  /// Sets SO_REUSEADDR, because connections of a previous server may linger (TIME_WAIT). Both servers have to set it,
+  /// but not while the system selects a free port, or two servers might get the same.
   private static func allowReuse(of descriptor: Int32) {
     var on: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -78,17 +78,17 @@ final class ListeningSocket: Sendable {
     if events[1] != 0 { return .stopped }
     let accepted = acceptConnection(descriptor)
     if accepted >= 0 { return .connection(accepted) }
-    // Out of descriptors: the connection stays in the queue, so waiting is all that can be done.
+    // Out of descriptors: the connection stays in the queue, so all that can be done is wait.
     if errno == EMFILE || errno == ENFILE, pause(for: .milliseconds(10)) { return .stopped }
     return .nothing
   }
 
-  /// Waits for a while. Returns true when the server is stopping.
+  /// Waits for a duration. Returns true if the server is stopping.
   func pause(for duration: Duration) -> Bool {
     pollEvents([(wake.reading, Int16(POLLIN))], timeout: duration) != nil
   }
 
-  /// Waits for a gate. Returns true when the server is stopping.
+  /// Waits until a gate is open. Returns true if the server is stopping.
   func pause(for gate: Gate) -> Bool {
     withExtendedLifetime(gate) {
       let events = pollEvents([(wake.reading, Int16(POLLIN)), (gate.pollDescriptor, Int16(POLLIN))], timeout: nil)
@@ -96,7 +96,7 @@ final class ListeningSocket: Sendable {
     }
   }
 
-  /// Makes `accept` and `pause` return, now and from now on.
+  /// Makes current and later calls of `accept` and `pause` return.
   func stop() {
     isWoken.withLock { isWoken in
       guard !isWoken else { return }
@@ -106,7 +106,7 @@ final class ListeningSocket: Sendable {
     }
   }
 
-  /// Closes the port: from now on it refuses connections. No thread may be in `accept` any more.
+  /// Closes the port, which refuses connections afterwards. No thread may still be in `accept`.
   func close() {
     isClosed.withLock { isClosed in
       if !isClosed { _ = closeDescriptor(descriptor) }

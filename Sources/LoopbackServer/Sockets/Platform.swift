@@ -6,25 +6,25 @@
   import Musl
 #endif
 
-// Constants that the two systems spell or type differently.
+// Constants whose names or types differ between the systems.
 #if canImport(Darwin)
   let streamSocket = SOCK_STREAM
   let tcpProtocol = IPPROTO_TCP
   let sendFlags: Int32 = 0
   let moreFlag: Int32 = 0
-  /// What poll(2) reports when the client has left.
+  /// The event that poll(2) reports when the client has disconnected.
   let hangUpEvents = Int16(POLLHUP)
 #else
   let streamSocket = Int32(SOCK_STREAM.rawValue)
   let tcpProtocol = Int32(IPPROTO_TCP)
   let sendFlags = Int32(MSG_NOSIGNAL)
   let moreFlag = Int32(MSG_MORE)
-  /// What poll(2) reports when the client has left: POLLRDHUP, which Swift is not shown. POLLHUP alone would wait
-  /// until both sides have.
+  /// The event that poll(2) reports when the client has disconnected: POLLRDHUP, which Swift does not import. POLLHUP
+  /// alone would only be reported once both sides have closed.
   let hangUpEvents = Int16(0x2000)
 #endif
 
-// System calls whose names methods of this module hide.
+// System calls whose names are hidden by methods of this module.
 func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
 func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
@@ -35,13 +35,13 @@ func bindAddress(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ leng
   bind(descriptor, address, length)
 }
 
-/// Begins to connect to a port of 127.0.0.1.
+/// Starts a connection to a port of 127.0.0.1.
 @discardableResult
 func connectLoopback(_ descriptor: Int32, port: Int) -> Int32 {
   withLoopbackAddress(port: port) { connect(descriptor, $0, $1) }
 }
 
-/// The address of a port of 127.0.0.1, as the system calls want it.
+/// Calls `body` with the socket address of a port of 127.0.0.1.
 func withLoopbackAddress<Result>(
   port: Int, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
@@ -61,7 +61,7 @@ func withLoopbackAddress<Result>(
 
 func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
 
-/// Waits until one of the descriptors reports something. Returns what each reported; `nil` when the time was up.
+/// Waits until one of the descriptors reports an event. Returns the events of each; `nil` if the timeout expired.
 func pollEvents(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duration?) -> [Int16]? {
   // poll(2) would ignore a closed descriptor for ever.
   if wanted.contains(where: { $0.descriptor < 0 }) {
@@ -74,7 +74,7 @@ func pollEvents(_ wanted: [(descriptor: Int32, events: Int16)], timeout: Duratio
     let count = poll(&descriptors, nfds_t(descriptors.count), left)
     if count > 0 { return descriptors.map(\.revents) }
     if count == 0 { return nil }
-    // A signal only interrupts; anything else is reported as trouble on every descriptor.
+    // A signal only interrupts; any other failure is reported as an error of every descriptor.
     if errno != EINTR { return descriptors.map { _ in Int16(POLLERR) } }
   }
 }

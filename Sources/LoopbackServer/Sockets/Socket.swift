@@ -10,7 +10,7 @@ final class Socket: Sendable {
   private let descriptor: Int32
   private let isClosed = Monitor(false)
 
-  /// The descriptor, or -1 once it is closed: by then its number may be another's.
+  /// The descriptor, or -1 once it is closed: its number may have been reused by then.
   private var live: Int32 { isClosed.withLock { $0 } ? -1 : descriptor }
 
   init(adopting descriptor: Int32) {
@@ -28,7 +28,8 @@ final class Socket: Sendable {
 
   deinit { close() }
 
-  /// Receives into the buffer, blocking. 0: the client has ended its side. -1: the connection is broken.
+  /// Receives into the buffer, blocking. Returns 0 if the client has closed its side, and -1 if the connection is
+  /// broken.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let count = recv(live, buffer.baseAddress, buffer.count, 0)
@@ -36,7 +37,7 @@ final class Socket: Sendable {
     }
   }
 
-  /// Sends all bytes, blocking. Returns false when the connection is broken.
+  /// Sends all bytes, blocking. Returns false if the connection is broken.
   func send(_ bytes: UnsafeRawBufferPointer, more: Bool = false) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -49,35 +50,37 @@ final class Socket: Sendable {
     return true
   }
 
-  /// Sends what the client takes just now. 0: it takes nothing. -1: the connection is broken.
+  /// Sends as much as possible without blocking. Returns 0 if the client accepts nothing at the moment, and -1 if the
+  /// connection is broken.
   func sendWithoutBlocking(_ bytes: UnsafeRawBufferPointer) -> Int {
     let count = sendBytes(live, bytes, sendFlags | Int32(MSG_DONTWAIT))
     if count < 0, errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR { return 0 }
     return count
   }
 
-  /// Waits until the client takes more bytes. Returns false when the time was up.
+  /// Waits until the client accepts more bytes. Returns false if the timeout expired.
   func waitUntilWritable(timeout: Duration?) -> Bool {
     pollEvents([(live, Int16(POLLOUT))], timeout: timeout) != nil
   }
 
-  /// Waits until bytes, or the end, have arrived. Returns false when the time was up.
+  /// Waits until bytes, or the end of the stream, have arrived. Returns false if the timeout expired.
   func waitUntilReadable(timeout: Duration?) -> Bool {
     pollEvents([(live, Int16(POLLIN))], timeout: timeout) != nil
   }
 
-  /// Waits, until the client leaves or the socket is shut down, for at most that time.
+  /// Waits until the client disconnects, the socket is shut down or the timeout expires.
   func wait(timeout: Duration?) -> WaitResult {
     pollEvents([(live, hangUpEvents)], timeout: timeout) == nil ? .timedOut : .hungUp
   }
 
-  /// Waits for a gate, until the client leaves or the socket is shut down, for at most that time.
+  /// Waits until a gate is open, the client disconnects, the socket is shut down or the timeout expires.
   func wait(for gate: Gate, timeout: Duration?) -> WaitResult {
     if gate.isOpen { return .signalled }
-    // The gate lives at least as long as this frame, and with it the descriptor.
+    // The gate, and with it the descriptor, lives at least as long as this frame.
     return withExtendedLifetime(gate) {
       let signal = gate.pollDescriptor
-      // Without a descriptor left for the gate nothing would ever wake this thread: give the connection up.
+      // If there is no descriptor left for the gate, nothing would ever wake this thread: treat the connection as
+      // ended.
       guard signal >= 0 else { return .hungUp }
       let wanted = [(live, hangUpEvents), (signal, Int16(POLLIN))]
       guard let events = pollEvents(wanted, timeout: timeout) else { return .timedOut }
@@ -85,20 +88,20 @@ final class Socket: Sendable {
     }
   }
 
-  /// Whether bytes have arrived that were not received. Closing then makes the system send RST instead of FIN.
+  /// Whether there are unread bytes. Closing then makes the system send RST instead of FIN.
   var hasUnreadBytes: Bool {
     var byte: UInt8 = 0
     return recv(live, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
   }
 
-  /// Ends the sending side (FIN).
+  /// Shuts down the sending side (FIN).
   func shutDownSending() { shutDown(how: Int32(SHUT_WR)) }
 
-  /// Ends both sides: a thread that is blocked in this socket returns.
+  /// Shuts down both sides: a thread that is blocked in this socket returns.
   func shutDown() { shutDown(how: Int32(SHUT_RDWR)) }
 
   private func shutDown(how: Int32) {
-    // Under the lock, lest the number belong to another descriptor by now.
+    // Under the lock, because after closing the number may belong to another descriptor.
     isClosed.withLock { isClosed in
       if !isClosed { _ = shutdown(descriptor, how) }
     }

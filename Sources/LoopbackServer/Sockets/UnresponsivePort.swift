@@ -1,13 +1,13 @@
 import Foundation
 
 extension LoopbackServer {
-  /// A port of 127.0.0.1 where connecting never ends: its queue is full and nothing is accepted.
+  /// A port of 127.0.0.1 on which a connection attempt never completes: its queue is full and nothing is accepted.
   public final class UnresponsivePort: Sendable {
-    /// The port.
+    /// The port number.
     public let port: Int
     private let descriptors: [Int32]
 
-    /// Takes a free port and fills its queue. Throws ``SocketError`` when the system does not let it fill up.
+    /// Reserves a free port and fills its queue. Throws ``SocketError`` if the queue cannot be filled.
     public init() throws {
       let (listener, port) = try ListeningSocket.bind()
       self.port = port
@@ -16,7 +16,7 @@ extension LoopbackServer {
         _ = closeDescriptor(listener)
         throw SocketError(call: "listen", code: errno)
       }
-      // Systems round the length of the queue up, so it is filled until a connection no longer comes about.
+      // Systems round the length of the queue up, so it is filled until a connection no longer completes.
       while descriptors.count < 1024 {
         let descriptor = socket(AF_INET, streamSocket, 0)
         guard descriptor >= 0 else { break }

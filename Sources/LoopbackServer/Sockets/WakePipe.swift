@@ -1,6 +1,6 @@
 import Foundation
 
-/// The two ends of a pipe; a plain value whose owner closes it.
+/// The two ends of a pipe; a plain value that its owner closes.
 struct WakePipe: Sendable {
   let reading: Int32
   private var writing: Int32
@@ -14,7 +14,7 @@ struct WakePipe: Sendable {
     _ = fcntl(writing, F_SETFD, FD_CLOEXEC)
   }
 
-  /// Makes the reading end readable for good.
+  /// Makes the reading end permanently readable.
   mutating func closeWriting() {
     if writing >= 0 { close(writing) }
     writing = -1

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A POSIX thread with a small stack, so that thousands are affordable. The owner of the handle joins it, once.
-// A thread's identifier is a number or an opaque pointer that is never followed, so it may go anywhere.
+/// A POSIX thread with a small stack, so that there can be thousands. The owner of the handle joins it, once.
+// A thread's identifier is a number or an opaque pointer that is never dereferenced, so it may be sent anywhere.
 struct WorkerThread: Equatable, @unchecked Sendable {
   private let identifier: pthread_t
 
   /// The calling thread.
   static var current: WorkerThread { WorkerThread(identifier: pthread_self()) }
 
-  /// Starts a thread. Returns `nil` when the system has none left.
+  /// Starts a thread. Returns `nil` if the system has none left.
   static func start(_ body: @escaping @Sendable () -> Void) -> WorkerThread? {
     let argument = Unmanaged.passRetained(ThreadWork(body)).toOpaque()
     guard let identifier = createThread(argument) else {

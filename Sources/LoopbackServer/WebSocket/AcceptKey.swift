@@ -1,6 +1,7 @@
 import Foundation
 
-/// The server's answer to a WebSocket key (RFC 6455, section 4.2.2), with a SHA-1 of its own.
+/// The `Sec-WebSocket-Accept` value for a WebSocket key (RFC 6455, section 4.2.2), with a SHA-1 implementation of its
+/// own.
 enum AcceptKey {
   static func answer(to key: String) -> String {
     Data(digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()

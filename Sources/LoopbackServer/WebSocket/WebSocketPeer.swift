@@ -1,15 +1,15 @@
 import Foundation
 
 extension LoopbackServer {
-  /// The server's side of a WebSocket, without extensions. It is used on the thread that was given it.
+  /// The server's side of a WebSocket, without extensions. It must be used on the thread that received it.
   public struct WebSocketPeer {
-    /// A frame as it came, unmasked.
+    /// A frame as received, unmasked.
     public struct Frame: Sendable, Hashable {
-      /// Whether it ends its message.
+      /// Whether the frame is the last of its message.
       public var isFinal: Bool
-      /// 1 text, 2 binary, 8 close, 9 ping, 10 pong, 0 more of a message.
+      /// The opcode: 0 continuation, 1 text, 2 binary, 8 close, 9 ping, 10 pong.
       public var opcode: UInt8
-      /// What it holds.
+      /// The payload.
       public var payload: Data
     }
 
@@ -22,10 +22,10 @@ extension LoopbackServer {
 
     init(stream: ByteStream) { self.stream = stream }
 
-    /// The bytes below, for what breaks the protocol.
+    /// The underlying byte stream, for sending invalid frames.
     public var bytes: ByteStream { stream }
 
-    /// The next frame; blocks. `nil` when the client has left.
+    /// Returns the next frame, blocking; `nil` if the client has disconnected.
     public func readFrame() -> Frame? {
       guard let head = take(2) else { return nil }
       var length = Int(head[1] & 0x7F)
@@ -43,7 +43,8 @@ extension LoopbackServer {
       return Frame(isFinal: head[0] & 0x80 != 0, opcode: head[0] & 0x0F, payload: Data(plain))
     }
 
-    /// The next text or binary message. Pings are answered; a close frame is, too, and is the end.
+    /// Returns the next text or binary message, blocking. It responds to pings, and to a close frame, after which it
+    /// returns `nil`.
     public func readMessage() -> Data? {
       var message = Data()
       while let frame = readFrame() {
@@ -61,7 +62,7 @@ extension LoopbackServer {
       return nil
     }
 
-    /// Sends one frame. Returns false when the client has left.
+    /// Sends one frame. Returns false if the client has disconnected.
     @discardableResult
     public func send(opcode: UInt8, _ payload: Data, isFinal: Bool = true) -> Bool {
       var frame = Data([(isFinal ? 0x80 : 0) | opcode])
@@ -94,7 +95,8 @@ extension LoopbackServer {
 }
 
 extension LoopbackServer.Response {
-  /// Accepts a WebSocket; the closure has the connection to itself, which is closed when it returns.
+  /// Returns a response that accepts a WebSocket; the closure has exclusive use of the connection, which is closed when
+  /// it returns.
   public static func webSocket(
     _ request: LoopbackServer.Request, subprotocol: String? = nil, extensions: String? = nil,
     _ serve: @escaping @Sendable (LoopbackServer.WebSocketPeer) -> Void
@@ -108,7 +110,7 @@ extension LoopbackServer.Response {
     return .upgrade(headers: fields) { serve(LoopbackServer.WebSocketPeer(stream: $0)) }
   }
 
-  /// Accepts a WebSocket and sends every message back.
+  /// Returns a response that accepts a WebSocket and echoes every message.
   public static func webSocketEcho(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
     webSocket(request) { peer in
       while let frame = peer.readFrame() {

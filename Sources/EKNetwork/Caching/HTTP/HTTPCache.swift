@@ -1,35 +1,35 @@
 import Foundation
 
-/// A private HTTP cache (RFC 9111): keeps responses for as long as their servers say, asks whether a stale one is still
-/// the one, and uses it meanwhile, or in an outage, where the server allows that.
+/// A private HTTP cache (RFC 9111), which stores responses for as long as their servers allow, revalidates stale ones,
+/// and uses them meanwhile, or during an outage, where the server permits that.
 ///
-/// Give one to ``NetworkManager/httpCache`` or ``PrismNetworkAdapter/httpCache``; several may share it. What `send`,
-/// `stream` and `download` get comes out of it, and fills it; ``NetworkRequest/cacheMode`` says how a request uses it.
-/// The response's `Cache-Status` field says what happened (RFC 9211).
+/// Assign a cache to ``NetworkManager/httpCache`` or ``PrismNetworkAdapter/httpCache``; several clients may share it.
+/// `send`, `stream` and `download` read from it and fill it; ``NetworkRequest/cacheMode`` controls how a request uses
+/// it. The response's `Cache-Status` field tells what happened (RFC 9211).
 ///
-/// Two users never share a response: it is found again by a request with the same credentials and cookies alone, unless
-/// it says `public` and not `private`. A response to a request without any is found by requests that have cookies by now.
+/// Two users never share a response: it is used only for requests with the same credentials and cookies, unless it is
+/// `public` and not `private`. A response to a request with neither is also used for requests that have cookies by now.
 public final class HTTPCache: Sendable {
-  /// What a cache has done since it was made, and what it holds.
+  /// The activity of a cache since its creation, and its current contents.
   public struct Statistics: Sendable, Equatable {
-    /// Requests that were served from the cache, without a byte to or from the server.
+    /// The number of requests served from the cache, without any traffic to or from the server.
     public var hits = 0
-    /// Requests whose stored response the server confirmed (304).
+    /// The number of requests whose stored response the server confirmed (304).
     public var validations = 0
-    /// Requests whose response came from the server.
+    /// The number of requests whose response came from the server.
     public var misses = 0
-    /// Responses that were stored.
+    /// The number of responses that were stored.
     public var stores = 0
     /// The number of responses in memory.
     public var memoryCount = 0
-    /// What they take, in bytes.
+    /// The memory usage of those responses, in bytes.
     public var memoryUsage = 0
   }
 
   private struct State {
     var memory: MemoryStore
     var statistics = Statistics()
-    /// How often something was stored or removed: what was read from the disk before that may be out of date.
+    /// The number of changes: what was read from the disk before one may be out of date.
     var changes = 0
     var invalidations = InvalidationLog()
   }
@@ -41,22 +41,22 @@ public final class HTTPCache: Sendable {
   let revalidations = RevalidationsInProgress()
   let now: @Sendable () -> Date
 
-  /// A cache. Nothing is read before the first request.
+  /// Creates a cache. Nothing is read before the first request.
   ///
   /// - Parameters:
-  ///   - memoryCapacity: How many bytes of memory it may take. One response takes a quarter of it at most. Defaults to
+  ///   - memoryCapacity: The memory capacity in bytes, of which a single response takes at most a quarter. Defaults to
   ///     16 MiB.
-  ///   - directory: Where responses outlive the process, in a folder of their own that this user alone can read. It is
-  ///     made if it is not there; several processes may share it. Defaults to `nil`: nowhere.
-  ///   - diskCapacity: How many bytes they may take there; one takes a quarter of it at most. What has to go is removed
-  ///     in the background, so that for moments it may be half as much again. Defaults to 256 MiB.
+  ///   - directory: The directory for responses that outlive the process, in a subfolder that only this user can read.
+  ///     It is created if it does not exist; several processes may share it. Defaults to `nil`: no disk storage.
+  ///   - diskCapacity: The disk capacity, in bytes; a single response takes at most a quarter of it. Eviction happens
+  ///     in the background, so usage may briefly exceed the capacity by half. Defaults to 256 MiB.
   public convenience init(
     memoryCapacity: Int = 16 * 1024 * 1024, directory: URL? = nil, diskCapacity: Int = 256 * 1024 * 1024
   ) {
     self.init(memoryCapacity: memoryCapacity, directory: directory, diskCapacity: diskCapacity, now: { Date() })
   }
 
-  /// For tests: any clock.
+  /// For tests, with any clock.
   init(
     memoryCapacity: Int, directory: URL? = nil, diskCapacity: Int = 256 * 1024 * 1024,
     now: @escaping @Sendable () -> Date
@@ -73,8 +73,9 @@ public final class HTTPCache: Sendable {
     self.now = now
   }
 
-  /// Receives what the directory did not let the cache do; no request fails of it. Called on the thread where it happens,
-  /// at any time and several times at once, so it must be quick. Defaults to `nil`.
+  /// The handler called when a file operation in the directory fails or a file is damaged; no request fails because of
+  /// that. It is called on the thread of the failure, at any time and possibly concurrently, so it must be quick.
+  /// Defaults to `nil`.
   public var storageFailureHandler: (@Sendable (StorageFailure) -> Void)? {
     get { failureHandler.withLock { $0 } }
     set {
@@ -86,7 +87,7 @@ public final class HTTPCache: Sendable {
     }
   }
 
-  /// What the cache has done, and what it holds in memory.
+  /// The activity of the cache, and its contents in memory.
   public var statistics: Statistics {
     state.withLock { state in
       var statistics = state.statistics
@@ -96,18 +97,18 @@ public final class HTTPCache: Sendable {
     }
   }
 
-  /// Removes every response, also those of other processes that share the directory.
+  /// Removes every response, including those of other processes that share the directory.
   public func removeAll() async { await Self.apart { self.clear() } }
 
-  /// Removes the responses to requests for a URL, no matter who sent them. The fragment does not count.
+  /// Removes the responses for a URL, of all users. The fragment is ignored.
   public func remove(_ url: URL) async { await Self.apart { self.invalidate(url) } }
 
-  /// Does what may wait for a disk, away from the caller's actor.
+  /// Runs work that may block on the disk, off the caller's actor.
   @concurrent private static func apart(_ work: @Sendable () -> Void) async { work() }
 
   // MARK: - For the transport
 
-  /// Takes in a body that is going to be stored; `nil` when it is too large for that.
+  /// Returns a gatherer for a body that is to be stored; `nil` if the body is too large.
   func makeGatherer(expected: Int64?) -> BodyGatherer? {
     let memoryLimit = Int64(state.withLock { $0.memory.greatestCost })
     if let expected, expected > max(memoryLimit, disk?.greatestBody ?? 0) { return nil }
@@ -136,10 +137,10 @@ public final class HTTPCache: Sendable {
     return (found.entry, false)
   }
 
-  /// What ``store(_:_:url:since:)`` and ``replace(_:with:url:since:)`` compare.
+  /// Returns the number that ``store(_:_:url:since:)`` and ``replace(_:with:url:since:)`` compare.
   func epoch(of url: String) -> Int { state.withLock { $0.invalidations.epoch(of: url) } }
 
-  /// Stores a response, unless what is stored for its URL was made invalid since it was asked for.
+  /// Stores a response, unless its URL was invalidated since the request was sent.
   func store(_ response: StoredResponse, _ body: BodyGatherer.Content, url: String, since epoch: Int) {
     guard self.epoch(of: url) == epoch else { return }
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
@@ -155,7 +156,7 @@ public final class HTTPCache: Sendable {
     if isLate { disk?.remove(response, at: location) }
   }
 
-  /// Puts a freshened response in the place of the one that it was.
+  /// Replaces a stored response with its freshened version.
   func replace(_ old: StoredResponse, with entry: CacheEntry, url: String, since epoch: Int) {
     guard self.epoch(of: url) == epoch else { return }
     let from = CacheLocation(url: url, identity: old.identity, directives: old.directives)
@@ -198,8 +199,8 @@ public final class HTTPCache: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Changes the memory, after the disk was changed: what is read there meanwhile must not get into the memory
-  /// behind this. What `body` returns is released outside of the lock; `nil` means that it came too late.
+  /// Changes the memory after a change to the disk, so that what is read from there meanwhile does not enter the memory
+  /// afterwards. What `body` returns is released outside the lock; `nil` means that the change came too late.
   @discardableResult private func change(_ body: (inout State) -> [CacheEntry]?) -> Bool {
     let released = state.withLock { state in
       state.changes += 1
@@ -212,6 +213,6 @@ public final class HTTPCache: Sendable {
     state.withLock { $0.statistics[keyPath: member] += 1 }
   }
 
-  /// For tests: waits for what the disk does in the background.
+  /// For tests: waits for the background work of the disk store.
   func settle() { disk?.settle() }
 }

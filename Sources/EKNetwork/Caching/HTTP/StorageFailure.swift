@@ -1,23 +1,23 @@
 extension HTTPCache {
-  /// Something that the cache's directory did not let it do, or a file that is not what was written. No request fails of
-  /// it: the response comes from its server, or is not stored.
+  /// A failed file operation in the cache's directory, or a damaged file. No request fails because of it: the response
+  /// comes from its server, or is not stored.
   public struct StorageFailure: Sendable, Equatable {
-    /// What was tried.
+    /// A kind of file operation.
     public enum Operation: Sendable, Equatable {
       /// Reading a response.
       case read
-      /// Writing one.
+      /// Writing a response.
       case write
     }
 
-    /// What was tried.
+    /// The operation that failed.
     public let operation: Operation
-    /// The file.
+    /// The path of the file.
     public let path: String
     /// The system's error number; 0 for a file that is damaged.
     public let code: Int32
 
-    /// A failure as the library would report it, for tests.
+    /// Creates a failure as the library would report it, for tests.
     public init(operation: Operation, path: String, code: Int32) {
       self.operation = operation
       self.path = path

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The times that a rate limiter needs, of any clock: as durations since it was made.
+/// A type-erased clock for a rate limiter, whose times are durations since it was created.
 struct RateLimitClock: Sendable {
   let now: @Sendable () -> Duration
   let sleep: @Sendable (_ until: Duration) async throws -> Void
-  /// What dates in header fields are compared with.
+  /// Returns the date that dates in header fields are compared with.
   let date: @Sendable () -> Date
 
   init<C: Clock>(_ clock: C, date: @escaping @Sendable () -> Date = { Date() }) where C.Duration == Duration {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The header fields in which servers say what is left of a quota: `RateLimit` with `RateLimit-Policy` of
-/// draft-ietf-httpapi-ratelimit-headers, what its earlier versions had in their place, and the `X-RateLimit-` fields that
-/// came before. Values that have no right form are as if they were not there.
+/// A parser for the header fields in which servers report what is left of a quota: `RateLimit` with `RateLimit-Policy`
+/// of draft-ietf-httpapi-ratelimit-headers, the fields of its earlier versions, and the older `X-RateLimit-` fields.
+/// Malformed values are ignored.
 enum RateLimitFields {
   private typealias Quota = RateLimitReport.Quota
   private typealias Member = (name: String, parameters: [String: String])
@@ -23,10 +23,10 @@ enum RateLimitFields {
     for (name, parameters) in list(policies ?? "") ?? [] { known[name] = parameters }
     return (list(value) ?? []).compactMap { name, parameters in
       let policy = known[name] ?? [:]
-      // Bytes and concurrent requests are not what is counted here.
+      // Quotas of bytes and of concurrent requests are not counted here.
       guard unquoted(policy["qu"] ?? "requests") == "requests" else { return nil }
       guard let remaining = parameters["r"].flatMap(DeltaSeconds.parse) else { return nil }
-      // The window is the longest that it can take.
+      // The window is the longest that a reset can take.
       let reset = (parameters["t"] ?? policy["w"]).flatMap(DeltaSeconds.parse)
       return Quota(
         name: name, remaining: Int(clamping: remaining), reset: reset.map { .seconds($0) },
@@ -34,7 +34,7 @@ enum RateLimitFields {
     }
   }
 
-  /// `limit=100, remaining=3, reset=10`, as it was until the draft's version 7.
+  /// `limit=100, remaining=3, reset=10`, as in the draft until version 7.
   private static func combined(_ value: String) -> [Quota]? {
     var values: [Substring: Int64] = [:]
     for member in FieldList.members(value) {
@@ -49,7 +49,7 @@ enum RateLimitFields {
     ]
   }
 
-  /// A field for each number.
+  /// Parses a quota with a separate field for each number.
   private static func separate(
     _ prefix: String, _ field: (String) -> String?, reset: (String) -> Duration?
   ) -> Quota? {
@@ -59,13 +59,14 @@ enum RateLimitFields {
       limit: field(prefix + "Limit").flatMap { number($0) })
   }
 
-  /// The number before a list's other members, or an item's parameters.
+  /// Parses the number before the other members of a list, or the parameters of an item.
   private static func number(_ value: String) -> Int? {
     let first = value.prefix { $0 != "," && $0 != ";" }
     return DeltaSeconds.parse(first.trimmingBlanks()).map { Int(clamping: $0) }
   }
 
-  /// `X-RateLimit-Reset` has no definition: seconds from now, or since 1970, or milliseconds since then.
+  /// Parses `X-RateLimit-Reset`, which has no specification: seconds from now, seconds since 1970, or milliseconds
+  /// since 1970.
   private static func time(_ value: String, now: Date) -> Duration? {
     guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let number = Double(value) else {
       return nil
@@ -77,7 +78,8 @@ enum RateLimitFields {
 
   // MARK: - Structured fields (RFC 9651)
 
-  /// A list of items with parameters; `nil` when one of them is none, as then the whole field is ignored (§4.2).
+  /// Parses a list of items with parameters; returns `nil` if one of them is invalid, because the whole field is
+  /// ignored then (§4.2).
   private static func list(_ value: String) -> [Member]? {
     var members: [Member] = []
     for text in FieldList.members(value) {

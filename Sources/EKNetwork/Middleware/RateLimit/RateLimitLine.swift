@@ -1,6 +1,6 @@
-/// Requests that wait for their turn, with one timer for each key that has any.
+/// The requests that wait for their turn, with one timer for each key that has waiting requests.
 final class RateLimitLine: Sendable {
-  /// What a limit applies to.
+  /// The scope of a limit.
   struct Key: Hashable, Sendable {
     let origin: Origin
     let client: String?
@@ -21,13 +21,13 @@ final class RateLimitLine: Sendable {
     var lastID: UInt64 = 0
   }
 
-  /// What is to be done outside of the lock.
+  /// The work to do outside of the lock.
   private struct Consequences {
     var released: [(waiter: Waiter, refusedFor: Duration?)] = []
     var timer: Task<Void, Never>?
   }
 
-  /// Beyond this, further origins are not limited.
+  /// The maximum number of keys; further ones are not limited.
   static let maximumKeys = 1_000
 
   private let rules: RateLimitRules
@@ -45,12 +45,12 @@ final class RateLimitLine: Sendable {
 
   // MARK: - Requests
 
-  /// Returns when the request may be sent.
+  /// Waits until the request may be sent.
   ///
-  /// - Returns: Whether ``leave(_:report:)`` is to be called once it has been.
+  /// - Returns: Whether ``leave(_:report:)`` has to be called after it has been sent.
   func enter(_ key: Key) async throws -> Bool {
     let now = clock.now()
-    // Most need not wait, and no continuation.
+    // Most requests do not wait, and need no continuation.
     let arrival: Arrival? = book.withLock { book in
       guard makeRoom(for: key, in: &book, at: now) else { return nil }
       return book.entries[key]?.state.arriveIfOpen(at: now)
@@ -72,7 +72,7 @@ final class RateLimitLine: Sendable {
     return true
   }
 
-  /// A request that ``enter(_:)`` has let through has a response, or has failed.
+  /// Records the response or failure of a request that ``enter(_:)`` has admitted.
   func leave(_ key: Key, report: RateLimitReport?) {
     let now = clock.now()
     let consequences = book.withLock { book in
@@ -86,7 +86,7 @@ final class RateLimitLine: Sendable {
 
   // MARK: - Waiting
 
-  /// Puts the continuation where it will be found, or resumes it.
+  /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
     let now = clock.now()
     let (arrival, consequences) = book.withLock { book -> (Arrival, Consequences) in
@@ -107,7 +107,7 @@ final class RateLimitLine: Sendable {
     return false
   }
 
-  /// Takes back one that was cancelled; `nil` when it waits no more.
+  /// Removes and returns the continuation of a cancelled request; `nil` if it no longer waits.
   private func abandon(_ id: UInt64, of key: Key) -> Waiter? {
     let now = clock.now()
     let (waiter, consequences) = book.withLock { book -> (Waiter?, Consequences) in
@@ -134,7 +134,7 @@ final class RateLimitLine: Sendable {
 
   // MARK: - Under the lock
 
-  /// Lets those go whose turn has come, and sets the timer for the next one.
+  /// Releases the requests whose turn has come, and sets the timer for the next one.
   private func proceed(_ key: Key, in book: inout Book, at now: Duration) -> Consequences {
     var consequences = Consequences()
     guard let released = book.entries[key]?.state.release(at: now) else { return consequences }
@@ -147,7 +147,7 @@ final class RateLimitLine: Sendable {
     consequences.timer = book.entries[key]?.timer
     book.entries[key]?.wake = wake
     book.entries[key]?.timer = wake.map { wake in
-      // Detached: it belongs to all who wait, not to the one that comes first.
+      // Detached: the timer belongs to all waiting requests, not to the task of the first one.
       Task.detached { [weak self, clock] in
         guard (try? await clock.sleep(wake)) != nil else { return }
         self?.wake(key, by: wake)
@@ -166,7 +166,7 @@ final class RateLimitLine: Sendable {
     return true
   }
 
-  // MARK: - Outside of it
+  // MARK: - Outside of the lock
 
   private func carryOut(_ consequences: Consequences, host: String) {
     consequences.timer?.cancel()

@@ -1,28 +1,28 @@
 import Foundation
 
-/// What a response says about further requests to its server.
+/// The limits for further requests that a response reports.
 struct RateLimitReport: Equatable, Sendable {
-  /// What is left of a quota.
+  /// The remainder of a quota.
   struct Quota: Equatable, Sendable {
     var name = ""
     var remaining: Int
-    /// From now.
+    /// The time until the quota is full again.
     var reset: Duration?
     var limit: Int?
   }
 
-  /// Whether the server has not seen the request: a cache has responded, or something has refused to send it.
+  /// Whether the request did not reach the server: a cache responded, or sending it was refused.
   var isOfNothingSent = false
-  /// Whether the request was one too many (RFC 6585 §4).
+  /// Whether the server refused the request as one too many (RFC 6585 §4).
   var isRefusal = false
-  /// How long nothing is to be sent.
+  /// How long to send nothing.
   var pause: Duration?
   var quotas: [Quota] = []
 
-  /// A server may have several; more than this is not meant seriously.
+  /// The maximum number of quotas of a server; more are ignored.
   static let maximumQuotas = 8
 
-  /// Of a request that was not sent.
+  /// The report for a request that was not sent.
   static let notSent: RateLimitReport = {
     var report = RateLimitReport()
     report.isOfNothingSent = true
@@ -36,10 +36,10 @@ struct RateLimitReport: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - field: The value of a header field by its name.
-  ///   - now: What dates are compared with.
+  ///   - field: Returns the value of a header field by its name.
+  ///   - now: The date that dates in header fields are compared with.
   init(status: Int, now: Date, field: (String) -> String?) {
-    // What a cache has stored was said to another request (RFC 9211 §2.1).
+    // A stored response reports the limits of an earlier request (RFC 9211 §2.1).
     if let caches = field("Cache-Status"), Self.isHit(caches) {
       isOfNothingSent = true
       return

@@ -1,4 +1,4 @@
-/// What a rate limiter was made with, each within bounds: what is multiplied and added below cannot overflow.
+/// The parameters of a rate limiter, each limited so that computations with it cannot overflow.
 struct RateLimitRules: Sendable {
   let requests: Int?
   let period: Duration

@@ -1,11 +1,11 @@
-/// Who may send to an origin now, and who has to wait: in the order in which they came.
+/// Decides which requests to an origin may be sent now and which have to wait, in the order of arrival.
 ///
-/// Three things forbid a request: the client's own limit, a pause that the server asked for, and a quota of the server
-/// that is used up, or would be if every request under way counts. After a pause, or once a quota is full again, no more
-/// are sent than the quota is known to allow, one if it is not known, until a response says that it is over: all who wait
-/// would otherwise go at once, and be refused again.
+/// A request has to wait for the client's own limit, for a pause that the server has requested, and for a quota of the
+/// server that is used up, or would be if every request under way counts. After a pause, or once a quota is full again,
+/// no more requests are sent than the quota is known to allow, one if it is unknown, until a response shows that the
+/// limit is over: otherwise all waiting requests would be sent at once, and refused again.
 ///
-/// Times are durations since the limiter was made.
+/// Times are durations since the limiter was created.
 struct RateLimitState: Sendable {
   enum Arrival: Equatable {
     case go
@@ -13,10 +13,10 @@ struct RateLimitState: Sendable {
     case refuse(RateLimiter.LimitError.Reason, after: Duration)
   }
 
-  /// One that waits no longer.
+  /// A request that no longer waits.
   struct Release: Equatable {
     let id: UInt64
-    /// `nil` if it may go; else how long it would have to wait, which is too long.
+    /// `nil` if it may be sent; otherwise how long it would have to wait, which is too long.
     let refusedFor: Duration?
   }
 
@@ -30,7 +30,7 @@ struct RateLimitState: Sendable {
   private var pauseEnd: Duration?
   private var allowances: [String: RateLimitAllowance] = [:]
   private(set) var underWay = 0
-  // A slice: its first is taken off without moving the others.
+  // A slice, because its first element is removed without moving the others.
   private var line: ArraySlice<Waiting> = []
 
   init(_ rules: RateLimitRules) {
@@ -40,18 +40,18 @@ struct RateLimitState: Sendable {
 
   var waitingCount: Int { line.count }
 
-  /// Whether there is nothing to remember at all.
+  /// Returns whether there is no state to keep at all.
   func isBlank(at now: Duration) -> Bool { isUnused(at: now) && allowances.isEmpty && pauseEnd == nil }
 
-  /// Whether nothing is lost but what the server has said of a time that is over.
+  /// Returns whether only information of the server would be lost that has expired.
   func isUnused(at now: Duration) -> Bool {
     underWay == 0 && line.isEmpty && (pauseEnd ?? now) <= now && window?.isIdle(at: now) != false
       && allowances.values.allSatisfy { ($0.reset ?? now) <= now }
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
-  /// A request comes, which goes if it need not wait; else it has to come by ``arrive(_:at:)``.
+  /// Admits an arriving request if it need not wait; otherwise ``arrive(_:at:)`` has to be called.
   mutating func arriveIfOpen(at now: Duration) -> Arrival {
     settle(at: now)
     guard line.isEmpty, isOpen(at: now) else { return .wait }
@@ -59,7 +59,7 @@ struct RateLimitState: Sendable {
     return .go
   }
 
-  /// A request comes; `id` names it while it waits.
+  /// Admits, refuses or enqueues an arriving request; `id` identifies it while it waits.
   mutating func arrive(_ id: UInt64, at now: Duration) -> Arrival {
     if arriveIfOpen(at: now) == .go { return .go }
     let wait = opening(position: line.count, at: now) - now
@@ -69,14 +69,14 @@ struct RateLimitState: Sendable {
     return .wait
   }
 
-  /// One that waits gives up.
+  /// Removes a waiting request.
   mutating func leave(_ id: UInt64) {
     if let index = line.firstIndex(where: { $0.id == id }) { line.remove(at: index) }
   }
 
-  /// A request that went has a response, or failed.
+  /// Records the response or failure of a request that was sent.
   ///
-  /// - Parameter report: `nil` for a failure, which says nothing; the server may have counted the request.
+  /// - Parameter report: `nil` for a failure, which reports nothing; the server may have counted the request.
   mutating func end(_ report: RateLimitReport?, at now: Duration) {
     underWay -= 1
     if report?.isOfNothingSent == true { return }
@@ -85,7 +85,7 @@ struct RateLimitState: Sendable {
       if allowance.reset != nil {
         allowances[name]?.remaining -= 1
       } else if let report, !report.isRefusal {
-        // It was sent to see whether there still is a limit, and there is none.
+        // It was a probe for whether there still is a limit, and there is none.
         allowances[name] = nil
       }
     }
@@ -93,7 +93,7 @@ struct RateLimitState: Sendable {
       let newer = RateLimitAllowance(quota, at: now, longest: rules.longestPause)
       if allowances[quota.name]?.update(newer) == nil { allowances[quota.name] = newer }
     }
-    // A server that names others each time must not fill the memory.
+    // A server that reports other quotas each time must not fill the memory.
     if allowances.count > RateLimitReport.maximumQuotas {
       allowances = allowances.filter { name, _ in quotas.contains { $0.name == name } }
     }
@@ -103,7 +103,7 @@ struct RateLimitState: Sendable {
     if report?.isRefusal == true, allowances.isEmpty { allowances[""] = .probe }
   }
 
-  /// Those who wait no longer, in their order.
+  /// Removes and returns the requests that no longer wait, in order.
   mutating func release(at now: Duration) -> [Release] {
     settle(at: now)
     var released: [Release] = []
@@ -121,18 +121,18 @@ struct RateLimitState: Sendable {
     return released
   }
 
-  /// When ``release(at:)`` is to be called if nothing happens before; `nil` while none waits.
+  /// Returns when to call ``release(at:)`` if nothing happens before; `nil` while no request waits.
   func wake(at now: Duration) -> Duration? {
     guard let first = line.first else { return nil }
     var wake = opening(at: now)
     for allowance in allowances.values where allowance.remaining <= underWay {
-      // Else a response decides.
+      // Without a reset, a response decides.
       wake = max(wake, allowance.reset ?? first.deadline)
     }
     return min(wake, first.deadline)
   }
 
-  // MARK: - The rule
+  // MARK: - Rules
 
   private mutating func settle(at now: Duration) {
     for name in allowances.keys { allowances[name]?.settle(at: now) }
@@ -146,7 +146,7 @@ struct RateLimitState: Sendable {
     opening(at: now) <= now && allowances.values.allSatisfy { $0.remaining > underWay }
   }
 
-  /// The earliest time that can be told for a request that `position` others go before.
+  /// Returns the earliest known time for a request with `position` others ahead of it.
   private func opening(position: Int = 0, at now: Duration) -> Duration {
     var opening = max(now, pauseEnd ?? now)
     if let window { opening = max(opening, window.opening(position: position, at: now)) }

@@ -4,49 +4,49 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends requests to a server no faster than you allow, nor than the server does: those that come too soon wait for their
-/// turn, in the order in which they came.
+/// A rate limiter: sends requests to a server no faster than you and the server allow. Requests that come too early
+/// wait for their turn, in the order of arrival.
 ///
-/// What it goes by, for each origin:
-/// - a limit of your own: at most so many requests in any period;
-/// - `Retry-After` (RFC 9110 §10.2.3) of a response with status 429 or 503: nothing is sent for so long;
+/// It applies these limits to each origin:
+/// - your own limit: a maximum number of requests in any period;
+/// - `Retry-After` (RFC 9110 §10.2.3) of a response with status 429 or 503: nothing is sent for that time;
 /// - `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), the fields of its earlier versions, and
-///   `X-RateLimit-Remaining`, `-Reset` and `-Limit`: once nothing is left of a quota, requests wait until it is full
-///   again. Those under way count as if each takes its share.
+///   `X-RateLimit-Remaining`, `-Reset` and `-Limit`: once a quota is used up, requests wait until it is full again.
+///   Requests under way count towards it.
 ///
-/// After a pause, and when a quota is full again, as many requests go as the quota has, one if that is not known, and the
-/// rest when a response says that it is over. Whatever the server says, it is believed for `longestPause` at most, and no
-/// request waits longer than `maximumWait`. Cancelling the task of a request that waits ends it at once, and its place is
-/// the next one's.
+/// After a pause, and when a quota is full again, as many requests are sent as the quota allows, one if that is
+/// unknown, and the rest when a response shows that the limit is over. A time from the server is limited to
+/// `longestPause`, and no request waits longer than `maximumWait`. Cancelling the task of a waiting request ends it at
+/// once and frees its place.
 ///
-/// It belongs into ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. Several managers
-/// may share one. A request that the ``HTTPCache`` serves counts, too; what the server said with a stored response does not.
+/// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. Several managers
+/// may share one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
 public final class RateLimiter: NetworkMiddleware {
-  /// What a request is refused with that would have to wait too long. It is not tried again by a retry policy.
+  /// The error of a request that would have to wait too long. A retry policy does not retry it.
   public struct LimitError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
-    /// Why a request does not wait for its turn.
+    /// The reason why a request does not wait for its turn.
     public enum Reason: Sendable, Equatable {
-      /// Its turn would come later than `maximumWait`, or has not come until then.
+      /// Its turn would come later than `maximumWait`, or has not come by then.
       case waitTooLong
-      /// As many as may wait do so already.
+      /// The maximum number of requests is waiting already.
       case tooManyWaiting
     }
 
-    /// The host that the limit is for.
+    /// The host that the limit applies to.
     public let host: String
-    /// Why the request does not wait.
+    /// The reason why the request does not wait.
     public let reason: Reason
-    /// How long it would have to wait, as far as that is known: at least this, from now.
+    /// The minimum time, from now, that the request would have to wait, as far as it is known.
     public let retryAfter: Duration
 
-    /// An error as the library would throw it, for tests.
+    /// Creates an error as the library throws it, for tests.
     public init(host: String, reason: Reason, retryAfter: Duration) {
       self.host = host
       self.reason = reason
       self.retryAfter = retryAfter
     }
 
-    /// What happened, in a sentence.
+    /// A description of the error.
     public var errorDescription: String? {
       switch reason {
       case .waitTooLong: "The rate limit of \(host) leaves no room for this request in time"
@@ -60,15 +60,16 @@ public final class RateLimiter: NetworkMiddleware {
   private let clock: RateLimitClock
 
   /// - Parameters:
-  ///   - requests: How many requests may be sent to one origin in any `period`, at most 100,000. Defaults to `nil`: only
-  ///     the server's word counts.
-  ///   - period: The time for that. Defaults to one second.
-  ///   - maximumWait: The longest that a request waits for its turn; one that would have to wait longer is refused at
-  ///     once. Zero lets none wait. Defaults to 60 seconds.
-  ///   - maximumWaiting: How many requests may wait for one origin, at most a million. Defaults to 1,000.
-  ///   - longestPause: The longest time of a server that is believed. Defaults to 300 seconds.
-  ///   - client: Whose request it is, for a manager that sends the requests of several users: each has limits of its own
-  ///     then, as servers count for each. It must return quickly. Defaults to `nil`: all are one client's.
+  ///   - requests: The maximum number of requests to one origin in any `period`, up to 100,000. Defaults to `nil`: only
+  ///     the server's limits apply.
+  ///   - period: The period of that limit. Defaults to one second.
+  ///   - maximumWait: The maximum time that a request waits for its turn; one that would have to wait longer is refused
+  ///     at once. With zero, none waits. Defaults to 60 seconds.
+  ///   - maximumWaiting: The maximum number of requests that wait for one origin, up to a million. Defaults to 1,000.
+  ///   - longestPause: The maximum for a time that a server requests. Defaults to 300 seconds.
+  ///   - client: Returns the client of a request, for a manager that sends the requests of several users: each client
+  ///     then has its own limits, as servers count them separately. It must return quickly. Defaults to `nil`: all
+  ///     requests belong to one client.
   public convenience init(
     requests: Int? = nil, per period: Duration = .seconds(1), maximumWait: Duration = .seconds(60),
     maximumWaiting: Int = 1_000, longestPause: Duration = .seconds(300),
@@ -80,16 +81,16 @@ public final class RateLimiter: NetworkMiddleware {
     self.init(rules, clock: RateLimitClock(ContinuousClock()), client: client)
   }
 
-  /// For tests: any time.
+  /// Creates a rate limiter with a custom clock, for tests.
   init(_ rules: RateLimitRules, clock: RateLimitClock, client: (@Sendable (URLRequest) -> String)? = nil) {
     line = RateLimitLine(rules, clock: clock)
     self.clock = clock
     self.client = client
   }
 
-  /// Sends the request on when its turn has come.
+  /// Passes the request on when its turn has come.
   ///
-  /// - Throws: ``LimitError``, `CancellationError` when the task is cancelled while it waits, or what `next` throws.
+  /// - Throws: ``LimitError``, `CancellationError` when the task is cancelled while it waits, or the error of `next`.
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {

@@ -1,10 +1,10 @@
-/// When the last requests were sent, so that no more than so many are within any period.
+/// A sliding window over the times of the last requests, which limits their number in any period.
 ///
-/// Not a bucket that refills: that one lets twice as many go within one period. Times are durations since some start.
+/// Not a token bucket, which allows twice as many within one period. Times are durations since a fixed start.
 struct SendWindow: Sendable {
   private let limit: Int
   private let period: Duration
-  // A ring once it is full: the oldest gives its place to the newest.
+  // A ring buffer once it is full: the newest replaces the oldest.
   private var times: ContiguousArray<Duration> = []
   private var oldest = 0
 
@@ -13,9 +13,9 @@ struct SendWindow: Sendable {
     self.period = period
   }
 
-  /// The earliest time for a request that others go before.
+  /// Returns the earliest time for a request with others ahead of it.
   ///
-  /// - Parameter position: How many; 0 is the next one.
+  /// - Parameter position: The number of requests ahead; 0 for the next one.
   func opening(position: Int = 0, at now: Duration) -> Duration {
     let laps = position / limit
     let before = times.count + position % limit - limit
@@ -32,7 +32,7 @@ struct SendWindow: Sendable {
     }
   }
 
-  /// Whether it forbids nothing, as if nothing had been sent.
+  /// Returns whether it delays no request, as if nothing had been sent.
   func isIdle(at now: Duration) -> Bool {
     times.isEmpty || time(times.count - 1) + period <= now
   }

@@ -1,19 +1,20 @@
-/// Where a request stands in a distributed trace: what the `traceparent` and `tracestate` fields say (W3C Trace Context,
-/// https://www.w3.org/TR/trace-context/).
+/// The position of a request in a distributed trace: the content of the `traceparent` and `tracestate` fields (W3C
+/// Trace Context, https://www.w3.org/TR/trace-context/).
 ///
-/// A value is always valid: neither of its identifiers is zero, and ``tracestate`` has the form that it must have.
+/// A value is always valid: neither of its identifiers is zero, and ``tracestate`` is well-formed.
 public struct TraceContext: Sendable, Hashable {
   private let traceHigh: UInt64
   private let traceLow: UInt64
   private let parent: UInt64
-  // Those that are defined; others must be sent as zero (§3.2.2.5).
+  // Only the defined flags; others must be sent as zero (§3.2.2.5).
   private let flags: UInt8
 
-  /// What the systems that took part in the trace say of it, each in a member of its own; `nil` if they say nothing.
+  /// The vendor-specific data of the systems that took part in the trace, one list member for each; `nil` if there is
+  /// none.
   public let tracestate: String?
 
   private static let sampled: UInt8 = 0x01
-  /// Level 2 §3.2.2.5.2: the trace's identifier is random.
+  /// Level 2 §3.2.2.5.2: the trace ID is random.
   private static let random: UInt8 = 0x02
 
   private init(traceHigh: UInt64, traceLow: UInt64, parent: UInt64, flags: UInt8, tracestate: String?) {
@@ -24,7 +25,7 @@ public struct TraceContext: Sendable, Hashable {
     self.tracestate = tracestate
   }
 
-  /// The start of a trace, with random identifiers.
+  /// Creates the start of a trace, with random identifiers.
   ///
   /// - Parameter isSampled: Whether the trace is recorded. Defaults to `true`.
   public init(isSampled: Bool = true) {
@@ -33,7 +34,7 @@ public struct TraceContext: Sendable, Hashable {
       parent: .random(in: 1...UInt64.max), flags: Self.random | (isSampled ? Self.sampled : 0), tracestate: nil)
   }
 
-  /// What another tracing library knows.
+  /// Creates a context from the identifiers of another tracing library.
   ///
   /// - Parameters:
   ///   - traceID: 32 hexadecimal digits in lower case, not all of them zero.
@@ -46,13 +47,14 @@ public struct TraceContext: Sendable, Hashable {
     self.init(traceparent: "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")", tracestate: tracestate)
   }
 
-  /// Reads the fields of a request, by the rules of §3.2 and §4.3: a later version than 00 is read as far as 00 goes.
+  /// Parses the fields of a request, by the rules of §3.2 and §4.3: a version later than 00 is parsed as far as 00
+  /// goes.
   ///
   /// - Parameters:
-  ///   - traceparent: The value of the field.
-  ///   - tracestate: The value of the other one; of several, joined with commas. One that is not valid, or has more than
-  ///     32 members or 8,192 bytes, is left out (§3.3.1). Defaults to `nil`.
-  /// - Returns: `nil` if `traceparent` is not valid: the trace is to be started again.
+  ///   - traceparent: The value of the `traceparent` field.
+  ///   - tracestate: The value of the `tracestate` field; several are joined with commas. A value that is not valid, or
+  ///     has more than 32 members or 8,192 bytes, is dropped (§3.3.1). Defaults to `nil`.
+  /// - Returns: `nil` if `traceparent` is not valid: a new trace has to be started.
   public init?(traceparent: String, tracestate: String? = nil) {
     let bytes = Array(traceparent.utf8.prefix(56))
     let dash = UInt8(ascii: "-")
@@ -68,19 +70,19 @@ public struct TraceContext: Sendable, Hashable {
       tracestate: tracestate.flatMap { TraceState.valid($0) })
   }
 
-  /// The trace, in 32 hexadecimal digits.
+  /// The trace ID, in 32 hexadecimal digits.
   public var traceID: String { Self.digits(traceHigh) + Self.digits(traceLow) }
 
-  /// The span that the request belongs to, in 16 hexadecimal digits: the parent of what the server does.
+  /// The ID of the span that the request belongs to, in 16 hexadecimal digits: the parent of the server's span.
   public var spanID: String { Self.digits(parent) }
 
   /// Whether the trace is recorded.
   public var isSampled: Bool { flags & Self.sampled != 0 }
 
-  /// The value of the field, in version 00.
+  /// The value of the `traceparent` field, in version 00.
   public var traceparent: String { "00-\(traceID)-\(spanID)-0\(flags)" }
 
-  /// The same trace with a new span, whose identifier is random.
+  /// Returns the same trace with a new span, whose identifier is random.
   public func child() -> TraceContext {
     TraceContext(
       traceHigh: traceHigh, traceLow: traceLow, parent: .random(in: 1...UInt64.max), flags: flags,

@@ -4,29 +4,30 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Adds `traceparent` and `tracestate` (W3C Trace Context) to requests, so that what the server does appears in the
-/// trace of what asked for it.
+/// Middleware that adds `traceparent` and `tracestate` (W3C Trace Context) to requests, so that the work of the server
+/// appears in the trace of the client.
 ///
-/// In ``NetworkManager/attemptMiddleware`` the context is asked for once for each attempt and each redirect, so each can be
-/// a span of its own. Neither the ``HTTPCache`` nor what else is shared between requests minds that the fields differ.
+/// In ``NetworkManager/attemptMiddleware`` the context is requested once for each attempt and each redirect, so that
+/// each can be its own span. The ``HTTPCache``, and whatever else is shared between requests, ignores differences in
+/// these fields.
 public struct TracePropagator: NetworkMiddleware {
   private let includesOtherOrigins: Bool
   private let context: @Sendable () -> TraceContext?
 
   /// - Parameters:
-  ///   - includesOtherOrigins: Whether the fields are also sent where a redirect has led to another origin than that of
-  ///     the first request. Defaults to `false`: `tracestate` may say more than others should know.
-  ///   - context: The context of the request that is about to be sent; `nil` for none. It runs in the caller's task, so
-  ///     task-local values are there, and must return quickly.
+  ///   - includesOtherOrigins: Whether the fields are also sent after a redirect to an origin other than that of the
+  ///     first request. Defaults to `false`: `tracestate` may contain more than others should know.
+  ///   - context: Returns the context of the request that is about to be sent; `nil` for none. It runs in the caller's
+  ///     task, so that task-local values are available, and must return quickly.
   public init(includesOtherOrigins: Bool = false, context: @escaping @Sendable () -> TraceContext?) {
     self.includesOtherOrigins = includesOtherOrigins
     self.context = context
   }
 
-  /// Sends the request on with the fields of its context, in the place of those that it has. Without a context it is sent
-  /// as it is; to another origin without the fields, unless asked for.
+  /// Passes the request on with the fields of its context, which replace existing ones. Without a context it is
+  /// unchanged; to another origin it is sent without the fields, unless they are included.
   ///
-  /// - Throws: What `next` throws.
+  /// - Throws: The error of `next`.
   public func intercept(
     _ request: URLRequest, context hop: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {

@@ -1,10 +1,10 @@
 /// The list of the `tracestate` field (W3C Trace Context §3.3.1).
 enum TraceState {
   private static let maximumMembers = 32
-  /// At least 512 have to be passed on (§3.3.1.5); a server's field is not passed on at any length.
+  /// At least 512 characters have to be propagated (§3.3.1.5); a field of arbitrary length is not.
   private static let maximumLength = 8_192
 
-  /// The list, without blanks around its members and without empty ones; `nil` if it is empty or not valid.
+  /// Returns the list without blanks around its members and without empty ones; `nil` if it is empty or not valid.
   static func valid(_ value: String) -> String? {
     guard value.utf8.count <= maximumLength else { return nil }
     var keys: Set<Substring> = []
@@ -21,7 +21,7 @@ enum TraceState {
     return members.joined(separator: ",")
   }
 
-  /// `key`, or `tenant@system`.
+  /// Returns whether a key is valid: `key`, or `tenant@system`.
   private static func isKey(_ key: Substring.UTF8View) -> Bool {
     let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     switch parts.count {
@@ -39,7 +39,7 @@ enum TraceState {
     return name.allSatisfy { isLetter($0) || isDigit($0) || "_-*/".utf8.contains($0) }
   }
 
-  /// Printable ASCII without `,` and `=`; the last is no blank, which is trimmed already.
+  /// Returns whether a value is valid: printable ASCII without `,` and `=`. Trailing blanks are trimmed already.
   private static func isValue(_ value: Substring.UTF8View) -> Bool {
     !value.isEmpty && value.count <= 256
       && value.allSatisfy {

@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The settings of an adapter, with which ``RequestRunner`` carries its endpoints' requests.
+/// A runner of requests for an adapter's endpoints, which uses ``RequestRunner`` with the adapter's settings.
 ///
-/// Everything that it throws is a ``PrismNetworkFailure``, or `CancellationError`.
+/// Every error that it throws is a ``PrismNetworkFailure`` or a `CancellationError`.
 struct EndpointRunner: Sendable {
   struct Middleware: Sendable {
     var calls: [any NetworkMiddleware] = []
@@ -23,10 +23,10 @@ struct EndpointRunner: Sendable {
   let sharesIdenticalRequests = Locked(false)
   let middleware = Locked(Middleware())
   let middlewareOwner = UUID().uuidString
-  // Never used: an endpoint has no token of the library's.
+  // Never used: the library manages no token for an endpoint.
   let tokens = TokenRefreshCoordinator()
 
-  /// The transport with what is in front of it.
+  /// The transport behind the cache and the middleware.
   var effectiveTransport: any Transport { effectiveTransport(with: middleware.withLock { $0 }) }
 
   private func effectiveTransport(with middleware: Middleware) -> any Transport {
@@ -34,8 +34,8 @@ struct EndpointRunner: Sendable {
       cache.withLock { $0 }, calls: middleware.calls, attempts: middleware.attempts, owner: middlewareOwner)
   }
 
-  /// The response, with its whole body, of the first attempt whose status is a success, and the request as it was sent,
-  /// redirects aside.
+  /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it
+  /// was sent, before any redirect.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300,
     limits: ResponseLimits = ResponseLimits()
@@ -57,7 +57,7 @@ struct EndpointRunner: Sendable {
   }
 }
 
-/// An endpoint's request, which is the same for each attempt.
+/// The attempts of an endpoint's request, which is the same each time.
 private struct EndpointAttempts: AttemptSource {
   let urlRequest: URLRequest
   let allowsRetry = true
@@ -70,7 +70,7 @@ private struct EndpointAttempts: AttemptSource {
     return HTTPError(statusCode: http.statusCode, data: refusal.data, headers: http.headerDictionary)
   }
 
-  /// The failure, and whether it may be repeated (RFC 9110 §9.2.2).
+  /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(error, url: urlRequest.url)

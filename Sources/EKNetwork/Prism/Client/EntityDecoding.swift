@@ -1,6 +1,6 @@
 import Foundation
 
-/// From the body of a response to an entity.
+/// Decodes entities from response bodies.
 enum EntityDecoding {
   static func decode<Value: Decodable>(
     _ type: Value.Type, from data: Data, with formatter: DateFormatter?
@@ -19,7 +19,7 @@ enum EntityDecoding {
   @Sendable private static func date(from decoder: any Decoder) throws -> Date {
     let container = try decoder.singleValueContainer()
     guard let text = try? container.decode(String.self) else {
-      // The strategy that coders start with.
+      // The default strategy of `JSONDecoder` and `JSONEncoder`.
       return Date(timeIntervalSinceReferenceDate: try container.decode(Double.self))
     }
     for style in [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)] {
@@ -30,8 +30,8 @@ enum EntityDecoding {
 }
 
 extension EntityDecoding {
-  /// Asks the request to decode the body of its response. What goes wrong is an invalid response, unless the request says
-  /// otherwise.
+  /// Decodes the body of a response with the request's own `decode`. A decoding error is reported as an invalid
+  /// response, unless the request throws a `PrismNetworkError` of its own.
   static func decode<Request: PrismNetworkRequest>(
     _ entry: PrismCacheEntry, for request: Request, url: URL?, with formatter: DateFormatter?
   ) throws -> Request.Response {

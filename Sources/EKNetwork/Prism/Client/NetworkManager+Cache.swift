@@ -5,20 +5,20 @@ import Foundation
 #endif
 
 extension NetworkManager {
-  /// Sends a request by way of a cache, as a policy says. Requests other than a GET without a body know no cache.
+  /// Sends a request through a cache, as a policy specifies. Only GET requests without a body are cached.
   ///
-  /// A stored response belongs to its URL, its header fields, its access token, and what its session adds to it: another
-  /// user's request never gets it. Sessions with a delegate, or of your own making, share with no other. Token and base
-  /// URL are asked for once for each attempt.
-  /// It is decoded each time. With `.cacheThenNetwork` the stored response is returned, and renewed in the
-  /// background: ``responses(_:accessToken:policy:cache:ttl:)`` has both.
+  /// A stored response is keyed by its URL, its header fields, its access token, and what its session adds to it, so
+  /// one user's request never gets another user's response. A session that has a delegate, or is not a `URLSession`,
+  /// shares no responses with other sessions. The token and the base URL are read once for each attempt. The response
+  /// is decoded each time. With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
+  /// ``responses(_:accessToken:policy:cache:ttl:)`` returns both.
   ///
   /// - Parameters:
-  ///   - request: What to send.
-  ///   - accessToken: Gives the token for `Authorization: Bearer …`. Defaults to `nil`.
-  ///   - policy: How to use the cache.
-  ///   - cache: Where responses are kept. Managers may share one.
-  ///   - ttl: How long a response is fresh. Defaults to ``PrismCacheEntry/defaultTTL``.
+  ///   - request: The request to send.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`. Defaults to `nil`.
+  ///   - policy: The policy for using the cache.
+  ///   - cache: The store of the responses. Managers may share one.
+  ///   - ttl: The time for which a response is fresh. Defaults to ``PrismCacheEntry/defaultTTL``.
   /// - Throws: What `send` without a policy throws. Failures in the background are not reported.
   public nonisolated func send<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
@@ -27,7 +27,8 @@ extension NetworkManager {
     try await load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl).value()
   }
 
-  /// The responses to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  /// Returns the responses to a request, as a policy specifies: with `.cacheThenNetwork` the stored one and then the
+  /// one from the network.
   ///
   /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)``.
   public nonisolated func responses<T: NetworkRequest & Sendable>(
@@ -42,7 +43,8 @@ extension NetworkManager {
     ttl: Duration
   ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
     let runner = runner(over: transport)
-    // Built once, for the key and for the first attempt: asked a second time, token and base URL may be others.
+    // Built once, for both the key and the first attempt: a second read of the token or the base URL may give other
+    // values.
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil

@@ -5,11 +5,11 @@ import Foundation
 #endif
 
 extension PrismNetworkAdapter {
-  /// Sends a request as a policy says, whether or not its endpoint has a `cacheInterval`; a response without one is fresh
-  /// for ``PrismCacheEntry/defaultTTL``. Methods other than GET know no cache.
+  /// Sends a request as a policy specifies, whether or not its endpoint has a `cacheInterval`; without one, a response
+  /// is fresh for ``PrismCacheEntry/defaultTTL``. Only GET requests are cached.
   ///
-  /// With `.cacheThenNetwork` the stored response is returned, and renewed in the background: ``responses(on:with:policy:)``
-  /// has both.
+  /// With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
+  /// ``responses(on:with:policy:)`` returns both.
   ///
   /// - Throws: What ``request(on:with:)`` throws. Failures in the background are not reported.
   public nonisolated func request<Request: PrismNetworkRequest>(
@@ -20,11 +20,12 @@ extension PrismNetworkAdapter {
     }
   }
 
-  /// The responses to a request, as a policy has them: with `.cacheThenNetwork` the stored one and then the network's.
+  /// Returns the responses to a request, as a policy specifies: with `.cacheThenNetwork` the stored one and then the
+  /// one from the network.
   ///
   /// ```swift
   /// for try await users in client.responses(on: ListUsersRequest()) {
-  ///   show(users)  // what is stored, at once; then what is new
+  ///   show(users)  // the stored response at once, then the new one
   /// }
   /// ```
   public nonisolated func responses<Request: PrismNetworkRequest>(
@@ -33,7 +34,7 @@ extension PrismNetworkAdapter {
     PrismResponses { try self.load(request, with: formatter, policy: policy) }
   }
 
-  /// The stored response to a GET, however old. Nothing is sent.
+  /// Returns the stored response to a GET, however old, without sending a request.
   ///
   /// - Throws: ``PrismNetworkError/noCache`` if there is none, or none that can be decoded.
   public nonisolated func cachedResponse<Request: PrismNetworkRequest>(
@@ -48,7 +49,7 @@ extension PrismNetworkAdapter {
     }
   }
 
-  /// - Parameter policy: `nil`: what the endpoint says.
+  /// - Parameter policy: `nil` for the policy that follows from the endpoint's `cacheInterval`.
   nonisolated func load<Request: PrismNetworkRequest>(
     _ request: Request, with formatter: DateFormatter?, policy: PrismCachePolicy?
   ) throws -> CachedLoad<Request.Response> {
@@ -59,7 +60,7 @@ extension PrismNetworkAdapter {
     return CachedLoad(
       policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
       store: store, revalidations: revalidations,
-      // The adapter itself, not its parts: its session has to live as long as a request in the background.
+      // Captures the adapter itself, not its parts: its session has to live as long as a request in the background.
       fetch: {
         let (response, sent) = try await self.runner.fetch(urlRequest)
         let ttl = interval ?? PrismCacheEntry.defaultTTL
@@ -70,7 +71,7 @@ extension PrismNetworkAdapter {
 }
 
 extension PrismNetworkAdapter {
-  /// The request as it is sent.
+  /// Returns the request as it is sent.
   private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionSettings) } catch {
       throw PrismNetworkFailure(error, url: urlRequest.url)
@@ -79,10 +80,10 @@ extension PrismNetworkAdapter {
 }
 
 extension Duration {
-  /// `nil` unless there is an interval, and it is positive.
+  /// Creates the duration of a cache interval; `nil` unless there is an interval and it is positive.
   init?(cacheInterval: TimeInterval?) {
     guard let cacheInterval, cacheInterval > 0 else { return nil }
-    // What is for ever is a century.
+    // An infinite interval becomes a century.
     self.init(timeInterval: min(cacheInterval, 1e10))
   }
 }

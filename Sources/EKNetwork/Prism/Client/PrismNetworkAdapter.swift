@@ -4,24 +4,25 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends requests over a `URLSession`, or over what takes its place on Linux (see ``TransportChoice``), and keeps the
-/// responses to GETs whose endpoints have a `cacheInterval`.
+/// A client that sends requests over a `URLSession`, or over its replacement on Linux (see ``TransportChoice``), and
+/// caches the responses to GETs whose endpoints have a `cacheInterval`.
 ///
-/// It is safe to use from any task or actor; requests do not wait for each other.
+/// It is safe to use from any task or actor; requests run concurrently.
 public actor PrismNetworkAdapter: PrismNetworkClient {
   nonisolated let runner: EndpointRunner
   nonisolated let store: URLCacheStore
   nonisolated let revalidations = RevalidationsInProgress()
   private nonisolated let urlSession: URLSession
 
-  /// An adapter with a session of its own.
+  /// Creates an adapter with a session of its own.
   ///
   /// - Parameters:
-  ///   - configuration: How requests are made: timeouts, cookies, header fields, `URLProtocol` classes. Its `urlCache`
-  ///     is not used, because the adapter decides what is kept. Defaults to `.default`.
-  ///   - cache: Where responses are kept. Defaults to `nil`: a cache in memory, of this adapter alone.
-  ///   - retryPolicy: Whether and when a failed request is sent again. Defaults to `nil`: never.
-  ///   - transport: Which implementation carries the requests. Defaults to ``TransportChoice/automatic``.
+  ///   - configuration: The configuration of the session: timeouts, cookies, header fields, `URLProtocol` classes. Its
+  ///     `urlCache` is not used, because the adapter decides what is cached. Defaults to `.default`.
+  ///   - cache: The store of the responses. Defaults to `nil`: an in-memory cache that only this adapter uses.
+  ///   - retryPolicy: The policy that decides whether and when a failed request is sent again. Defaults to `nil`:
+  ///     never.
+  ///   - transport: The implementation that sends the requests. Defaults to ``TransportChoice/automatic``.
   public init(
     configuration: URLSessionConfiguration = .default,
     cache: URLCache? = nil,
@@ -33,7 +34,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
       clock: ContinuousClock(), now: { Date() })
   }
 
-  /// For tests: any clocks.
+  /// Creates an adapter with the given clocks, for tests.
   init(
     configuration: URLSessionConfiguration, cache: URLCache?, retryPolicy: (any PrismRetryPolicy)?,
     transport: TransportChoice, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date
@@ -46,41 +47,41 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     store = URLCacheStore(cache, now: now)
   }
 
-  /// Receives what happens to requests, as that of ``NetworkManager`` is: attempts, redirects, retries, results. Tokens,
-  /// header values, bodies and query values never appear. Defaults to `nil`.
+  /// A closure that receives the log entries of requests, as ``NetworkManager/logHandler`` does: attempts, redirects,
+  /// retries, results. Tokens, header values, bodies and query values never appear. Defaults to `nil`.
   public nonisolated var logHandler: NetworkLogHandler? {
     get { runner.logger.handler }
     set { runner.logger.handler = newValue }
   }
 
-  /// Receives what happens to requests, as that of ``NetworkManager`` is: with URLs, errors and timings as they are.
-  /// Defaults to `nil`.
+  /// A closure that receives the events of requests, as ``NetworkManager/eventHandler`` does, with unredacted URLs,
+  /// errors and timings. Defaults to `nil`.
   public nonisolated var eventHandler: NetworkEventHandler? {
     get { runner.eventHandler.withLock { $0 } }
     set { runner.eventHandler.replace(\.self, with: newValue) }
   }
 
-  /// Keeps responses as their servers allow it, as that of ``NetworkManager`` does. It comes after what the policies of
-  /// this adapter keep: what they have is used first, for as long as they say. Defaults to `nil`.
+  /// The cache that stores responses as their servers allow it, as ``NetworkManager/httpCache`` does. The responses
+  /// that the policies of this adapter store take precedence, for as long as they are fresh. Defaults to `nil`.
   public nonisolated var httpCache: HTTPCache? {
     get { runner.cache.withLock { $0 } }
     set { runner.cache.replace(\.self, with: newValue) }
   }
 
-  /// Whether a GET that is identical to one in flight, its header fields included, waits for the response of that one
-  /// instead of being sent, as with ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
+  /// Whether a GET that is identical to one in flight, header fields included, waits for that one's response instead of
+  /// being sent, as with ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { runner.sharesIdenticalRequests.withLock { $0 } }
     set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
   }
 
-  /// Code around whole requests, as that of ``NetworkManager/middleware``. Defaults to none.
+  /// The middleware around whole requests, as in ``NetworkManager/middleware``. Defaults to none.
   public nonisolated var middleware: [any NetworkMiddleware] {
     get { runner.middleware.withLock { $0.calls } }
     set { runner.middleware.replace(\.calls, with: newValue) }
   }
 
-  /// Code around each single request, as that of ``NetworkManager/attemptMiddleware``. Defaults to none.
+  /// The middleware around each single request, as in ``NetworkManager/attemptMiddleware``. Defaults to none.
   public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
     get { runner.middleware.withLock { $0.attempts } }
     set { runner.middleware.replace(\.attempts, with: newValue) }
@@ -91,8 +92,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// Sends a request and decodes its response.
   ///
   /// - Parameters:
-  ///   - request: What to send.
-  ///   - formatter: For dates that are not in ISO 8601; `nil` if there are none.
+  ///   - request: The request to send.
+  ///   - formatter: The formatter for dates that are not in ISO 8601; `nil` if there are none.
   /// - Throws: ``PrismNetworkError``; `CancellationError` at once when the task is cancelled.
   public nonisolated func request<Request: PrismNetworkRequest>(
     on request: Request, with formatter: DateFormatter?
@@ -102,16 +103,16 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
-  /// Sends a request and returns where the server redirects to, without going there.
+  /// Sends a request and returns the target of the server's redirect, without following it.
   ///
-  /// - Returns: The absolute URL of the response's `Location`, resolved against the request's own (RFC 3986 §5). It may
-  ///   have any scheme.
-  /// - Throws: ``PrismNetworkError/invalidResponse`` for a response that is no redirect; else what
+  /// - Returns: The absolute URL of the response's `Location`, resolved against that of the request (RFC 3986 §5). It
+  ///   may have any scheme.
+  /// - Throws: ``PrismNetworkError/invalidResponse`` for a response that is not a redirect; otherwise what
   ///   ``request(on:with:)`` throws.
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      // What counts is in the head.
+      // Only the head matters.
       let response = try await runner.fetch(
         urlRequest, redirectPolicy: .reject, successes: 200..<400, limits: ResponseLimits(size: 1 << 20)
       ).response
@@ -134,8 +135,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     return urlRequest
   }
 
-  /// A session with a cache would answer by itself: on Linux with whatever is stored for that host and path, whatever
-  /// the query, the method and the token.
+  /// Returns a copy of the configuration without a cache. A session with a cache would respond by itself: on Linux with
+  /// whatever is stored for that host and path, regardless of the query, the method and the token.
   private static func withoutCache(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
     guard let copy = configuration.copy() as? URLSessionConfiguration else { return configuration }
     copy.urlCache = nil

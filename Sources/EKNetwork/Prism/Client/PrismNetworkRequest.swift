@@ -2,19 +2,19 @@ import Foundation
 
 /// An endpoint together with the type of its response.
 public protocol PrismNetworkRequest: Sendable {
-  /// The kind of endpoint.
+  /// The type of the endpoint.
   associatedtype Endpoint: PrismNetworkEndpoint
-  /// What the response decodes to: usually a ``PrismEntity``, or an array of them.
+  /// The type of the decoded response: usually a ``PrismEntity``, or an array of them.
   associatedtype Response: Decodable & Sendable
 
-  /// Where the request goes, and what it carries.
+  /// The endpoint of the request: its URL, method, header fields and body.
   var endpoint: Endpoint { get }
 
-  /// Makes the value from the body of a successful response.
+  /// Decodes the body of a successful response.
   ///
-  /// The default decodes JSON. With a formatter, dates are strings of its format; without one, ISO 8601 strings (with
-  /// or without fractions of a second) or the numbers that `JSONEncoder` writes. A `Data` response is the body as it
-  /// came, an ``EmptyResponse`` ignores it.
+  /// The default decodes JSON. With a formatter, dates are strings in its format; without one, ISO 8601 strings (with
+  /// or without fractional seconds) or the numbers that `JSONEncoder` writes. A `Data` response is the body unchanged;
+  /// an ``EmptyResponse`` ignores the body.
   func decode(data: Data, with formatter: DateFormatter?) throws -> Response
 }
 

@@ -1,5 +1,5 @@
-/// The responses to one request, as its ``PrismCachePolicy`` has them: two with `.cacheThenNetwork` and a stored response
-/// that is fresh, else one.
+/// The responses to one request, as its ``PrismCachePolicy`` specifies: two with `.cacheThenNetwork` and a stored
+/// response that is fresh, otherwise one.
 ///
 /// Nothing is sent before the first iteration, and each iteration sends a request of its own.
 public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
@@ -7,10 +7,10 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
 
   init(_ start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
 
-  /// Starts from the beginning.
+  /// Returns an iterator that sends a request of its own.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(start: start) }
 
-  /// Goes through the responses.
+  /// An iterator over the responses.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     private enum Phase {
       case first
@@ -23,9 +23,9 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
 
-    /// The next response; `nil` when that was all.
+    /// Returns the next response; `nil` after the last.
     ///
-    /// Throws what the request throws. After a stored response an error only says that the network had none.
+    /// Throws what the request throws. An error after a stored response only means that the network returned none.
     public mutating func next() async throws -> Element? {
       switch phase {
       case .end: return nil

@@ -1,4 +1,4 @@
-/// What is known of the network, and who wants to know.
+/// The current connectivity, and the streams that receive its changes.
 final class ConnectivityBroadcast: Sendable {
   private struct State {
     var isConnected: Bool
@@ -14,7 +14,7 @@ final class ConnectivityBroadcast: Sendable {
   var isConnected: Bool { state.withLock { $0.isConnected } }
   var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-  /// Reports it to all listeners, if it is a change.
+  /// Yields the state to all streams, if it has changed.
   func report(_ isConnected: Bool) {
     let listeners = state.withLock { state in
       guard state.isConnected != isConnected else { return [AsyncStream<Bool>.Continuation]() }
@@ -24,7 +24,7 @@ final class ConnectivityBroadcast: Sendable {
     for listener in listeners { listener.yield(isConnected) }
   }
 
-  /// Nothing more will be known.
+  /// Finishes all streams; nothing is reported afterwards.
   func finish() {
     let listeners = state.withLock { state in
       state.isOver = true
@@ -34,7 +34,7 @@ final class ConnectivityBroadcast: Sendable {
     for listener in listeners { listener.finish() }
   }
 
-  /// The state of this moment, and each that follows. A slow reader gets the latest one.
+  /// Returns a stream of the current state and each that follows. A slow reader gets only the latest one.
   func stream() -> AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let (id, first, isOver) = state.withLock { state in
@@ -43,10 +43,10 @@ final class ConnectivityBroadcast: Sendable {
       return (state.nextID, state.isConnected, state.isOver)
     }
     continuation.onTermination = { [weak self] _ in
-      // Released out here: the last reference ends the stream.
+      // Released outside the lock: the last reference ends the stream.
       _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
     }
-    // A change may have been reported before the state that it changed is yielded: the newest has to come last.
+    // A change may have been reported before the previous state is yielded: the newest state has to come last.
     var (yielded, current) = (!first, first)
     while current != yielded {
       continuation.yield(current)

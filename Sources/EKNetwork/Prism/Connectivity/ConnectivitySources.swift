@@ -3,9 +3,10 @@
   import Network
 #endif
 
-/// The one place that decides who watches the network.
+/// Selects the implementation that monitors the network.
 enum ConnectivitySources {
-  /// `nil` where that is not possible. The first report may come before this returns, the others on any thread.
+  /// Returns a source; `nil` where the platform has none. The first report may come before this returns, the others on
+  /// any thread.
   static func make(_ report: @escaping @Sendable (Bool) -> Void) -> (any ConnectivitySource)? {
     #if os(Linux)
       NetlinkSource(report)
@@ -18,8 +19,8 @@ enum ConnectivitySources {
 }
 
 #if canImport(Network) && !os(Linux)
-  /// What the system says.
-  // Sendable, unchecked: once the monitor is started it is only cancelled, which any thread may do.
+  /// A source based on `NWPathMonitor`.
+  // Sendable, unchecked: once started, the monitor is only cancelled, which any thread may do.
   private struct PathSource: ConnectivitySource, @unchecked Sendable {
     private let monitor = NWPathMonitor()
 

@@ -1,4 +1,4 @@
-/// Bytes from the kernel, in the machine's own order; nothing is read beyond their end.
+/// A bounds-checked reader of bytes from the kernel, in native byte order.
 struct NetlinkBytes {
   private let slice: ArraySlice<UInt8>
 
@@ -11,23 +11,23 @@ struct NetlinkBytes {
   func uint32(_ offset: Int) -> UInt32? { load(offset) }
   func int32(_ offset: Int) -> Int32? { load(offset) }
 
-  /// The first bytes; `nil` if there are fewer.
+  /// Returns the first `count` bytes; `nil` if there are fewer.
   func prefix(_ count: Int) -> NetlinkBytes? { count <= slice.count ? NetlinkBytes(slice.prefix(count)) : nil }
 
   func dropFirst(_ count: Int) -> NetlinkBytes { NetlinkBytes(slice.dropFirst(count)) }
 
-  /// Goes through attributes (`struct rtattr`).
+  /// Calls `body` with each attribute (`struct rtattr`).
   func attributes(_ body: (_ type: UInt16, _ value: NetlinkBytes) -> Void) {
     var rest = self
     while let length = rest.uint16(0), length >= 4, let type = rest.uint16(2), let attribute = rest.prefix(Int(length))
     {
-      // The two highest bits say how the value is written.
+      // The two highest bits are flags that describe the encoding of the value.
       body(type & 0x3FFF, attribute.dropFirst(4))
       rest = rest.dropFirst((Int(length) + 3) & ~3)
     }
   }
 
-  /// Goes through the links of a route with several (`struct rtnexthop`).
+  /// Calls `body` with the link index of each next hop of a multipath route (`struct rtnexthop`).
   func nextHops(_ body: (Int32) -> Void) {
     var rest = self
     while let length = rest.uint16(0), length >= 8, let index = rest.int32(4), rest.prefix(Int(length)) != nil {

@@ -1,11 +1,11 @@
-/// What the kernel says about the network (rtnetlink(7)), as far as it decides whether there is one.
+/// A message of the kernel about the network (rtnetlink(7)), reduced to what determines connectivity.
 ///
-/// A value made from bytes, so that it can be read, and tested, on any platform.
+/// A value parsed from bytes, so that it can be read, and tested, on any platform.
 enum NetlinkMessage: Equatable, Sendable {
   struct Link: Equatable, Sendable {
     var index: Int32
     var isUp: Bool
-    /// It is up, and something is at its other end.
+    /// Whether the link is up and has a carrier.
     var isRunning: Bool
     var isLoopback: Bool
   }
@@ -24,10 +24,10 @@ enum NetlinkMessage: Equatable, Sendable {
     var destinationLength: UInt8
     var priority: UInt32
     var gateway: [UInt8]
-    /// The links that it leads through.
+    /// The indices of the links that it leads through.
     var indices: [Int32]
 
-    /// Whether another route takes the place of this one.
+    /// Whether another route replaces this one.
     func isReplaced(by other: Route) -> Bool {
       family == other.family && table == other.table && destination == other.destination
         && destinationLength == other.destinationLength && priority == other.priority
@@ -36,20 +36,20 @@ enum NetlinkMessage: Equatable, Sendable {
 
   case link(Link)
   case linkRemoved(index: Int32)
-  /// One that packets can be sent from to other machines' networks.
+  /// An address from which packets can be sent to other networks.
   case address(Address)
   case addressRemoved(Address)
-  /// One that leads out of the local networks.
+  /// A route that leads out of the local networks.
   case route(Route, replaces: Bool)
   case routeRemoved(Route)
-  /// The response to a question is complete.
+  /// The end of the response to a dump request.
   case done(sequence: UInt32, wasInterrupted: Bool)
-  /// A question was refused.
+  /// An error in response to a dump request.
   case refused(sequence: UInt32, code: Int32)
-  /// Messages were lost.
+  /// A notice that messages were lost.
   case overrun
 
-  /// The messages of one datagram. What cannot be read, or does not matter, is left out.
+  /// Returns the messages of one datagram, without those that cannot be parsed or do not matter.
   static func parse(_ datagram: [UInt8]) -> [NetlinkMessage] {
     var messages: [NetlinkMessage] = []
     var rest = NetlinkBytes(datagram[...])
@@ -78,7 +78,7 @@ enum NetlinkMessage: Equatable, Sendable {
     }
   }
 
-  /// `struct ifinfomsg`. Those of another family are about a port of a bridge.
+  /// Parses a `struct ifinfomsg`. Those of another family are about a bridge port.
   private static func link(_ payload: NetlinkBytes, isRemoved: Bool) -> NetlinkMessage? {
     guard payload.uint8(0) == 0, let index = payload.int32(4), let flags = payload.uint32(8) else { return nil }
     if isRemoved { return .linkRemoved(index: index) }
@@ -86,12 +86,12 @@ enum NetlinkMessage: Equatable, Sendable {
     return .link(Link(index: index, isUp: isUp, isRunning: isUp && flags & 0x40 != 0, isLoopback: flags & 8 != 0))
   }
 
-  /// `struct ifaddrmsg`.
+  /// Parses a `struct ifaddrmsg`.
   private static func address(_ payload: NetlinkBytes) -> Address? {
     guard let family = payload.uint8(0), let prefixLength = payload.uint8(1), let shortFlags = payload.uint8(2),
       let scope = payload.uint8(3), let index = payload.int32(4)
     else { return nil }
-    // RT_SCOPE_LINK, RT_SCOPE_HOST and RT_SCOPE_NOWHERE do not reach another network.
+    // Addresses of RT_SCOPE_LINK, RT_SCOPE_HOST and RT_SCOPE_NOWHERE do not reach another network.
     guard scope < 253 else { return nil }
     var bytes: [UInt8] = []
     var flags = UInt32(shortFlags)
@@ -103,17 +103,17 @@ enum NetlinkMessage: Equatable, Sendable {
       default: break
       }
     }
-    // IFA_F_DADFAILED: another machine has it. (A tentative one is announced again when it is not any more.)
+    // IFA_F_DADFAILED: another machine has the address. (A tentative one is announced again once it is not any more.)
     guard flags & 0x08 == 0, flags & 0x40 == 0 || flags & 0x04 != 0 else { return nil }
     return Address(family: family, index: index, prefixLength: prefixLength, bytes: bytes)
   }
 
-  /// `struct rtmsg`.
+  /// Parses a `struct rtmsg`.
   private static func route(_ payload: NetlinkBytes) -> Route? {
     guard let family = payload.uint8(0), let length = payload.uint8(1), let table = payload.uint8(4),
       let type = payload.uint8(7), let flags = payload.uint32(8)
     else { return nil }
-    // RTN_UNICAST, and not RTM_F_CLONED, which is one host's.
+    // Only RTN_UNICAST, and without RTM_F_CLONED, which marks a route to a single host.
     guard type == 1, flags & 0x200 == 0 else { return nil }
     var route = Route(
       family: family, table: UInt32(table), destination: [], destinationLength: length, priority: 0, gateway: [],
@@ -134,7 +134,7 @@ enum NetlinkMessage: Equatable, Sendable {
       default: break
       }
     }
-    // A tunnel that takes everything may do so in two halves.
+    // A tunnel may cover the whole address space with two routes of prefix length 1.
     guard hasGateway || length <= 1 else { return nil }
     return route
   }

@@ -3,20 +3,20 @@
   @preconcurrency import Dispatch
   import Foundation
 
-  /// Listens to the kernel on a socket of its own: performs what ``NetlinkState`` decides.
+  /// A source that listens to the kernel on a netlink socket and performs the actions of ``NetlinkState``.
   final class NetlinkSource: ConnectivitySource {
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-    /// How long the first responses may take. The kernel gives them at once.
+    /// The maximum time for the first responses, in milliseconds. The kernel sends them at once.
     private static let patience: Int32 = 2_000
 
     private let descriptor: Int32
     private let report: @Sendable (Bool) -> Void
     private let state = Locked(NetlinkState())
-    // Started when it is complete, and cancelled from anywhere, which is all that happens to it.
+    // Resumed once, in `init`, and afterwards only cancelled, which any thread may do.
     nonisolated(unsafe) private let source: any DispatchSourceRead
 
-    /// Knows the state when it returns; `nil` where the kernel does not say.
+    /// Reads the initial state before it returns; `nil` where there is no netlink socket.
     init?(_ report: @escaping @Sendable (Bool) -> Void) {
       let descriptor = ekn_socket_open_netlink(Self.groups)
       guard descriptor >= 0 else { return nil }
@@ -25,7 +25,7 @@
       source = DispatchSource.makeReadSource(
         fileDescriptor: descriptor, queue: DispatchQueue(label: "EKNetwork.connectivity"))
       perform(state.withLock { $0.start() })
-      // A network that never rests does not hold up who wants to know of it.
+      // Changes that never stop must not delay the caller for longer than this.
       let end = ContinuousClock.now + .milliseconds(Int64(Self.patience))
       while state.withLock({ $0.isAsking }), ContinuousClock.now < end {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -41,9 +41,9 @@
 
     deinit { source.cancel() }
 
-    /// Reads all that is there.
+    /// Reads all pending datagrams.
     private func drain() {
-      // A datagram of a dump has 32 KiB at most.
+      // A datagram of a dump is at most 32 KiB long.
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while true {
         var sender: [UInt32] = [0, 0, 0]
@@ -57,13 +57,13 @@
         }
         if count < 0 {
           if errno == EINTR { continue }
-          // ENOBUFS: there was more than the socket holds.
+          // ENOBUFS: the socket's receive buffer overflowed.
           guard errno == ENOBUFS else { return }
           perform(state.withLock { $0.received(.overrun) })
           continue
         }
         guard count > 0 else { return }
-        // Any process may send to the socket; the kernel has the port 0.
+        // Any process may send to the socket; the kernel has port 0.
         guard length >= 8, sender[1] == 0 else { continue }
         guard count <= buffer.count else {
           perform(state.withLock { $0.received(.overrun) })
@@ -86,7 +86,7 @@
       }
     }
 
-    /// `struct nlmsghdr` and the family 0, for all, in a `struct rtgenmsg`.
+    /// Sends a dump request: a `struct nlmsghdr`, and a `struct rtgenmsg` with family 0 for all.
     private func ask(_ question: NetlinkState.Question, _ sequence: UInt32) {
       // NLM_F_REQUEST, NLM_F_DUMP.
       let flags: UInt32 = 0x1 | 0x300

@@ -1,4 +1,5 @@
-/// What is known of the machine's network, message by message. A value that decides and does nothing.
+/// The state of the machine's network, updated message by message. A value without side effects: it decides which
+/// action its owner performs.
 struct NetlinkState {
   enum Question: UInt16, CaseIterable, Sendable {
     case links = 18  // RTM_GETLINK
@@ -8,15 +9,15 @@ struct NetlinkState {
 
   enum Action: Equatable {
     case none
-    /// Ask the kernel for everything of a kind. There is one question at a time.
+    /// Request a dump of all objects of a kind. There is one dump at a time.
     case ask(Question, sequence: UInt32)
-    /// Everything is known. Whether there is a network.
+    /// Report the connectivity, which is known completely.
     case report(Bool)
-    /// What is known has to do for now; the kernel is asked again.
+    /// Report the connectivity known so far, and request the dumps again.
     case reportAndAsk(Bool, Question, sequence: UInt32)
   }
 
-  /// After so many questions that were interrupted, what is known has to do until the next is answered.
+  /// The number of interrupted dumps after which the incomplete state is reported.
   private static let maximumInterruptions = 16
 
   private var links: [Int32: NetlinkMessage.Link] = [:]
@@ -27,20 +28,20 @@ struct NetlinkState {
   private var mustStartOver = false
   private var interruptions = 0
 
-  /// Whether the kernel is being asked.
+  /// Whether a dump is in progress.
   var isAsking: Bool { !open.isEmpty }
 
-  /// Whether packets find a way out: through a link that runs and has an address, along a route that leads there.
+  /// Whether packets can leave the machine: over a link that is running and has an address, along a route through it.
   var isConnected: Bool {
     let running = Set(links.values.lazy.filter { $0.isRunning && !$0.isLoopback }.map(\.index))
     let usable = running.intersection(addresses.lazy.map(\.index))
     return routes.contains { $0.indices.contains(where: usable.contains) }
   }
 
-  /// Forgets everything, and asks.
+  /// Clears the state and requests all dumps.
   mutating func start() -> Action {
     guard open.isEmpty else {
-      // One question at a time: the kernel answers EBUSY to a second.
+      // One dump at a time: the kernel returns EBUSY for a second.
       mustStartOver = true
       return .none
     }
@@ -57,7 +58,7 @@ struct NetlinkState {
     case .link(let link):
       let wasUp = links[link.index]?.isUp
       links[link.index] = link
-      // The kernel takes the routes of a link that is brought down away without a word.
+      // The kernel removes the routes of a link that is brought down without sending a message.
       if wasUp == true, !link.isUp { return start() }
     case .linkRemoved(let index):
       links[index] = nil

@@ -1,23 +1,23 @@
-/// Says whether the machine has a network, and when that changes.
+/// A monitor that reports whether the machine has a network, and when that changes.
 ///
-/// On Linux it listens to the kernel (rtnetlink(7)): there is a network where a link other than the loopback runs, has an
-/// address, and a default route or another one by way of a gateway leads through it. On Apple's platforms it is
-/// `NWPathMonitor` that says. Nothing is polled, and nothing is sent.
+/// On Linux it listens to the kernel (rtnetlink(7)): there is a network if a link other than the loopback is running,
+/// has an address, and is the link of a default route or of another route via a gateway. On Apple's platforms it uses
+/// `NWPathMonitor`. It neither polls nor sends anything.
 ///
-/// A network is not a server: it says when to try, not whether that will succeed.
+/// A network does not imply a reachable server: the monitor tells when to try, not whether that will succeed.
 public final class PrismConnectivityMonitor: Sendable {
   private let broadcast: ConnectivityBroadcast
   private let source: (any ConnectivitySource)?
 
-  /// A monitor that listens until its last reference is gone.
+  /// Creates a monitor, which listens until it is deallocated.
   public init() {
-    // Where the kernel cannot be asked, trying is the only way to know.
+    // Without a source, connectivity is unknown: assume that there is a network.
     let broadcast = ConnectivityBroadcast(isConnected: true)
     self.broadcast = broadcast
     source = ConnectivitySources.make { broadcast.report($0) }
   }
 
-  /// For tests: a monitor whose state is set by the test.
+  /// Creates a monitor whose state a test sets.
   init(_ broadcast: ConnectivityBroadcast) {
     self.broadcast = broadcast
     source = nil
@@ -28,15 +28,15 @@ public final class PrismConnectivityMonitor: Sendable {
     broadcast.finish()
   }
 
-  /// Whether there is a network at this moment; `true` where that cannot be known.
+  /// Whether there is a network at the moment; `true` where that is unknown.
   public var isConnected: Bool { broadcast.isConnected }
 
-  /// Whether there is a network: at this moment, and whenever that changes. A slow reader gets the latest state, and
-  /// not each in between. The stream ends with the monitor.
+  /// Returns a stream of whether there is a network: the current state, and each change. A slow reader gets only the
+  /// latest state. The stream ends when the monitor is deallocated.
   public func connectionStream() -> AsyncStream<Bool> { broadcast.stream() }
 }
 
-/// What watches the network of a platform.
+/// A source of connectivity reports for one platform.
 protocol ConnectivitySource: Sendable {
   func stop()
 }

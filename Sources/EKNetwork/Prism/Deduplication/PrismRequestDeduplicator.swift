@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Runs equal requests once: who asks for what is already under way gets the same result.
+/// A deduplicator that runs equal requests once: a caller that starts a request already in flight gets the same result.
 ///
 /// ```swift
 /// let deduplicator = PrismRequestDeduplicator()
@@ -12,29 +12,31 @@ import Foundation
 /// let user = try await deduplicator.deduplicate({ try await client.request(on: request) }, key: key)
 /// ```
 ///
-/// Nothing is remembered: who asks when the request is over sends it. ``PrismNetworkAdapter/sharesIdenticalRequests`` and
-/// ``NetworkManager/sharesIdenticalRequests`` do the same for the requests of a client, with keys of their own.
+/// Results are not stored: a call after the request has ended sends it again.
+/// ``PrismNetworkAdapter/sharesIdenticalRequests`` and ``NetworkManager/sharesIdenticalRequests`` do the same for the
+/// requests of a client, with keys of their own.
 public actor PrismRequestDeduplicator {
   private nonisolated let flights = SharedFlights<String>()
 
-  /// A deduplicator without requests in flight. Only requests of the same deduplicator are shared.
+  /// Creates a deduplicator. Only requests of the same deduplicator are shared.
   public init() {}
 
-  /// The result of the request in flight under this key, or of this one if there is none.
+  /// Returns the result of the request in flight under this key, or runs this one if there is none.
   ///
-  /// A key stands for one request of each type of result: the same key with another type is another request. Where
-  /// the response depends on who asks, the key has to say who it is: ``key(url:method:body:headers:)`` and
-  /// ``key(for:)`` do.
+  /// A key identifies one request per type of result: the same key with another type is another request. Where the
+  /// response depends on the user, the key must identify the user: ``key(url:method:body:headers:)`` and ``key(for:)``
+  /// make such keys.
   ///
   /// - Parameters:
-  ///   - request: What to do. It runs in a task of its own, which is cancelled when every waiting caller has been.
-  ///   - key: What is asked for.
-  /// - Throws: What the request throws, to every caller that waits for it; `CancellationError` at once when the task of this
-  ///   caller is cancelled, while the request goes on for the others.
+  ///   - request: The request to run. It runs in a task of its own, which is cancelled once every waiting caller has
+  ///     been cancelled.
+  ///   - key: The key of the request.
+  /// - Throws: What the request throws, to every caller that waits for it; `CancellationError` at once when the task of
+  ///   this caller is cancelled, while the request continues for the others.
   public nonisolated func deduplicate<T: Sendable>(
     _ request: @Sendable @escaping () async throws -> T, key: String
   ) async throws -> T {
-    // Work that asks for itself would wait for ever.
+    // A request that joined itself would wait for ever.
     let name = Name(flights: ObjectIdentifier(flights), key: key, type: ObjectIdentifier(T.self))
     let enclosing = Self.enclosing.filter { !$0.isOver }
     if enclosing.contains(where: { $0.name == name }) { return try await request() }
@@ -54,19 +56,19 @@ public actor PrismRequestDeduplicator {
     let type: ObjectIdentifier
   }
 
-  /// How many requests may be joined.
+  /// The number of requests in flight that can be joined.
   nonisolated var count: Int { flights.count }
 
-  /// How many callers wait under a key.
+  /// Returns the number of callers that wait for the request with a key.
   nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int { flights.waiterCount(key, type) }
 }
 
 extension PrismRequestDeduplicator {
-  /// A key for a request whose response is the same for every user: `GET:https://api.example.com/users/42`, and
-  /// `:` with the SHA-256 of the body where there is one. It is the same in every run of the program.
+  /// Returns a key for a request whose response is the same for every user: `GET:https://api.example.com/users/42`,
+  /// followed by `:` and the SHA-256 of the body if there is one. It is the same in every run of the program.
   ///
   /// - Parameters:
-  ///   - url: The URL, compared as it is written.
+  ///   - url: The URL, compared literally.
   ///   - method: The method.
   ///   - body: The body. Defaults to `nil`.
   public static func key(url: URL, method: String, body: Data? = nil) -> String {
@@ -74,25 +76,25 @@ extension PrismRequestDeduplicator {
     return body.map { "\(name):\(SHA256.hexadecimal([UInt8]($0)))" } ?? name
   }
 
-  /// A key for a request whose response depends on who asks: that of ``key(url:method:body:)``, and a SHA-256 of the
-  /// header fields, from which no token can be read.
+  /// Returns a key for a request whose response depends on the user: that of ``key(url:method:body:)``, followed by a
+  /// SHA-256 of the header fields, from which no token can be recovered.
   ///
   /// - Parameters:
-  ///   - url: The URL, compared as it is written.
+  ///   - url: The URL, compared literally.
   ///   - method: The method.
   ///   - body: The body; `nil` for none.
   ///   - headers: The fields that the response depends on: `Authorization`, `Cookie`, `Accept`, `Accept-Language` and
-  ///     what else the server names in `Vary` (RFC 9110 §12.5.5). The case of their names does not matter.
+  ///     any others that the server names in `Vary` (RFC 9110 §12.5.5). The case of their names does not matter.
   public static func key(url: URL, method: String, body: Data?, headers: [String: String]) -> String {
-    // The lengths keep two lists of fields from having one text.
+    // The lengths make the text unambiguous: two lists of fields never have the same.
     let lines = headers.map { "\($0.key.lowercased()) \($0.value.utf8.count) \($0.value)\n" }.sorted()
     let digest = SHA256.hexadecimal(Array(lines.joined().utf8))
     return key(url: url, method: method, body: body ?? Data()) + ":" + digest
   }
 
-  /// A key that covers a request as it stands: method, URL, body and all header fields.
+  /// Returns a key that covers the whole request: method, URL, body and all header fields.
   ///
-  /// A body that is a stream has no digest: its key is another each time, so that such requests are never shared.
+  /// A body stream has no digest: the key of such a request is different each time, so that it is never shared.
   public static func key(for request: URLRequest) -> String {
     let name = key(
       url: request.url ?? URL(fileURLWithPath: "/"), method: request.httpMethod ?? "GET", body: request.httpBody,

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// An endpoint's body, and what it is.
+/// The encoded body of an endpoint, and its content type.
 struct EndpointBody {
   private enum Content {
     case data(Data)
@@ -27,7 +27,7 @@ struct EndpointBody {
       contentType = form.contentType
     default:
       let encoder = JSONEncoder()
-      // The order of the keys makes the bytes the same each time.
+      // Sorted keys make the bytes the same each time.
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       encoder.dateEncodingStrategy = .iso8601
       content = .data(try encoder.encode(body))
@@ -35,7 +35,7 @@ struct EndpointBody {
     }
   }
 
-  /// Hands the body to the request that is going to be sent.
+  /// Sets the body of the request.
   func attach(to request: inout URLRequest) {
     switch content {
     case .data(let data): request.httpBody = data

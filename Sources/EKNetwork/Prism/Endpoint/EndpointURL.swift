@@ -1,6 +1,6 @@
 import Foundation
 
-/// From the parts of an endpoint to its URL.
+/// Builds the URL of an endpoint from its parts.
 enum EndpointURL {
   static func make<Endpoint: PrismNetworkEndpoint>(of endpoint: Endpoint) throws -> URL {
     guard let url = url(of: endpoint), url.host?.isEmpty == false else {
@@ -26,7 +26,8 @@ enum EndpointURL {
     return URL(string: url.absoluteString + "?" + query)
   }
 
-  /// A name or an address (RFC 3986 §3.2.2). What would end the authority, or be encoded to something else, is none.
+  /// Returns a name or an address (RFC 3986 §3.2.2); `nil` for a text that would end the authority, or be encoded to
+  /// something else.
   private static func host(_ host: String) -> String? {
     if host.hasPrefix("[") { return host.hasSuffix("]") ? host : nil }
     if host.contains(":") {
@@ -40,8 +41,8 @@ enum EndpointURL {
     return isName && !host.isEmpty ? host : nil
   }
 
-  /// The items in their order. `+` and `;`, which `URLComponents` leaves bare, are encoded as well: form decoders read
-  /// them as a space and as a separator.
+  /// Returns the query, the items in their order. `+` and `;`, which `URLComponents` leaves unencoded, are encoded as
+  /// well: form decoders read them as a space and as a separator.
   private static func query(_ items: [URLQueryItem]?) -> String? {
     guard let items, !items.isEmpty else { return nil }
     var bytes: [UInt8] = []
@@ -57,7 +58,7 @@ enum EndpointURL {
 
   private enum Characters {
     static let host = ByteSet.alphanumerics(and: "-._~")
-    /// `query` (RFC 3986 §3.4) without what separates items.
+    /// The characters of `query` (RFC 3986 §3.4) without the separators of items.
     static let query = ByteSet.alphanumerics(and: "-._~!$'()*,:@/?")
   }
 }

@@ -5,9 +5,9 @@ import Foundation
 #endif
 
 extension PrismNetworkEndpoint {
-  /// The URL that scheme, host, port, path and query items make.
+  /// The URL built from scheme, host, port, path and query items.
   ///
-  /// Throws ``PrismNetworkError/invalidURL`` where they make none.
+  /// Throws ``PrismNetworkError/invalidURL`` if they do not form a valid URL.
   public var url: URL {
     get throws { try PrismNetworkFailure.surfacing { try EndpointURL.make(of: self) } }
   }
@@ -20,15 +20,15 @@ extension PrismNetworkEndpoint {
     get throws { try PrismNetworkFailure.surfacing { try makeRequest() } }
   }
 
-  /// Writes method, URL and the names of the header fields to the log. The values of header fields and query items
-  /// are left out, and so is the body: they may be secret.
+  /// Writes the method, the URL and the names of the header fields to the log. The values of header fields and query
+  /// items, and the body, are left out, because they may be secret.
   public func log() {
     let target = (try? EndpointURL.make(of: self).redactedForLog) ?? "<invalid URL>"
     let names = headers.keys.sorted().joined(separator: ", ")
     DeveloperLog.write("\(method.rawValue) \(target)" + (names.isEmpty ? "" : " [\(names)]"))
   }
 
-  /// What `request` is, with its reasons for failing.
+  /// Builds the request of this endpoint; throws a `PrismNetworkFailure` with the details of the error.
   func makeRequest() throws -> URLRequest {
     let url = try EndpointURL.make(of: self)
     var request = URLRequest(url: url)
@@ -40,7 +40,7 @@ extension PrismNetworkEndpoint {
         describe(payload, in: &fields)
         payload.attach(to: &request)
       }
-      // All at once: the setter for one field drops what it does not like without a word on some platforms.
+      // Set all at once: on some platforms the setter for one field silently drops values that it rejects.
       let length = request.value(forHTTPHeaderField: "Content-Length")
       request.allHTTPHeaderFields = fields
       if let length { request.setValue(length, forHTTPHeaderField: "Content-Length") }
@@ -51,8 +51,8 @@ extension PrismNetworkEndpoint {
     return request
   }
 
-  /// The type of the body, unless the endpoint names one. A multipart type without a boundary cannot be parsed
-  /// (RFC 2046 §5.1.1): the body's takes its place.
+  /// Sets the `Content-Type` of the body, unless the endpoint sets one. A multipart type without a boundary cannot be
+  /// parsed (RFC 2046 §5.1.1) and is replaced by that of the body.
   private func describe(_ payload: EndpointBody, in fields: inout [String: String]) {
     guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
       return fields["Content-Type"] = payload.contentType

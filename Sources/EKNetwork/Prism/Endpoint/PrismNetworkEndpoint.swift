@@ -1,31 +1,32 @@
 import Foundation
 
-/// One call of an API: the URL, the method, headers, body and how long the response may be kept. Usually an enum with a
-/// case for each call.
+/// One call of an API: its URL, method, header fields, body, and how long the response may be cached. Usually an enum
+/// with a case for each call.
 ///
 /// Only ``host`` and ``path`` are required.
 public protocol PrismNetworkEndpoint: PrismLogger, Sendable {
   /// The scheme. Defaults to `.https`.
   var scheme: PrismNetworkScheme { get }
-  /// The host: a name or an address, nothing else.
+  /// The host: a name or an address, without a port.
   var host: String { get }
-  /// The port. Defaults to `nil`: that of the scheme.
+  /// The port. Defaults to `nil`: the default port of the scheme.
   var port: Int? { get }
-  /// The path, from its first slash, not percent-encoded: a `?`, a space or a `%` in it is a part of a name. A `..`
-  /// segment is ``PrismNetworkError/invalidURL``.
+  /// The path, which starts with a slash and is not percent-encoded: a `?`, a space or a `%` in it is part of a name. A
+  /// `..` segment is ``PrismNetworkError/invalidURL``.
   var path: String { get }
   /// The method. Defaults to `.get`.
   var method: PrismNetworkMethod { get }
-  /// What follows the `?`, in this order, not percent-encoded. Defaults to `nil`.
+  /// The query items, in order, not percent-encoded. Defaults to `nil`.
   var queryItems: [URLQueryItem]? { get }
-  /// Header fields. Defaults to `[:]`.
+  /// The header fields. Defaults to `[:]`.
   var headers: [String: String] { get }
-  /// The body: a `String` or `Data` as its bytes, a ``PrismMultipartFormData`` as a form, every other value as compact JSON with ISO 8601 dates. Where
-  /// ``headers`` do not name a `Content-Type`, the one that fits is sent. Defaults to `nil`.
+  /// The body: a `String` or `Data` as its bytes, a ``PrismMultipartFormData`` as a form, every other value as compact
+  /// JSON with ISO 8601 dates. Unless ``headers`` contain a `Content-Type`, the matching one is sent. Defaults to
+  /// `nil`.
   var body: (any Encodable)? { get }
-  /// How long the exchange may stand still, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
+  /// The idle timeout of the exchange, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeoutInterval: TimeInterval? { get }
-  /// How long the response to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
+  /// The time for which the response to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
   var cacheInterval: TimeInterval? { get }
 }
 

@@ -2,15 +2,15 @@
 public enum PrismNetworkHeaderType: String, CaseIterable, Sendable {
   /// JSON (RFC 8259).
   case json = "application/json"
-  /// A form as browsers send it.
+  /// A URL-encoded form.
   case formURLEncoded = "application/x-www-form-urlencoded"
-  /// A form with files (RFC 7578). As a `Content-Type` it needs a boundary behind it.
+  /// A form with files (RFC 7578). As a `Content-Type` it needs a boundary parameter.
   case multipartFormData = "multipart/form-data"
-  /// Text.
+  /// Plain text.
   case plainText = "text/plain"
   /// HTML.
   case html = "text/html"
-  /// Bytes of no known kind.
+  /// Bytes of unknown type.
   case octetStream = "application/octet-stream"
   /// A JPEG image.
   case jpeg = "image/jpeg"
@@ -20,7 +20,7 @@ public enum PrismNetworkHeaderType: String, CaseIterable, Sendable {
   case mp4 = "video/mp4"
   /// A PDF document.
   case pdf = "application/pdf"
-  /// Anything; for `Accept` (RFC 9110 §12.5.1).
+  /// Any media type; for `Accept` (RFC 9110 §12.5.1).
   case any = "*/*"
   /// Any image; for `Accept`.
   case image = "image/*"

@@ -4,11 +4,11 @@ import Foundation
   import os
 #endif
 
-/// Where `log()` writes to.
+/// The log that `log()` writes to.
 enum DeveloperLog {
   static func write(_ text: String) {
     #if canImport(os)
-      // Private, as it is by default: what a value holds is for the developer who attached a debugger.
+      // Private, which is the default: the content of a value is only for a developer with a debugger attached.
       Logger(subsystem: "EKNetwork", category: "prism").debug("\(text)")
     #else
       try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))

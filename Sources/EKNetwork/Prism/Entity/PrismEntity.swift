@@ -1,14 +1,14 @@
 import Foundation
 
-/// A value that an API sends or receives. Only what `Codable` and `Hashable` ask for has to be there, and the compiler
-/// writes that: `struct User: PrismEntity { let id: String }` is complete.
+/// A value that an API sends or receives. It only needs to conform to `Codable` and `Hashable`, which the compiler
+/// synthesises: `struct User: PrismEntity { let id: String }` is complete.
 ///
-/// `SendableMetatype` asks for nothing. In a module whose code belongs to the main actor by default, it makes entities an
-/// exception, so that they can be decoded anywhere.
+/// `SendableMetatype` has no requirements. In a module that is main-actor isolated by default, it makes the
+/// conformances of entities nonisolated, so that they can be decoded anywhere.
 public protocol PrismEntity: Codable, Equatable, Hashable, CustomStringConvertible, PrismLogger, SendableMetatype {}
 
 extension PrismEntity {
-  /// The name of the type and the value as JSON, its keys in order.
+  /// The name of the type, and the value as JSON with sorted keys.
   public var description: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -18,11 +18,11 @@ extension PrismEntity {
     return name + " " + String(decoding: data, as: UTF8.self)
   }
 
-  /// Writes ``description`` to the log: everything that is in the value.
+  /// Writes ``description``, which contains the whole value, to the log.
   public func log() { DeveloperLog.write(description) }
 }
 
-/// So that the response to a request can be a list.
+/// Allows a list to be the response to a request.
 extension Array: PrismLogger where Element: PrismEntity {
   /// Writes the descriptions of all elements to the log.
   public func log() { DeveloperLog.write(description) }

@@ -1,5 +1,5 @@
-/// Something that can describe itself to a developer.
+/// A type that can log a description of itself for a developer.
 public protocol PrismLogger {
-  /// Writes one description to the log: the system's on Apple's platforms, standard error elsewhere.
+  /// Writes a description to the log: the unified log on Apple's platforms, standard error elsewhere.
   func log()
 }

@@ -1,12 +1,12 @@
-/// As much of a GraphQL document as has to be known to send it: the kinds of its operations.
+/// The part of a GraphQL document that is needed to send it: the kinds of its operations.
 enum GraphQLDocument {
   enum Kind: String, Sendable {
     case query, mutation, subscription
   }
 
-  /// The kind of an operation; `nil` where it cannot be told, and nothing should be assumed.
+  /// Returns the kind of an operation; `nil` where it cannot be determined, and nothing should be assumed.
   ///
-  /// - Parameter name: Which operation; `nil` if there is one.
+  /// - Parameter name: The name of the operation; `nil` if the document has only one.
   static func kind(of document: String, operationName name: String?) -> Kind? {
     let operations = operations(in: document)
     if let name { return operations.first { $0.name == name }?.kind }
@@ -17,7 +17,7 @@ enum GraphQLDocument {
     var scanner = GraphQLScanner(document)
     var operations: [(kind: Kind, name: String?)] = []
     var depth = 0
-    // The words of a definition before its first bracket.
+    // The words of the current definition before its first bracket.
     var words: [String] = []
     while let token = scanner.next() {
       switch token {
@@ -35,7 +35,7 @@ enum GraphQLDocument {
         depth += 1
       case .close: depth = max(0, depth - 1)
       case .directive:
-        // What follows is not the name of the operation.
+        // The word that follows is not the name of the operation.
         if depth == 0, words.count == 1 { words.append("") }
       }
     }
@@ -43,7 +43,7 @@ enum GraphQLDocument {
   }
 }
 
-/// The words and brackets of a document; strings and comments (§2.1 of the specification) hold none.
+/// A scanner of the words and brackets of a document; it skips strings and comments (§2.1 of the specification).
 private struct GraphQLScanner {
   enum Token {
     case word(String)

@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A subscription over server-sent events, in the mode of distinct connections of `graphql-sse`.
+/// A subscription over server-sent events, in the distinct connections mode of `graphql-sse`.
 ///
-/// Unchecked: one caller at a time, as ``GraphQLSource`` has it, uses the iterator.
+/// Unchecked: only one caller at a time uses the iterator, as ``GraphQLSource`` requires.
 final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
   private var events: AsyncThrowingStream<ServerSentEvent, any Error>.Iterator?
-  /// The result of a server that answers once.
+  /// The result of a server that responds with a single result instead of a stream.
   private var single: Data?
 
   private init(_ events: AsyncThrowingStream<ServerSentEvent, any Error>?, single: Data? = nil) {
@@ -27,7 +27,7 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
       opened = try await client.manager.runner(over: client.manager.streamingTransport).stream(
         request, baseURL: { endpointURL }, accessToken: client.options.accessToken)
     } catch let error as HTTPError {
-      // Errors of the operation, which is refused before it has begun.
+      // The server rejected the operation before it started.
       let response: PrismGraphQLResponse<PrismGraphQLValue> = try client.decode(error)
       throw PrismGraphQLSubscriptionError.rejected(response.errors ?? [])
     }
@@ -55,11 +55,11 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
         self.events = events
         return Data(event.data.utf8)
       case "complete": return nil
-      // Of a later version, or to keep the connection alive.
+      // Events of a later version, or sent to keep the connection alive.
       default: continue
       }
     }
-    // A stream whose reader was cancelled just ends.
+    // A stream whose reader was cancelled ends without an error.
     try Task.checkCancellation()
     throw URLError(.networkConnectionLost)
   }

@@ -21,7 +21,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
 
   static let responseType = "application/graphql-response+json"
   static let streamType = "text/event-stream"
-  /// A longer URL is not taken by every server on the way.
+  /// Not every server and intermediary accepts a longer URL.
   private static let maximumQueryLength = 4_096
 
   let path = ""
@@ -35,9 +35,9 @@ struct GraphQLHTTPRequest: NetworkRequest {
 
   /// - Parameters:
   ///   - query: The operation.
-  ///   - sendsDocument: Whether the document itself is sent, or only its hash.
+  ///   - sendsDocument: Whether the document itself is sent, instead of only its hash.
   ///   - hash: The document's SHA-256, if it is sent.
-  ///   - accept: The media types that are understood.
+  ///   - accept: The value of the `Accept` field.
   init(
     _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil, accept: String,
     headers: [String: String], options: PrismGraphQLOptions
@@ -49,10 +49,11 @@ struct GraphQLHTTPRequest: NetworkRequest {
     var fields = headers
     if fields.field("Accept") == nil { fields["Accept"] = accept }
     self.headers = fields
-    // A query changes nothing (§6.2.1 of GraphQL): it may be sent again over a connection that has just died.
+    // A query has no side effects (§6.2.1 of GraphQL): it may be sent again if a reused connection turns out to be
+    // closed.
     isIdempotent = kind == .query
     retryPolicy = kind == .query ? options.retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy() : RetryPolicy()
-    // §5: GET is for queries alone.
+    // §5: GET is allowed for queries only.
     if kind == .query, options.usesGETForQueries, let items = try parameters.queryItems(),
       items.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumQueryLength
     {
@@ -70,7 +71,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     Response(contentType: (response as? HTTPURLResponse)?.headerDictionary.field("Content-Type"), data: data)
   }
 
-  /// What a server needs to know for a subscription, as JSON.
+  /// Returns the parameters of a subscription, to be encoded as JSON.
   static func payload(_ query: PrismGraphQLQuery) -> some Encodable {
     Parameters(
       query: query.query, operationName: query.operationName, variables: GraphQLVariables(query), extensions: nil)
@@ -78,7 +79,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
 
   static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
-    // The same operation has the same bytes, and the same URL.
+    // The same operation always has the same bytes, and the same URL.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     return encoder

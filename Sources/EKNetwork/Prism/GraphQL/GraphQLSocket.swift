@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A subscription over a WebSocket: performs what ``GraphQLSocketState`` decides.
+/// A subscription over a WebSocket: performs the actions of ``GraphQLSocketState``.
 final class GraphQLSocket: GraphQLSource {
   private let socket: WebSocket
   private let state: Locked<GraphQLSocketState>
@@ -14,7 +14,7 @@ final class GraphQLSocket: GraphQLSource {
     self.state = Locked(state)
   }
 
-  /// Connects, and has the connection acknowledged. A refused token is refreshed once.
+  /// Connects, and waits until the server acknowledges the connection. A rejected token is refreshed once.
   static func open(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLSocket {
     let tokens = client.manager.tokens
     let generation = tokens.generation
@@ -43,7 +43,7 @@ final class GraphQLSocket: GraphQLSource {
         }
       }
     } catch let error as WebSocketError { throw error.meaning }
-    // Closed cleanly, and yet before the server has completed the subscription.
+    // Closed cleanly, but before the server completed the subscription.
     throw URLError(.networkConnectionLost)
   }
 
@@ -81,7 +81,7 @@ final class GraphQLSocket: GraphQLSource {
         }
         if state.withLock({ $0.isAcknowledged }) { return }
       }
-      // Closed cleanly, by us or by a server that does not want the connection.
+      // Closed cleanly, by this side or by a server that rejects the connection.
       throw PrismGraphQLSubscriptionError.notAcknowledged
     }
   }
@@ -97,7 +97,7 @@ extension WebSocketMessage {
 }
 
 extension WebSocketError {
-  /// The status of the handshake, or the protocol's code 4401.
+  /// Whether the handshake failed with status 401, or the server closed the connection with the protocol's code 4401.
   fileprivate var meansUnauthorized: Bool {
     switch self {
     case .refused(401, _): true
@@ -106,7 +106,7 @@ extension WebSocketError {
     }
   }
 
-  /// What a subscription makes of it.
+  /// The error that a subscription throws for it.
   fileprivate var meaning: any Error {
     switch self {
     case .refused(let status, let headers):

@@ -1,6 +1,7 @@
 import Foundation
 
-/// One subscription on one WebSocket, by the rules of `graphql-transport-ws`. A value that decides and does nothing.
+/// The state of one subscription on one WebSocket, by the rules of `graphql-transport-ws`. A value without side
+/// effects: it decides which actions its owner performs.
 struct GraphQLSocketState {
   enum Action: Equatable {
     case send(String)
@@ -39,7 +40,7 @@ struct GraphQLSocketState {
     let payload: Payload
   }
 
-  /// There is one subscription on the connection.
+  /// The identifier of the only subscription on the connection.
   private static let id = "1"
 
   private let subscribe: String
@@ -68,7 +69,7 @@ struct GraphQLSocketState {
     case "pong": return []
     case "next", "error", "complete":
       guard phase == .subscribed else { return violation("\(message.type) before the acknowledgement") }
-      // What was asked for is the only subscription there is.
+      // Ignored: there is no other subscription on the connection.
       guard message.id == Self.id else { return [] }
     default: return violation("a message of the type \(message.type.prefix(40))")
     }

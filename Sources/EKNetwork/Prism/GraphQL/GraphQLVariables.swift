@@ -4,7 +4,7 @@ import Foundation
 struct GraphQLVariables: Encodable {
   private let value: any Encodable
 
-  /// `nil` where there are none.
+  /// Creates the variables of a query; `nil` if it has none.
   init?(_ query: PrismGraphQLQuery) {
     if let encodable = query.encodableVariables {
       value = encodable
@@ -21,7 +21,7 @@ struct GraphQLVariables: Encodable {
   }
 }
 
-/// A value that may hold others of any type.
+/// An encodable wrapper of a value that may contain values of any type.
 private struct GraphQLVariable: Encodable {
   let value: Any
 
@@ -44,7 +44,7 @@ private struct GraphQLVariable: Encodable {
   }
 }
 
-/// An optional of whatever type.
+/// An optional of any type.
 private protocol OptionalValue {
   var wrappedValue: Any? { get }
 }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends GraphQL operations over HTTP, and subscribes to them over WebSockets or server-sent events.
+/// A client that sends GraphQL operations over HTTP, and subscribes to them over WebSockets or server-sent events.
 ///
 /// ```swift
 /// struct Hero: Decodable, Sendable { let name: String }
@@ -13,34 +13,34 @@ import Foundation
 /// let response: PrismGraphQLResponse<Data> = try await client.execute(query)
 /// ```
 ///
-/// Responses that come in parts (`@defer`, `@stream`) are not understood: such a server has to be asked without.
+/// Incremental delivery (`@defer`, `@stream`) is not supported: do not use it in operations.
 public actor PrismGraphQLClient {
   nonisolated let endpointURL: URL
   nonisolated let manager: NetworkManager
   nonisolated let additionalHeaders: [String: String]
   nonisolated let options: PrismGraphQLOptions
-  /// Whether the server has said that it keeps no documents.
+  /// Whether the server has reported that it does not support persisted queries.
   private nonisolated let refusesHashes = Locked(false)
 
-  /// A client for one endpoint.
+  /// Creates a client for one endpoint.
   ///
   /// - Parameters:
-  ///   - endpointURL: Where operations go.
-  ///   - session: Carries the requests. Defaults to `URLSession.shared`.
-  ///   - additionalHeaders: Sent with every request, and when a WebSocket is opened. Defaults to none.
+  ///   - endpointURL: The URL that operations are sent to.
+  ///   - session: The session that sends the requests. Defaults to `URLSession.shared`.
+  ///   - additionalHeaders: Header fields for every request and every WebSocket handshake. Defaults to none.
   public init(endpointURL: URL, session: URLSession = .shared, additionalHeaders: [String: String] = [:]) {
     self.init(
       endpointURL: endpointURL, manager: NetworkManager(baseURL: endpointURL, session: session),
       additionalHeaders: additionalHeaders)
   }
 
-  /// A client whose requests a manager carries: with its token refresh, its log and its events.
+  /// Creates a client that sends its requests through a manager: with its token refresh, its log and its events.
   ///
   /// - Parameters:
-  ///   - endpointURL: Where operations go. The manager's base URL is not used.
-  ///   - manager: Carries the requests.
-  ///   - additionalHeaders: Sent with every request, and when a WebSocket is opened. Defaults to none.
-  ///   - options: How to speak with the server.
+  ///   - endpointURL: The URL that operations are sent to. The manager's base URL is not used.
+  ///   - manager: The manager that sends the requests.
+  ///   - additionalHeaders: Header fields for every request and every WebSocket handshake. Defaults to none.
+  ///   - options: The options of the client.
   public init(
     endpointURL: URL, manager: NetworkManager, additionalHeaders: [String: String] = [:],
     options: PrismGraphQLOptions = PrismGraphQLOptions()
@@ -53,10 +53,10 @@ public actor PrismGraphQLClient {
 
   /// Sends a query or a mutation.
   ///
-  /// - Returns: What the server made of it. Errors of the operation are in the response, also where the status says
-  ///   that there are only errors (GraphQL over HTTP §6.4.2); they are not thrown.
-  /// - Throws: ``PrismNetworkError`` for what is no GraphQL response, its cause in ``PrismNetworkFailure``;
-  ///   `CancellationError`.
+  /// - Returns: The response of the server. Errors of the operation are part of the response and not thrown, even if
+  ///   the status is an error (GraphQL over HTTP §6.4.2).
+  /// - Throws: ``PrismNetworkError`` for a response that is not a GraphQL response, its cause in
+  ///   ``PrismNetworkFailure``; `CancellationError`.
   public nonisolated func execute<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery
   ) async throws -> PrismGraphQLResponse<T> {
@@ -100,9 +100,9 @@ public actor PrismGraphQLClient {
     try options.makeDecoder().decode(PrismGraphQLResponse<T>.self, from: data)
   }
 
-  /// The GraphQL response in one whose status is an error, if it is one: a `graphql-response+json` is, whatever the
-  /// status (GraphQL over HTTP §6.4.2). Older servers send JSON with a 4xx; it may come from an intermediary, and counts
-  /// only with errors and without data.
+  /// Returns the GraphQL response in a response whose status is an error, or throws the error if it contains none. A
+  /// `graphql-response+json` is one whatever the status (GraphQL over HTTP §6.4.2). Older servers send JSON with a 4xx
+  /// status; since that may come from an intermediary, it counts only with errors and without data.
   nonisolated func decode<T: Decodable & Sendable>(_ error: HTTPError) throws -> PrismGraphQLResponse<T> {
     let type = error.value(forHTTPHeaderField: "Content-Type")?.mediaType
     if type == GraphQLHTTPRequest.responseType, let response: PrismGraphQLResponse<T> = try? decode(error.data) {
@@ -115,7 +115,7 @@ public actor PrismGraphQLClient {
     return response
   }
 
-  /// What is thrown for an error.
+  /// Returns the error that the caller receives for an error.
   nonisolated func failure(_ error: any Error) -> any Error {
     switch error {
     case _ where error.isCancellationOfTask: CancellationError()
@@ -127,7 +127,7 @@ public actor PrismGraphQLClient {
 }
 
 extension PrismGraphQLResponse {
-  /// Whether an error has this message or code.
+  /// Returns whether an error has this message or code.
   fileprivate func says(_ message: String, _ code: String) -> Bool {
     errors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } ?? false
   }

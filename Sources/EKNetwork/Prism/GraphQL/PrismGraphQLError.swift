@@ -1,17 +1,18 @@
 /// An error of a GraphQL response (§7.1.2 of the specification).
 public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
-  /// What went wrong, for a developer.
+  /// A description of the error, intended for developers.
   public let message: String
-  /// Where in the document.
+  /// The locations in the document.
   public let locations: [PrismGraphQLErrorLocation]?
-  /// Which field of the response, each element as text. ``pathElements`` tells names from places in a list.
+  /// The path to the field of the response, each element as text. ``pathElements`` distinguishes names from list
+  /// indices.
   public let path: [String]?
-  /// Which field of the response.
+  /// The path to the field of the response.
   public let pathElements: [PrismGraphQLPathElement]?
-  /// What else the server says: often a `code`.
+  /// Additional information from the server, often a `code`.
   public let extensions: [String: PrismGraphQLValue]?
 
-  /// An error as a server would send it, for tests.
+  /// Creates an error as a server would send it, for tests.
   public init(
     message: String, locations: [PrismGraphQLErrorLocation]? = nil, path: [String]? = nil,
     extensions: [String: PrismGraphQLValue]? = nil
@@ -27,7 +28,8 @@ public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
     case message, locations, path, extensions
   }
 
-  /// Reads an error. What is not as the specification has it is left out, so that no error is lost for its form.
+  /// Decodes an error. Members that do not follow the specification are left out, so that no error is lost because of
+  /// its form.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     message = (try? container.decode(String.self, forKey: .message)) ?? ""
@@ -38,28 +40,28 @@ public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
   }
 }
 
-/// A place in a GraphQL document.
+/// A location in a GraphQL document.
 public struct PrismGraphQLErrorLocation: Decodable, Sendable, Equatable {
-  /// From 1.
+  /// The line number, starting at 1.
   public let line: Int
-  /// From 1.
+  /// The column number, starting at 1.
   public let column: Int
 
-  /// A location as a server would send it, for tests.
+  /// Creates a location as a server would send it, for tests.
   public init(line: Int, column: Int) {
     self.line = line
     self.column = column
   }
 }
 
-/// A step on the way to a field of a GraphQL response.
+/// An element of the path to a field of a GraphQL response.
 public enum PrismGraphQLPathElement: Decodable, Sendable, Hashable, CustomStringConvertible {
   /// The name of a field, or its alias.
   case field(String)
-  /// A place in a list, from 0.
+  /// The index in a list, starting at 0.
   case index(Int)
 
-  /// Reads a name or a number.
+  /// Decodes a name or a number.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let index = try? container.decode(Int.self) {

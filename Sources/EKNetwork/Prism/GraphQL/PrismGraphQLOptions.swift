@@ -1,28 +1,31 @@
 import Foundation
 
-/// How a ``PrismGraphQLClient`` speaks with its server. The defaults suit every server that GraphQL over HTTP describes.
+/// The options of a ``PrismGraphQLClient``. The defaults suit every server that follows GraphQL over HTTP.
 public struct PrismGraphQLOptions: Sendable {
-  /// Whether queries are sent with GET, so that caches may keep their responses. One whose URL would be long, and every
-  /// mutation, is sent with POST all the same. Defaults to `false`.
+  /// Whether queries are sent with GET, so that caches can store their responses. A query whose URL would be too long,
+  /// and every mutation, is still sent with POST. Defaults to `false`.
   public var usesGETForQueries = false
-  /// Whether a document is sent by its SHA-256 first, and as a whole only to a server that does not know it ("automatic
-  /// persisted queries"). Defaults to `false`.
+  /// Whether only the SHA-256 of a document is sent at first, and the whole document only to a server that does not
+  /// know it ("automatic persisted queries"). Defaults to `false`.
   public var usesPersistedQueries = false
-  /// Whether and when a failed query is sent again. Mutations never are. Defaults to `nil`: never.
+  /// The policy that decides whether and when a failed query is sent again. Mutations never are. Defaults to `nil`:
+  /// never.
   public var retryPolicy: (any PrismRetryPolicy)?
-  /// Gives the token for `Authorization: Bearer …`, for each attempt and each subscription. Defaults to `nil`.
+  /// A closure that returns the token for `Authorization: Bearer …`, called for each attempt and each subscription.
+  /// Defaults to `nil`.
   public var accessToken: (@Sendable () -> String?)?
-  /// Makes the decoder of responses. Defaults to `JSONDecoder()`.
+  /// A closure that returns the decoder for a response. Defaults to `JSONDecoder()`.
   public var makeDecoder: @Sendable () -> JSONDecoder = { JSONDecoder() }
-  /// Where subscriptions over WebSockets go. Defaults to `nil`: the endpoint's own URL.
+  /// The URL for subscriptions over WebSockets. Defaults to `nil`: the URL of the endpoint.
   public var webSocketURL: URL?
-  /// How WebSockets behave.
+  /// The options of the WebSockets.
   public var webSocket = WebSocketOptions()
-  /// What `connection_init` carries, for each connection: often the token. Defaults to `nil`.
+  /// A closure that returns the payload of `connection_init`, often the token; called for each connection. Defaults to
+  /// `nil`.
   public var connectionPayload: (@Sendable () -> [String: PrismGraphQLValue]?)?
-  /// How long a server may take to acknowledge a connection. Defaults to 10 seconds.
+  /// The time within which the server must acknowledge a connection. Defaults to 10 seconds.
   public var acknowledgementTimeout: Duration = .seconds(10)
 
-  /// The defaults.
+  /// Creates the default options.
   public init() {}
 }

@@ -1,21 +1,21 @@
-/// A GraphQL operation: a document, and what is put into it.
+/// A GraphQL operation: a document and its variables.
 public struct PrismGraphQLQuery: Sendable {
   /// The document.
   public let query: String
-  /// The values of its variables, if they were given one by one.
+  /// The variables, if they were given as a dictionary.
   public let variables: [String: any Sendable]?
-  /// Which of the document's operations is meant; `nil` where it has one.
+  /// The name of the operation to run; `nil` if the document has only one.
   public let operationName: String?
-  /// The values of its variables, if they are a value of one type.
+  /// The variables, if they were given as one encodable value.
   let encodableVariables: (any Encodable & Sendable)?
 
-  /// An operation.
+  /// Creates an operation.
   ///
   /// - Parameters:
   ///   - query: The document.
-  ///   - variables: Anything `Encodable`, arrays and dictionaries of such values, nested as needed, and `NSNull`.
-  ///     Another value is an error when the operation is sent. Defaults to `nil`.
-  ///   - operationName: Which of the document's operations is meant. Defaults to `nil`.
+  ///   - variables: `Encodable` values, arrays and dictionaries of such values, nested as needed, and `NSNull`. Any
+  ///     other value is an error when the operation is sent. Defaults to `nil`.
+  ///   - operationName: The name of the operation to run, for a document with several. Defaults to `nil`.
   public init(query: String, variables: [String: any Sendable]? = nil, operationName: String? = nil) {
     self.query = query
     self.variables = variables
@@ -23,12 +23,12 @@ public struct PrismGraphQLQuery: Sendable {
     encodableVariables = nil
   }
 
-  /// An operation whose variables are the properties of a value.
+  /// Creates an operation whose variables are the properties of a value.
   ///
   /// - Parameters:
   ///   - query: The document.
-  ///   - encoding: Encodes to a JSON object with a member for each variable.
-  ///   - operationName: Which of the document's operations is meant. Defaults to `nil`.
+  ///   - encoding: A value that encodes to a JSON object with a member for each variable.
+  ///   - operationName: The name of the operation to run, for a document with several. Defaults to `nil`.
   public init(query: String, encoding: some Encodable & Sendable, operationName: String? = nil) {
     self.query = query
     variables = nil

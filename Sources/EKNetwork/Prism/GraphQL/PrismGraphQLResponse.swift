@@ -1,16 +1,16 @@
 import Foundation
 
-/// What a GraphQL server made of an operation: data, errors, or both (§7.1 of the specification).
+/// The response of a GraphQL server to an operation: data, errors, or both (§7.1 of the specification).
 public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
-  /// The data; `nil` where the operation came to none. Beside errors it may be partial: the fields that failed are
-  /// `null`, which `T` has to allow. If it does not, there is no data, and the errors say why.
+  /// The data; `nil` if the operation returned none. If there are errors, it may be partial: the fields that failed are
+  /// `null`, which `T` has to allow. If `T` does not allow it, this is `nil`, and the errors tell why.
   public let data: T?
-  /// What went wrong, if anything.
+  /// The errors, if any.
   public let errors: [PrismGraphQLError]?
-  /// What else the server says.
+  /// Additional information from the server.
   public let extensions: [String: PrismGraphQLValue]?
 
-  /// A response as a server would send it, for tests.
+  /// Creates a response as a server would send it, for tests.
   public init(data: T?, errors: [PrismGraphQLError]? = nil, extensions: [String: PrismGraphQLValue]? = nil) {
     self.data = data
     self.errors = errors
@@ -23,8 +23,7 @@ extension PrismGraphQLResponse: Decodable {
     case data, errors, extensions
   }
 
-  /// Reads a response. Throws for one with neither data nor errors, and where `data` is not a `T` without an error
-  /// being named.
+  /// Decodes a response. Throws for one with neither data nor errors, and if `data` is not a `T` and there is no error.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     errors = try container.decodeIfPresent([PrismGraphQLError].self, forKey: .errors)

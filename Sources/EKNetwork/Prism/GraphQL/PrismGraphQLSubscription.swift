@@ -1,25 +1,25 @@
 import Foundation
 
-/// How a GraphQL subscription travels.
+/// The transport of a GraphQL subscription.
 public enum PrismGraphQLTransport: Sendable, Equatable {
   /// `graphql-transport-ws`, each subscription on a WebSocket of its own.
   case webSocket
-  /// `graphql-sse` in its mode of distinct connections.
+  /// `graphql-sse` in distinct connections mode.
   case serverSentEvents
 }
 
-/// Why a subscription ended before its time.
+/// The reason why a subscription ended prematurely.
 public enum PrismGraphQLSubscriptionError: Error, Equatable, Sendable {
-  /// The server refused the operation.
+  /// The server rejected the operation.
   case rejected([PrismGraphQLError])
-  /// The server broke the subscription's protocol.
+  /// The server violated the subscription's protocol.
   case protocolViolation(String)
-  /// The server did not acknowledge the connection: not in time, or it closed it without a reason.
+  /// The server did not acknowledge the connection in time, or closed it without a reason.
   case notAcknowledged
 }
 
 extension PrismGraphQLSubscriptionError: LocalizedError {
-  /// What happened, in a sentence; of a rejection the messages.
+  /// A description of the error in one sentence; for a rejection, the messages.
   public var errorDescription: String? {
     switch self {
     case .rejected(let errors):
@@ -30,23 +30,23 @@ extension PrismGraphQLSubscriptionError: LocalizedError {
   }
 }
 
-/// The results of a GraphQL subscription, as they come.
+/// The results of a GraphQL subscription, as they arrive.
 ///
-/// It connects when it is iterated, and each iteration subscribes for itself. What is not read is not received. Leaving
-/// the loop, or cancelling its task, ends the subscription. A lost connection is an error: who wants to go on subscribes
-/// again, for what was missed is known to the app alone.
+/// The connection is opened when the iteration starts, and each iteration has a subscription of its own. Results are
+/// received only as they are read. Leaving the loop, or cancelling its task, ends the subscription. A lost connection
+/// is an error; the subscription is not renewed automatically, because only the app knows which results it has missed.
 public struct PrismGraphQLSubscription<T: Decodable & Sendable>: AsyncSequence, Sendable {
-  /// What it is made of.
+  /// The type of the results.
   public typealias Element = PrismGraphQLResponse<T>
 
   let client: PrismGraphQLClient
   let query: PrismGraphQLQuery
   let transport: PrismGraphQLTransport
 
-  /// Subscribes.
+  /// Returns an iterator with a subscription of its own.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: self) }
 
-  /// One subscription.
+  /// An iterator over the results of one subscription.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let subscription: PrismGraphQLSubscription
     private var source: (any GraphQLSource)?
@@ -54,7 +54,7 @@ public struct PrismGraphQLSubscription<T: Decodable & Sendable>: AsyncSequence, 
 
     fileprivate init(subscription: PrismGraphQLSubscription) { self.subscription = subscription }
 
-    /// The next result; `nil` when the server has completed the subscription.
+    /// Returns the next result; `nil` when the server has completed the subscription.
     ///
     /// Throws ``PrismGraphQLSubscriptionError``, ``PrismNetworkError`` and `CancellationError`.
     public mutating func next() async throws -> PrismGraphQLResponse<T>? {
@@ -109,8 +109,8 @@ extension PrismGraphQLClient {
   ///
   /// - Parameters:
   ///   - query: The operation.
-  ///   - type: What the data of each result is.
-  ///   - transport: How the results travel. Defaults to a WebSocket.
+  ///   - type: The type of the data of each result.
+  ///   - transport: The transport of the results. Defaults to a WebSocket.
   public nonisolated func subscribe<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery, as type: T.Type, over transport: PrismGraphQLTransport = .webSocket
   ) -> PrismGraphQLSubscription<T> {
@@ -118,13 +118,14 @@ extension PrismGraphQLClient {
   }
 }
 
-/// Where the results of one subscription come from. Dropping it ends the subscription.
+/// A source of the results of one subscription. Releasing it ends the subscription.
 protocol GraphQLSource: Sendable {
-  /// The next result, or the message that holds it; `nil` at the end. One caller at a time.
+  /// Returns the next result, or the message that contains it; `nil` at the end. May only be called by one caller at a
+  /// time.
   func next() async throws -> Data?
 }
 
-/// A result as it is, or as the payload of a message.
+/// A result, either plain or as the payload of a message.
 private struct GraphQLEvent<T: Decodable & Sendable>: Decodable {
   let response: PrismGraphQLResponse<T>
 

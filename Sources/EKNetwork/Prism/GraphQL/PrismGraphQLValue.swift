@@ -1,21 +1,21 @@
-/// Any JSON value: what a server says beyond the specification.
+/// Any JSON value, for content that the specification does not define.
 public enum PrismGraphQLValue: Codable, Sendable, Hashable {
   /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
-  /// A whole number that 64 bits can hold.
+  /// An integer that fits in 64 bits.
   case int(Int64)
   /// Any other number.
   case double(Double)
-  /// Text.
+  /// A string.
   case string(String)
-  /// A list.
+  /// An array.
   case array([PrismGraphQLValue])
   /// An object.
   case object([String: PrismGraphQLValue])
 
-  /// Reads any value.
+  /// Decodes any JSON value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -35,7 +35,7 @@ public enum PrismGraphQLValue: Codable, Sendable, Hashable {
     }
   }
 
-  /// Writes the value.
+  /// Encodes the value.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -49,7 +49,7 @@ public enum PrismGraphQLValue: Codable, Sendable, Hashable {
     }
   }
 
-  /// The text, if it is one.
+  /// The string, if the value is one.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }
   }

@@ -8,27 +8,28 @@ import Foundation
 /// form.append(file: video, name: "video", mimeType: "video/mp4")  // read while it is sent
 /// ```
 ///
-/// Names cannot end the quotes or the line that they stand in: a quote is sent as `\"`, a backslash as `\\`, line breaks as
-/// `%0D` and `%0A`.
+/// Names are escaped, so that they cannot end the quoted string or the line: a quote is sent as `\"`, a backslash as
+/// `\\`, line breaks as `%0D` and `%0A`.
 public struct PrismMultipartFormData: Sendable {
   private(set) var form: MultipartFormData
 
-  /// An empty form.
+  /// Creates an empty form.
   ///
-  /// - Parameter boundary: What separates the parts. One that RFC 2046 §5.1.1 does not allow, or that occurs in the data
-  ///   of a part, is replaced by another; in a form with a file, which is not searched, it gets a random end. Defaults to a
-  ///   new one.
+  /// - Parameter boundary: The delimiter of the parts. A boundary that RFC 2046 §5.1.1 does not allow, or that occurs
+  ///   in the data of a part, is replaced. In a form with a file, which is not searched for the boundary, a random
+  ///   suffix is appended to it. Defaults to a new boundary.
   public init(boundary: String = UUID().uuidString) {
     form = MultipartFormData(boundary: Self.isBoundary(boundary) ? boundary : UUID().uuidString)
   }
 
-  /// Adds a file whose content is in memory.
+  /// Adds a file with content in memory.
   ///
   /// - Parameters:
   ///   - data: The content.
   ///   - name: The name of the form's field.
   ///   - fileName: The name of the file.
-  ///   - mimeType: The media type. One that is no header value (RFC 9110 §5.5) is sent as `application/octet-stream`.
+  ///   - mimeType: The media type. One that is not a valid header value (RFC 9110 §5.5) is sent as
+  ///     `application/octet-stream`.
   public mutating func append(data: Data, name: String, fileName: String, mimeType: String) {
     form.addPart(name: name, data: data, mimeType: Self.mediaType(mimeType), filename: fileName)
   }
@@ -41,19 +42,19 @@ public struct PrismMultipartFormData: Sendable {
   /// Adds a file that is read while the form is sent, and never held in memory as a whole.
   ///
   /// - Parameters:
-  ///   - file: The file. A missing one is a ``RequestBodyError`` when the form is sent.
+  ///   - file: The file. If it is missing, sending the form throws ``RequestBodyError``.
   ///   - name: The name of the form's field.
-  ///   - fileName: The name of the file. Defaults to `nil`: its own.
+  ///   - fileName: The name of the file. Defaults to `nil`: the last path component of `file`.
   ///   - mimeType: The media type.
   public mutating func append(file: URL, name: String, fileName: String? = nil, mimeType: String) {
     form.randomizeBoundary()
     form.addPart(name: name, fileURL: file, mimeType: Self.mediaType(mimeType), filename: fileName)
   }
 
-  /// The whole body, and the value of its `Content-Type`.
+  /// Returns the whole body, and the value of its `Content-Type`.
   ///
-  /// A form with files is read into memory here, and its body is empty if one of them cannot be: an endpoint or a
-  /// ``PrismUploadTask`` reads them while it sends, and throws.
+  /// Files are read into memory, and the body is empty if one of them cannot be read. An endpoint or a
+  /// ``PrismUploadTask`` instead reads the files while it sends them, and throws.
   public func build() -> (Data, String) {
     if let data = form.encodedData() { return (data, contentType) }
     var copy = MultipartFormData(boundary: form.boundary)
@@ -68,13 +69,13 @@ public struct PrismMultipartFormData: Sendable {
     return (copy.encodedData() ?? Data(), Self.contentType(boundary: copy.boundary))
   }
 
-  /// The value of the `Content-Type` that belongs to the form as it is now.
+  /// The value of the `Content-Type` for the current content of the form.
   public var contentType: String { Self.contentType(boundary: form.boundary) }
 
-  /// The body in stretches, of which files are not read yet.
+  /// Returns the segments of the body, with files still unread.
   func segments() throws -> [BodySegment] { try MultipartEncoding.segments(form.parts, boundary: form.boundary) }
 
-  /// RFC 9110 §5.6.6: what is no token has to be quoted.
+  /// Returns the content type; a boundary that is not a token has to be quoted (RFC 9110 §5.6.6).
   private static func contentType(boundary: String) -> String {
     "multipart/form-data; boundary=" + (HeaderSyntax.isToken(boundary) ? boundary : "\"\(boundary)\"")
   }
@@ -91,7 +92,7 @@ public struct PrismMultipartFormData: Sendable {
   }
 }
 
-/// A form is `Encodable` so that it can be the body of an endpoint, and there alone: it throws in any other encoder.
+/// A form is `Encodable` only so that it can be the body of an endpoint: it throws in any other encoder.
 extension PrismMultipartFormData: Encodable {
   /// Throws `EncodingError.invalidValue`.
   public func encode(to encoder: any Encoder) throws {

@@ -1,17 +1,17 @@
-/// How far an upload has come.
+/// The progress of an upload.
 public struct PrismUploadProgress: Sendable, Equatable {
-  /// How many bytes of the body were handed to the network.
+  /// The number of bytes of the body that were passed to the network.
   public let bytesUploaded: Int64
-  /// How many there are.
+  /// The total number of bytes of the body.
   public let totalBytes: Int64
 
-  /// A progress as an upload would report it, for tests.
+  /// Creates a progress as an upload would report it, for tests.
   public init(bytesUploaded: Int64, totalBytes: Int64) {
     self.bytesUploaded = bytesUploaded
     self.totalBytes = totalBytes
   }
 
-  /// From 0 to 1; 0 where there is nothing to upload.
+  /// The fraction from 0 to 1; 0 if the body is empty.
   public var fractionCompleted: Double {
     totalBytes > 0 ? min(max(Double(bytesUploaded) / Double(totalBytes), 0), 1) : 0
   }

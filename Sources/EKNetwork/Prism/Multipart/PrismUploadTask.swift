@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One upload, with its progress and its response.
+/// A single upload, with its progress and its response.
 ///
 /// ```swift
 /// let task = PrismUploadTask(request: request, form: form)
@@ -12,10 +12,10 @@ import Foundation
 /// let (data, response) = try await task.response()
 /// ```
 public actor PrismUploadTask {
-  /// The body of the response, and its head.
+  /// The body and the head of the response.
   public typealias Response = (data: Data, response: HTTPURLResponse)
 
-  /// Sendable, unchecked: a response is not changed once it is made.
+  /// Sendable, unchecked: a response is immutable.
   private struct Received: @unchecked Sendable {
     let response: Response
   }
@@ -25,33 +25,33 @@ public actor PrismUploadTask {
   private nonisolated let state: Locked<UploadState<Received>>
   private nonisolated let work = Locked<Task<Void, Never>?>(nil)
 
-  /// An upload of bytes in memory.
+  /// Creates an upload of bytes in memory.
   ///
   /// - Parameters:
-  ///   - session: Carries the request. Defaults to `URLSession.shared`.
-  ///   - request: What to send, its body aside. A GET, which has none, is sent as a POST.
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  ///   - request: The request, without its body. A GET, which has no body, is sent as a POST.
   ///   - data: The body.
   public init(session: URLSession = .shared, request: URLRequest, data: Data) {
     self.init(session, request, total: Int64(data.count)) { $0.httpBody = data }
   }
 
-  /// An upload of a file, which is read while it is sent.
+  /// Creates an upload of a file, which is read while it is sent.
   ///
   /// - Parameters:
-  ///   - session: Carries the request. Defaults to `URLSession.shared`.
-  ///   - request: What to send, its body aside.
-  ///   - file: The body. A missing one is a ``RequestBodyError`` of ``response()``.
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  ///   - request: The request, without its body.
+  ///   - file: The body. If it is missing, ``response()`` throws ``RequestBodyError``.
   public init(session: URLSession = .shared, request: URLRequest, file: URL) {
     self.init(session, request, total: (try? FileSegment(file).size) ?? 0) {
       $0.setBody(.segments([.file(try FileSegment(file))]))
     }
   }
 
-  /// An upload of a form, whose files are read while it is sent.
+  /// Creates an upload of a form, whose files are read while it is sent.
   ///
   /// - Parameters:
-  ///   - session: Carries the request. Defaults to `URLSession.shared`.
-  ///   - request: What to send, its body and `Content-Type` aside.
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  ///   - request: The request, without its body and `Content-Type`.
   ///   - form: The body.
   public init(session: URLSession = .shared, request: URLRequest, form: PrismMultipartFormData) {
     let total = (try? form.segments())?.reduce(Int64(0)) { $0 &+ $1.length } ?? 0
@@ -77,20 +77,21 @@ public actor PrismUploadTask {
 
   deinit { cancel() }
 
-  /// Starts the upload, unless it is under way, and reports how far it is: at first 0, at last, if it succeeds, the
-  /// whole. The stream ends with the upload; ``response()`` says how that went.
+  /// Starts the upload, unless it has started already, and returns a stream of its progress: first the current
+  /// progress, and last, if the upload succeeds, the total. The stream ends with the upload; ``response()`` returns the
+  /// result.
   ///
-  /// A slow reader gets the latest progress. An upload whose streams were all dropped before its end, and whose
-  /// response no caller waits for, is cancelled.
+  /// A slow reader gets only the latest progress. An upload is cancelled if all its streams have been released before
+  /// its end and no caller waits for its response.
   public func upload() -> AsyncStream<PrismUploadProgress> {
     let (stream, continuation) = AsyncStream<PrismUploadProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let (id, progress) = state.withLock { ($0.takeID(), $0.progress) }
-    // Holds the task: who only has the stream wants the upload.
+    // Captures `self`: a stream alone keeps the upload alive.
     continuation.onTermination = { _ in
       let old = self.state.withLock { $0.removeListener(id) }
       withExtendedLifetime(old) { self.cancelIfAbandoned() }
     }
-    // Before the upload knows of the stream: what it reports is newer.
+    // Before the stream is registered: whatever the upload reports is newer.
     continuation.yield(progress)
     let (isListening, latest) = state.withLock { ($0.listen(continuation, id: id), $0.progress) }
     if isListening {
@@ -102,10 +103,11 @@ public actor PrismUploadTask {
     return stream
   }
 
-  /// The response, which is waited for; the upload is started unless it is under way. It is kept: each call gives it.
+  /// Waits for the response and returns it; starts the upload unless it has started already. Every call returns the
+  /// same response.
   ///
   /// - Throws: `URLError` from the transport, ``HTTPError`` for a status outside 2xx, ``RequestBodyError`` for a file
-  ///   that cannot be read; `CancellationError` at once when the task is cancelled, and when the upload was.
+  ///   that cannot be read; `CancellationError` at once when the task is cancelled, and if the upload was.
   public func response() async throws -> Response {
     let id = state.withLock { $0.takeID() }
     let received = try await withCancellableContinuation { continuation in
@@ -124,7 +126,7 @@ public actor PrismUploadTask {
     return received.response
   }
 
-  /// Ends the upload, if it is under way: its streams end, and ``response()`` throws `CancellationError`.
+  /// Cancels the upload, if it is in progress: its streams end, and ``response()`` throws `CancellationError`.
   public nonisolated func cancel() {
     state.withLock { $0.cancel() }
     let task = work.withLock { $0 }
@@ -160,7 +162,7 @@ public actor PrismUploadTask {
       for waiter in waiters { waiter.resume(with: result) }
     }
     work.withLock { $0 = task }
-    // The last caller may have left, or cancelled it, before there was a task to cancel.
+    // The last caller may have left, or cancelled the upload, before there was a task to cancel.
     if state.withLock({ $0.isCancelled || $0.isAbandoned }) { cancel() }
   }
 
@@ -175,7 +177,7 @@ public actor PrismUploadTask {
 }
 
 extension URLRequest {
-  /// Gives the request a body that is read while it is sent, and announces its length.
+  /// Sets a body that is read while it is sent, and its `Content-Length`.
   mutating func setBody(_ source: BodySource) {
     httpBodyStream = BodyInputStream(source)
     if let length = source.length { setValue(String(length), forHTTPHeaderField: "Content-Length") }

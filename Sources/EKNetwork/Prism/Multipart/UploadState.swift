@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One upload: how far it is, who watches, and who waits for its response. A value: its owner resumes what it
-/// gives, outside of its lock.
+/// The state of one upload: its progress, its listeners, and the callers that wait for its response. A value: its owner
+/// resumes the continuations that it returns, outside of its lock.
 struct UploadState<Response: Sendable> {
   typealias Listener = AsyncStream<PrismUploadProgress>.Continuation
   typealias Waiter = CheckedContinuation<Response, any Error>
@@ -16,12 +16,12 @@ struct UploadState<Response: Sendable> {
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
   private var isStarted = false
-  /// Whether it was cancelled while it was under way.
+  /// Whether it was cancelled while in progress.
   private(set) var isCancelled = false
 
   init(total: Int64) { progress = PrismUploadProgress(bytesUploaded: 0, totalBytes: total) }
 
-  /// Whether an upload that is under way has no listener and no waiter left.
+  /// Whether the upload is in progress and has no listener and no waiter left.
   var isAbandoned: Bool { isStarted && result == nil && listeners.isEmpty && waiters.isEmpty }
 
   mutating func takeID() -> UInt64 {
@@ -29,7 +29,7 @@ struct UploadState<Response: Sendable> {
     return nextID
   }
 
-  /// Whether it is to be started now.
+  /// Marks the upload as started. Returns `false` if it was already.
   mutating func start() -> Bool {
     defer { isStarted = true }
     return !isStarted
@@ -39,7 +39,7 @@ struct UploadState<Response: Sendable> {
     if isStarted, result == nil { isCancelled = true }
   }
 
-  /// `false` when there is nothing more to hear.
+  /// Adds a listener. Returns `false` if the upload has ended.
   mutating func listen(_ listener: Listener, id: UInt64) -> Bool {
     guard result == nil else { return false }
     listeners[id] = listener
@@ -48,7 +48,7 @@ struct UploadState<Response: Sendable> {
 
   mutating func removeListener(_ id: UInt64) -> Listener? { listeners.removeValue(forKey: id) }
 
-  /// The result, where there is one already.
+  /// Returns the result, if there is one already; otherwise adds the waiter.
   mutating func wait(_ waiter: Waiter, id: UInt64) -> Result<Response, any Error>? {
     if let result { return result }
     waiters[id] = waiter
@@ -57,7 +57,7 @@ struct UploadState<Response: Sendable> {
 
   mutating func removeWaiter(_ id: UInt64) -> Waiter? { waiters.removeValue(forKey: id) }
 
-  /// Bytes were sent, of a body that may be sent a second time after a redirect.
+  /// Updates the progress; returns `nil` if it did not grow: after a redirect the body may be sent a second time.
   mutating func sent(_ bytes: Int64) -> PrismUploadProgress? {
     guard result == nil, bytes > progress.bytesUploaded else { return nil }
     progress = PrismUploadProgress(
@@ -65,7 +65,7 @@ struct UploadState<Response: Sendable> {
     return progress
   }
 
-  /// It is over. The last progress of a success is the whole.
+  /// Ends the upload and returns its listeners and waiters. After a success the last progress is the total.
   mutating func finish(_ result: Result<Response, any Error>) -> (listeners: [Listener], waiters: [Waiter]) {
     self.result = result
     if case .success = result {

@@ -1,12 +1,12 @@
 extension PrismNetworkError {
-  /// Whether another attempt may fare better than one that met this error, and does no harm.
+  /// Returns whether another attempt may succeed where one failed with this error, and does no harm.
   static func isTransient(_ error: any Error) -> Bool {
     if error.isCancellation || error is NonRetriableError { return false }
     let details = PrismNetworkFailure.current.flatMap { $0.error == error as? PrismNetworkError ? $0 : nil }
     if let details, !details.isHarmlessToRepeat { return false }
     switch error as? PrismNetworkError {
     case .invalidURL, .unauthorized, .forbidden, .badRequest, .noCache: return false
-    // Neither 404, 409 and 422 nor a body that cannot be decoded will be another one next time.
+    // 404, 409, 422 and a body that cannot be decoded will be the same next time.
     case .invalidResponse: return details?.underlyingError.map { RetryPolicy.isTransient($0) } ?? false
     case .noConnectivity, .serverError, nil: return true
     }

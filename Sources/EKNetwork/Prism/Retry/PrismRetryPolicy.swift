@@ -1,11 +1,12 @@
-/// Decides whether a failed request is sent again, and when.
+/// A policy that decides whether a failed request is sent again, and when.
 ///
-/// Give one to a ``PrismNetworkAdapter``, or, as `RetryPolicy(policy)`, to a ``NetworkRequest``. Whatever it says,
-/// nothing is repeated after a cancellation, nor with a body that cannot be sent twice, and a server's `Retry-After`
-/// lengthens the delay (up to a minute). ``PrismNetworkFailure/current`` has the details of what it is asked about.
+/// Pass one to a ``PrismNetworkAdapter``, or, as `RetryPolicy(policy)`, to a ``NetworkRequest``. Regardless of the
+/// policy, nothing is retried after a cancellation, nor with a body that cannot be sent twice, and a server's
+/// `Retry-After` lengthens the delay (up to a minute). ``PrismNetworkFailure/current`` has the details of the error
+/// while the policy is called.
 public protocol PrismRetryPolicy: Sendable {
-  /// Whether to send the request again. `attempt` counts the retries before, from 0.
+  /// Returns whether to send the request again. `attempt` is the number of retries so far, starting at 0.
   func shouldRetry(for error: Error, attempt: Int) -> Bool
-  /// How long to wait before the retry of that number, the first of which is 0.
+  /// Returns the delay before a retry, the first of which is number 0.
   func delay(for attempt: Int) -> Duration
 }

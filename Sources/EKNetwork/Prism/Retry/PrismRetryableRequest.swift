@@ -1,4 +1,4 @@
-/// An operation that is repeated as a ``PrismRetryPolicy`` says.
+/// An operation that is retried according to a ``PrismRetryPolicy``.
 ///
 /// ```swift
 /// let request = PrismRetryableRequest(policy: PrismExponentialBackoff()) {
@@ -11,11 +11,11 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
   private let operation: @Sendable () async throws -> T
   private let clock: any Clock<Duration>
 
-  /// A request that has not been sent.
+  /// Creates a request, without running its operation.
   ///
   /// - Parameters:
-  ///   - policy: Decides whether and when the operation is repeated.
-  ///   - operation: What to do, once for each attempt. It should not retry by itself.
+  ///   - policy: The policy that decides whether and when the operation is retried.
+  ///   - operation: The operation, run once for each attempt. It should not retry by itself.
   public init(policy: any PrismRetryPolicy, operation: @escaping @Sendable () async throws -> T) {
     self.init(policy: policy, clock: ContinuousClock(), operation: operation)
   }
@@ -26,11 +26,12 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
     self.operation = operation
   }
 
-  /// Runs the operation until it succeeds or the policy has had enough. Each call starts from the first attempt.
+  /// Runs the operation until it succeeds or the policy allows no further retry. Each call starts from the first
+  /// attempt.
   ///
-  /// - Returns: What the first successful attempt returned.
-  /// - Throws: The error of the last attempt. `CancellationError` at once when the task is cancelled: neither that nor a
-  ///   cancellation that the operation itself throws is ever retried, and no ``NonRetriableError`` is.
+  /// - Returns: The result of the first successful attempt.
+  /// - Throws: The error of the last attempt; `CancellationError` at once when the task is cancelled. Neither a
+  ///   cancellation, even one that the operation itself throws, nor a ``NonRetriableError`` is ever retried.
   public func execute() async throws -> T {
     var attempt = 0
     while true {

@@ -1,15 +1,15 @@
 import Foundation
 
 extension RetryPolicy {
-  /// The policy of a ``NetworkRequest`` that a ``PrismRetryPolicy`` decides.
+  /// Creates the policy of a ``NetworkRequest`` from a ``PrismRetryPolicy``.
   ///
-  /// It is asked about failures as an adapter asks it: a `URLError`, an ``HTTPError`` and ``NetworkError/unauthorized``
-  /// come as the ``PrismNetworkError`` that they mean, with their details in ``PrismNetworkFailure/current``; an error
-  /// that the request's `errorDecoder` made comes as it is.
+  /// The policy is called with errors as an adapter would call it: a `URLError`, an ``HTTPError`` and
+  /// ``NetworkError/unauthorized`` are passed as the corresponding ``PrismNetworkError``, with their details in
+  /// ``PrismNetworkFailure/current``; an error from the request's `errorDecoder` is passed unchanged.
   ///
   /// - Parameters:
-  ///   - policy: Decides whether and when. A delay of more than a year is a year.
-  ///   - maxRetryAfter: The longest `Retry-After` that is granted, in seconds. Defaults to 60.
+  ///   - policy: The policy that decides whether and when. A delay of more than a year is shortened to a year.
+  ///   - maxRetryAfter: The longest `Retry-After` that is honoured, in seconds. Defaults to 60.
   public init(_ policy: any PrismRetryPolicy, maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter) {
     self.init(
       maxRetryCount: .max, delay: policy.delay(for: 0).timeInterval,
@@ -21,7 +21,7 @@ extension RetryPolicy {
 }
 
 extension PrismRetryPolicy {
-  /// Asks the policy about any error of the library.
+  /// Returns the policy's decision about any error of the library.
   func allowsRetry(after error: any Error, attempt: Int) -> Bool {
     let failure: PrismNetworkFailure
     switch error {

@@ -1,14 +1,14 @@
 #if os(Linux)
-  /// The names of Apple's Network framework that a socket endpoint is described with, where there is no such framework.
+  /// The types of Apple's Network framework that describe a socket endpoint, for platforms without that framework.
   public enum NWEndpoint {
     /// A name or an address.
     public struct Host: Sendable, Hashable, ExpressibleByStringLiteral, CustomDebugStringConvertible {
       private let name: String
 
-      /// A host by its name, or by its address without brackets.
+      /// Creates a host from its name, or from its address without brackets.
       public init(_ string: String) { name = string }
 
-      /// A host by its name.
+      /// Creates a host from its name.
       public init(stringLiteral value: String) { name = value }
 
       /// The name.
@@ -21,16 +21,16 @@
       /// The number.
       public let rawValue: UInt16
 
-      /// A port by its number.
+      /// Creates a port from its number.
       public init?(rawValue: UInt16) { self.rawValue = rawValue }
 
-      /// A port by its number, written in decimal; `nil` for anything else.
+      /// Creates a port from a decimal number; `nil` for any other text.
       public init?(_ service: String) {
         guard let number = UInt16(service) else { return nil }
         rawValue = number
       }
 
-      /// A port by its number.
+      /// Creates a port from its number.
       public init(integerLiteral value: UInt16) { rawValue = value }
 
       /// Port 80.
@@ -43,27 +43,27 @@
     }
   }
 
-  /// How a connection is made: what of Apple's class a socket endpoint needs.
+  /// The parameters of a connection, reduced to what a socket endpoint needs.
   public class NWParameters {
-    /// The protocols above TCP.
+    /// The stack of protocols above TCP.
     public class ProtocolStack {
-      /// From the top down: WebSocket before TLS.
+      /// The protocols from the top down: WebSocket before TLS.
       public var applicationProtocols: [NWProtocolOptions] = []
 
       init() {}
     }
 
-    /// The protocols of the connection.
+    /// The protocol stack of the connection.
     public let defaultProtocolStack = ProtocolStack()
 
-    /// TCP, with TLS when there are options for it.
+    /// Creates parameters for TCP, with TLS if there are options for it.
     public init(tls: NWProtocolTLS.Options?) {
       if let tls { defaultProtocolStack.applicationProtocols.append(tls) }
     }
 
-    /// TCP alone; new at each call.
+    /// Parameters for TCP alone; a new object at each call.
     public static var tcp: NWParameters { NWParameters(tls: nil) }
-    /// TLS over TCP; new at each call.
+    /// Parameters for TLS over TCP; a new object at each call.
     public static var tls: NWParameters { NWParameters(tls: NWProtocolTLS.Options()) }
   }
 
@@ -76,9 +76,9 @@
 
   /// TLS in a connection's stack.
   public enum NWProtocolTLS {
-    /// TLS as the system has it: the peer is verified.
+    /// The system's TLS, which verifies the peer.
     public final class Options: NWProtocolOptions {
-      /// The defaults.
+      /// Creates the default options.
       public init() { super.init(name: "tls") }
     }
   }
@@ -91,9 +91,9 @@
       case v13
     }
 
-    /// WebSocket in its only version.
+    /// The options of WebSocket, which has only one version.
     public final class Options: NWProtocolOptions {
-      /// Options for a version.
+      /// Creates options for a version.
       public init(_ version: Version = .v13) { super.init(name: "websocket") }
     }
   }

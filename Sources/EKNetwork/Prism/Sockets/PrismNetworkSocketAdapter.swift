@@ -7,33 +7,34 @@ import Foundation
   import Network
 #endif
 
-/// A socket client: WebSocket, or newline-delimited lines over TCP or TLS, as the endpoint's parameters say.
+/// A socket client: WebSocket, or newline-delimited lines over TCP or TLS, as the endpoint's parameters specify.
 ///
-/// Frames are lines, split at `\n` or `\r\n`; the end of a WebSocket message ends one as well. A stream that is not
-/// read slows the server down. Ending the stream, or dropping it, ends the connection.
+/// Frames are lines, split at `\n` or `\r\n`; the end of a WebSocket message also ends a line. A stream that is not
+/// read applies back-pressure to the server. Cancelling or releasing the stream closes the connection.
 public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   private let options: WebSocketOptions
   private let maximumLineLength: Int
   private var session: SocketSession?
   private var generation = 0
 
-  /// An adapter without a connection.
+  /// Creates an adapter without a connection.
   ///
   /// - Parameters:
-  ///   - options: Limits and times; the connect timeout is for both kinds of connection.
-  ///   - maximumLineLength: In bytes; a longer line ends the connection. Defaults to 16 MiB.
+  ///   - options: Limits and timeouts; the connect timeout applies to both kinds of connection.
+  ///   - maximumLineLength: The maximum length of a line in bytes; a longer line ends the connection. Defaults to 16
+  ///     MiB.
   public init(options: WebSocketOptions = WebSocketOptions(), maximumLineLength: Int = 16 << 20) {
     self.options = options
     self.maximumLineLength = maximumLineLength
   }
 
-  /// Connects, and closes an earlier connection, whose stream ends.
+  /// Connects to an endpoint, after closing an earlier connection, whose stream ends.
   ///
-  /// - Returns: The received frames, for one reader. The stream ends when the connection closes or fails;
-  ///   ``disconnectionError`` says why.
-  /// - Throws: What the endpoint's port throws; ``PrismNetworkError/noConnectivity`` when there is no connection to
-  ///   be had, ``PrismNetworkError/unauthorized`` and others by the status with which a WebSocket is refused;
-  ///   `CancellationError`. ``PrismNetworkFailure/detailed(_:)`` has what was behind it.
+  /// - Returns: A stream of the received frames, for one reader. The stream ends when the connection closes or fails;
+  ///   ``disconnectionError`` is the reason.
+  /// - Throws: What the endpoint's port throws; ``PrismNetworkError/noConnectivity`` if no connection can be made,
+  ///   ``PrismNetworkError/unauthorized`` and others according to the status of a rejected WebSocket handshake;
+  ///   `CancellationError`. ``PrismNetworkFailure/detailed(_:)`` makes the cause available.
   public func connect(to endpoint: any PrismNetworkSocketEndpoint) async throws -> AsyncStream<Data> {
     disconnect()
     generation += 1
@@ -48,13 +49,13 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     return AsyncStream(unfolding: { await token.session.next() }, onCancel: { new.cancel() })
   }
 
-  /// Sends a command as one line and returns when the system has taken it.
+  /// Sends a command as one line, and returns when the system has accepted it.
   ///
   /// - Throws: ``PrismNetworkError/noConnectivity`` without a connection; `CancellationError`.
   public func send(command: any PrismNetworkSocketCommand) async throws {
     guard let session, !session.isOver else { throw PrismNetworkError.noConnectivity }
     let message = command.message
-    // Its bytes, not its characters: "\r\n" is one character, which is not "\n".
+    // Compares bytes, not characters: "\r\n" is one character, which is not "\n".
     let line = message.utf8.last == UInt8(ascii: "\n") ? message : message + "\n"
     do {
       try await session.send(line)
@@ -65,14 +66,14 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     }
   }
 
-  /// Ends the connection, if there is one; its stream ends.
+  /// Closes the connection, if there is one; its stream ends.
   public func disconnect() {
     generation += 1
     session?.cancel()
   }
 
-  /// Why the last connection's stream ended: `nil` when the peer closed properly, when this side ended it, or when it
-  /// has not ended.
+  /// The reason why the stream of the last connection ended: `nil` if the peer closed it properly, if this side closed
+  /// it, or if it has not ended.
   public var disconnectionError: (any Error)? {
     get async { await session?.failure }
   }
@@ -107,7 +108,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   }
 }
 
-/// Ends the connection when its stream is dropped.
+/// A token that closes the connection when its stream is released.
 private final class SocketStreamToken: Sendable {
   let session: SocketSession
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Connects to a socket and sends commands.
+/// A client that connects to a socket and sends commands.
 public protocol PrismNetworkSocketClient: Sendable {
-  /// Connects; the stream brings the received frames and ends with the connection.
+  /// Connects to an endpoint; the stream contains the received frames and ends with the connection.
   func connect(to endpoint: any PrismNetworkSocketEndpoint) async throws -> AsyncStream<Data>
   /// Sends a command over the connection.
   ///
@@ -13,7 +13,7 @@ public protocol PrismNetworkSocketClient: Sendable {
 extension PrismNetworkSocketClient {
   /// Connects to the endpoint of a request.
   ///
-  /// - Throws: ``PrismNetworkError/invalidURL`` when it has none.
+  /// - Throws: ``PrismNetworkError/invalidURL`` if it has none.
   public func connect(
     with request: any PrismNetworkSocketRequest
   ) async throws -> AsyncStream<Data> {

@@ -2,28 +2,28 @@
   import Network
 #endif
 
-/// Where a socket connects to, and how.
+/// The endpoint of a socket: its address, and the protocols of the connection.
 ///
-/// Parameters with WebSocket options speak WebSocket; without them lines travel over plain TCP, or TLS.
+/// Parameters with WebSocket options select WebSocket; without them, lines are sent over plain TCP or TLS.
 public protocol PrismNetworkSocketEndpoint: Sendable {
-  /// The server's name or address.
+  /// The name or address of the server.
   var host: NWEndpoint.Host { get }
-  /// The server's port.
+  /// The port of the server.
   var port: NWEndpoint.Port { get throws }
-  /// TLS and WebSocket, or not.
+  /// The parameters of the connection: whether it uses TLS and WebSocket.
   var parameters: NWParameters { get }
-  /// The path, and query, of a WebSocket. Defaults to `/`.
+  /// The path and query of a WebSocket's URL. Defaults to `/`.
   var path: String { get }
-  /// Header fields of a WebSocket's handshake. Defaults to none.
+  /// The header fields of a WebSocket's handshake. Defaults to none.
   var headers: [String: String] { get }
-  /// Subprotocols of a WebSocket, the preferred first. Defaults to none.
+  /// The subprotocols of a WebSocket, in order of preference. Defaults to none.
   var subprotocols: [String] { get }
 }
 
 extension PrismNetworkSocketEndpoint {
-  /// The root.
+  /// The root path.
   public var path: String { "/" }
-  /// No fields.
+  /// No header fields.
   public var headers: [String: String] { [:] }
   /// No subprotocols.
   public var subprotocols: [String] { [] }

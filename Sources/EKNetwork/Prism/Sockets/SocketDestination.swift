@@ -7,7 +7,7 @@ import Foundation
   import Network
 #endif
 
-/// What an endpoint says, read once.
+/// A snapshot of an endpoint's properties, each read once.
 struct SocketDestination: Sendable {
   let host: String
   let port: Int
@@ -18,7 +18,7 @@ struct SocketDestination: Sendable {
   let subprotocols: [String]
   #if canImport(Darwin)
     let parameters: SocketParameters
-    /// What the parameters allow a message to have; 0 for no limit.
+    /// The maximum message size of the parameters; 0 for no limit.
     let maximumMessageSize: Int
   #endif
 
@@ -44,7 +44,7 @@ struct SocketDestination: Sendable {
     return ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
   }
 
-  /// The options with what the endpoint's parameters say besides.
+  /// Returns the options, completed with the endpoint's parameters.
   func applied(to options: WebSocketOptions) -> WebSocketOptions {
     #if canImport(Darwin)
       var options = options
@@ -62,7 +62,7 @@ struct SocketDestination: Sendable {
       url.host != nil, url.port == port, url.user == nil
     else { throw PrismNetworkError.invalidURL }
     var request = URLRequest(url: url)
-    // All at once: the setter for one field drops a value that no field can have, without a word.
+    // Set all at once: the setter for one field silently drops an invalid value.
     request.allHTTPHeaderFields = try HeaderFields(headers).fields
     return request
   }

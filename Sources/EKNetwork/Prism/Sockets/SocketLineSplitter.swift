@@ -1,9 +1,9 @@
 import Foundation
 
-/// Splits bytes into lines at `\n` or `\r\n`, however they are cut; one line at a time, so that a piece of nothing but
-/// line ends does not become a list that is many times its size.
+/// A splitter of bytes into lines at `\n` or `\r\n`, regardless of how the bytes are chunked. It returns one line at a
+/// time, so that a chunk of nothing but line ends does not become a list many times its size.
 struct SocketLineSplitter {
-  /// A line grew past the limit.
+  /// The error of a line longer than the limit.
   struct TooLong: Error {}
 
   private let maximumLength: Int
@@ -12,12 +12,12 @@ struct SocketLineSplitter {
 
   init(maximumLength: Int) { self.maximumLength = maximumLength }
 
-  /// Takes the next bytes. Only after ``next()`` has returned `nil`.
+  /// Appends the next bytes. Must only be called after ``next()`` has returned `nil`.
   mutating func append(_ bytes: Data) { rest = bytes }
 
-  /// The next complete line, without its end; `nil` when more is needed.
+  /// Returns the next complete line, without its line break; `nil` if more bytes are needed.
   ///
-  /// - Throws: ``TooLong`` behind the lines that are complete.
+  /// - Throws: ``TooLong``, after all complete lines have been returned.
   mutating func next() throws(TooLong) -> Data? {
     guard let end = rest.firstIndex(of: 0x0A) else {
       try keep(rest)
@@ -31,7 +31,7 @@ struct SocketLineSplitter {
     return line
   }
 
-  /// What has no end yet; `nil` when there is nothing.
+  /// Returns the rest without a line break; `nil` if it is empty.
   mutating func finish() -> Data? {
     defer { line = Data() }
     return line.isEmpty ? nil : line

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One connection of an adapter, read as frames.
+/// A connection of an adapter, which is read as frames.
 actor SocketSession {
   enum Carrier: Sendable {
     case webSocket(WebSocket)
@@ -9,11 +9,11 @@ actor SocketSession {
 
   private let carrier: Carrier
   private var splitter: SocketLineSplitter
-  /// Whether the splitter holds the rest of a message, whose end ends a line as well.
+  /// Whether the splitter holds the rest of a message, whose end also ends a line.
   private var isInMessage = false
   private var isAtEnd = false
   private let isCancelled = Locked(false)
-  /// Why the frames ended; `nil` when the peer ended them properly, or this side.
+  /// The reason why the frames ended; `nil` if the peer ended them properly, or this side did.
   private(set) var failure: (any Error)?
 
   init(_ carrier: Carrier, maximumLineLength: Int) {
@@ -23,7 +23,7 @@ actor SocketSession {
 
   deinit { cancel() }
 
-  /// The next frame; `nil` when the connection has ended.
+  /// Returns the next frame; `nil` if the connection has ended.
   func next() async -> Data? {
     while true {
       do {
@@ -79,7 +79,7 @@ actor SocketSession {
     }
   }
 
-  /// Ends the connection, once.
+  /// Closes the connection, once.
   nonisolated func cancel() {
     let isFirst = isCancelled.withLock { isCancelled in
       defer { isCancelled = true }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A body that is read block by block, by a thread that may wait for it.
+/// A body that is read block by block, by a thread that may block.
 ///
 /// One caller at a time.
 protocol BlockReader: AnyObject {
-  /// Fills the buffer as far as it can; 0 at the end.
+  /// Fills the buffer as far as possible; returns 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-  /// Goes back to the first byte. Only called where the body is replayable.
+  /// Returns to the first byte. Only called if the body is replayable.
   func rewind()
-  /// Nothing more will be read.
+  /// Ends reading.
   func close()
 }

@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
 
-/// A ``BodySource`` in the form that `URLRequest` has room for. The library's own transport takes the source out of it;
-/// other code that gets the request, such as a mock session, reads it as any other stream.
+/// A ``BodySource`` as the stream that `URLRequest` requires. The library's own transport extracts the source; other
+/// code that receives the request, such as a mock session, reads it like any other stream.
 final class BodyInputStream: InputStream {
   let source: BodySource
   private var reader: (any BlockReader)?
@@ -14,7 +14,7 @@ final class BodyInputStream: InputStream {
     super.init(data: Data())
   }
 
-  /// The same body, unread.
+  /// A new, unopened stream of the same body.
   var unread: BodyInputStream { BodyInputStream(source) }
 
   override var streamStatus: Status { status }
@@ -60,7 +60,7 @@ final class BodyInputStream: InputStream {
 }
 
 extension BodySource {
-  /// A reader for a thread that may wait.
+  /// Returns a reader for a thread that may block.
   func makeReader() throws -> any BlockReader {
     switch self {
     case .segments(let segments): SegmentReader(segments)

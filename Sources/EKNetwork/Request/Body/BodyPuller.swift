@@ -1,8 +1,8 @@
 import Foundation
 
-/// Pulls the pieces of a body and holds them against its declared length.
+/// Pulls the chunks of a body and checks them against its declared length.
 ///
-/// Sendable, unchecked: one caller at a time, each after the last one has its result.
+/// Sendable, unchecked: one caller at a time, each after the previous call has returned.
 final class BodyPuller: @unchecked Sendable {
   private let pull: SequenceBody.Puller
   private let declared: Int64?
@@ -14,10 +14,10 @@ final class BodyPuller: @unchecked Sendable {
     declared = length
   }
 
-  /// The next piece, never empty; `nil` at the end.
+  /// Returns the next chunk, which is never empty; `nil` at the end.
   ///
-  /// The piece that completes the declared length is held back until the sequence has ended: a server must not be
-  /// told that a body is whole which is not.
+  /// The chunk that completes the declared length is withheld until the sequence has ended: a server must not receive a
+  /// body that looks complete but is not.
   func next() async throws -> Data? {
     guard let piece = try await nextPiece() else {
       if let declared, count < declared { throw RequestBodyError.lengthMismatch(declared: declared, actual: count) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A stretch of a body, in memory or on disk.
+/// A segment of a body, in memory or on disk.
 enum BodySegment: Equatable, Sendable {
   case data(Data)
   case file(FileSegment)

@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A body that does not lie in memory as a whole.
+/// A body that is not held in memory as a whole.
 enum BodySource: Sendable {
-  /// Can be sent as often as it takes.
+  /// Replayable any number of times.
   case segments([BodySegment])
-  /// A one-shot stream whose length its maker knows.
+  /// A one-shot stream of known length.
   case stream(SizedStream)
   case sequence(SequenceBody)
 
-  /// The exact number of bytes, where it is known.
+  /// The exact number of bytes, if known.
   var length: Int64? {
     switch self {
     case .segments(let segments): segments.reduce(0) { $0.addingClamped($1.length) }
@@ -21,7 +21,7 @@ enum BodySource: Sendable {
     }
   }
 
-  /// Whether it can be sent from its start; a one-shot can until reading begins.
+  /// Whether the body can be sent from its start; a one-shot body can until reading begins.
   var isReplayable: Bool {
     switch self {
     case .segments: true
@@ -32,7 +32,7 @@ enum BodySource: Sendable {
 }
 
 extension URLRequest {
-  /// Whether the body is a stream that somebody has opened before: none of it, or only its end, would be sent.
+  /// Whether the body is a stream that was already opened: none of it, or only its end, would be sent.
   var bodyStreamWasOpened: Bool {
     guard let stream = httpBodyStream else { return false }
     guard let body = stream as? BodyInputStream else { return stream.streamStatus != .notOpen }
@@ -41,9 +41,9 @@ extension URLRequest {
   }
 }
 
-/// A stream and the number of its bytes.
+/// A stream and its length in bytes.
 ///
-/// Sendable, unchecked: the stream is handed from the request to the one reader that opens it.
+/// Sendable, unchecked: the stream is passed from the request to its only reader, which opens it.
 struct SizedStream: @unchecked Sendable {
   let stream: InputStream
   let length: Int64

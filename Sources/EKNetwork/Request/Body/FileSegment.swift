@@ -1,14 +1,14 @@
 import Foundation
 
-/// A file as a part of a body: its size is announced before its first byte is sent.
+/// A file as a segment of a body, whose size is announced before its first byte is sent.
 struct FileSegment: Equatable, Sendable {
   let url: URL
   let size: Int64
   private let opened: OpenFile?
-  /// Which file it was, and when it was last written; `nil` for one that no other program can write.
+  /// The identity and modification time of the file; `nil` for a file that no other program can write to.
   private let version: FileVersion?
 
-  /// Looks at a file without opening it.
+  /// Checks a file without opening it.
   init(_ url: URL) throws(RequestBodyError) {
     guard url.isFileURL else { throw .fileNotFound(url) }
     var status = stat()
@@ -25,7 +25,7 @@ struct FileSegment: Equatable, Sendable {
     opened = nil
   }
 
-  /// A file that has no name any more.
+  /// Creates a segment of an unlinked file.
   init(unlinked file: OpenFile, name: URL, size: Int64) {
     url = name
     self.size = size
@@ -40,14 +40,14 @@ struct FileSegment: Equatable, Sendable {
   /// Opens the file for reading from its start.
   func open() throws(RequestBodyError) -> OpenFile {
     if let opened { return opened }
-    // Non-blocking: what was a file a moment ago may be a pipe now, and opening one waits for its writer.
+    // Non-blocking: the file may have become a pipe, and opening one waits for its writer.
     guard let file = OpenFile(url.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) else { throw Self.error(errno, url) }
     try check(file)
     return file
   }
 
-  /// Throws if the file is not the one that was announced any more: another size, another file of the same name, or the
-  /// same one written to.
+  /// Throws if the file is no longer the one that was announced: if it has another size, was replaced, or was written
+  /// to.
   func check(_ file: OpenFile) throws(RequestBodyError) {
     var status = stat()
     guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }

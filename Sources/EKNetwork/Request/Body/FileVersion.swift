@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which file it is, and when it was last written to.
+/// The identity of a file, and when it was last written to.
 struct FileVersion: Equatable, Sendable {
   private let device: UInt64
   private let inode: UInt64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads an `InputStream`. It cannot go back.
+/// Reads an `InputStream`, which cannot be rewound.
 final class InputStreamReader: BlockReader {
   private let stream: InputStream
   private var hasBegun = false
@@ -9,7 +9,7 @@ final class InputStreamReader: BlockReader {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     if !hasBegun {
-      // What is left of one that was read before would pass for the whole.
+      // The rest of a stream that was read before must not pass for the whole body.
       guard stream.streamStatus == .notOpen else { throw URLError(.requestBodyStreamExhausted) }
       hasBegun = true
       stream.open()
@@ -17,7 +17,7 @@ final class InputStreamReader: BlockReader {
     guard let base = buffer.bindMemory(to: UInt8.self).baseAddress else { return 0 }
     let count = stream.read(base, maxLength: buffer.count)
     guard count >= 0 else {
-      // FoundationNetworking's streams crash when they are asked for an error that they have not.
+      // FoundationNetworking's streams crash when `streamError` is read and there is none.
       throw stream.streamStatus == .error
         ? stream.streamError ?? URLError(.cannotOpenFile) : URLError(.requestBodyStreamExhausted)
     }

@@ -1,24 +1,24 @@
 import Foundation
 
-/// The body of a request: its content and the media type that is announced for it.
+/// The body of a request: its content and media type.
 public struct RequestBody {
-  /// What the body is made of.
+  /// The kinds of body content.
   public enum Content {
     /// A value that the request's `jsonEncoder` encodes.
     case encodable(any Encodable)
-    /// Bytes that are sent as they are.
+    /// Bytes that are sent unchanged.
     case raw(Data)
-    /// A stream that is read once, as the server takes it. It cannot be sent a second time.
+    /// A stream that is read once, as it is sent. It cannot be sent again.
     case stream(InputStream)
     /// Key-value pairs in the WHATWG `application/x-www-form-urlencoded` format.
     case formURLEncoded([String: String])
   }
 
-  /// What the body is made of.
+  /// The content of the body.
   public let content: Content
   /// The value of the `Content-Type` header.
   public let contentType: String
-  /// What is sent in the place of `content`'s stream.
+  /// The body that is sent instead of `content`'s stream.
   private var source: Source?
 
   private enum Source {
@@ -28,7 +28,7 @@ public struct RequestBody {
     case replayable(BodySource)
   }
 
-  /// A body that the request's `jsonEncoder` makes from a value.
+  /// Creates a body that the request's `jsonEncoder` encodes from a value.
   ///
   /// An encoding failure is thrown by `send` before anything is sent.
   public init(encodable: any Encodable, contentType: String = "application/json") {
@@ -36,56 +36,56 @@ public struct RequestBody {
     self.contentType = contentType
   }
 
-  /// A body of bytes that are sent as they are.
+  /// Creates a body of bytes that are sent unchanged.
   public init(data: Data, contentType: String) {
     content = .raw(data)
     self.contentType = contentType
   }
 
-  /// A body that is read from a stream as the server takes it, for uploads that do not fit in memory.
+  /// Creates a body that is read from a stream as it is sent, for uploads that do not fit in memory.
   ///
-  /// The stream is read once. A retry, a token refresh or a redirect that would need it a second time ends with the
-  /// error that called for it.
+  /// The stream is read once. If a retry, a token refresh or a redirect needs it again, the error that caused it is
+  /// thrown.
   public init(stream: InputStream, contentType: String) {
     content = .stream(stream)
     self.contentType = contentType
   }
 
-  /// A body that is read once from a stream whose length is known, and which is announced with `Content-Length`.
+  /// Creates a body that is read once from a stream of known length, and sent with `Content-Length`.
   ///
   /// - Parameters:
   ///   - stream: As for ``init(stream:contentType:)``.
   ///   - contentType: The media type.
-  ///   - length: The number of its bytes. Another number is ``RequestBodyError/lengthMismatch(declared:actual:)``, and
-  ///     the server is not given the last of them.
+  ///   - length: The number of bytes in the stream. If it differs,
+  ///     ``RequestBodyError/lengthMismatch(declared:actual:)`` is thrown, and the last bytes are not sent.
   public init(stream: InputStream, contentType: String, length: Int64) {
     content = .stream(stream)
     self.contentType = contentType
     source = .sized(SizedStream(stream: stream, length: max(0, length)))
   }
 
-  /// A file, read as the server takes it and never held in memory. Announced with its exact length.
+  /// Creates a body from a file, which is read as it is sent and never held in memory. Its exact length is announced.
   ///
-  /// The file is looked at when the request is sent: one that is missing or unreadable, or no regular file, is a
-  /// ``RequestBodyError`` before anything is sent, and so is one whose size changes meanwhile. Each retry, token refresh
-  /// and redirect that keeps the body reads it again.
+  /// The file is checked when the request is sent: if it is missing, unreadable or not a regular file, a
+  /// ``RequestBodyError`` is thrown before anything is sent, and likewise if its size changes meanwhile. Each retry,
+  /// token refresh and redirect that keeps the body reads it again.
   public init(file: URL, contentType: String) {
     content = .stream(InputStream(url: file) ?? InputStream(data: Data()))
     self.contentType = contentType
     source = .file(file)
   }
 
-  /// A body that is pulled from an asynchronous sequence, one element at a time, as the server takes it.
+  /// Creates a body that is pulled from an asynchronous sequence, one element at a time, as it is sent.
   ///
-  /// The sequence is iterated once, and let go of when the request ends or is cancelled. What it throws, `send` throws.
-  /// A retry, a token refresh or a redirect that would need it a second time ends with the error that called for it.
+  /// The sequence is iterated once, and released when the request ends or is cancelled. `send` rethrows its errors. If
+  /// a retry, a token refresh or a redirect needs it again, the error that caused it is thrown.
   ///
   /// - Parameters:
   ///   - sequence: The body's bytes.
   ///   - contentType: The media type.
-  ///   - length: The number of bytes, if it is known: it is announced with `Content-Length`, and another number is
-  ///     ``RequestBodyError/lengthMismatch(declared:actual:)``; the server is not given the last element then. Defaults
-  ///     to `nil`: the body is sent in chunks (RFC 9112 §7.1).
+  ///   - length: The number of bytes, if known: it is announced with `Content-Length`. If it differs,
+  ///     ``RequestBodyError/lengthMismatch(declared:actual:)`` is thrown and the last element is not sent. Defaults to
+  ///     `nil`: the body is sent in chunks (RFC 9112 §7.1).
   public init<S: AsyncSequence & Sendable>(
     sequence: S, contentType: String, length: Int64? = nil
   ) where S.Element: DataProtocol {
@@ -95,20 +95,20 @@ public struct RequestBody {
     source = .sequence(body)
   }
 
-  /// A body that was made before and starts from the beginning each time.
+  /// Creates a body from a replayable source.
   init(replayable body: BodySource, contentType: String) {
     content = .stream(BodyInputStream(body))
     self.contentType = contentType
     source = .replayable(body)
   }
 
-  /// A form in the WHATWG `application/x-www-form-urlencoded` format. Pairs are sent sorted by key.
+  /// Creates a form in the WHATWG `application/x-www-form-urlencoded` format. Pairs are sent sorted by key.
   public init(formURLEncoded parameters: [String: String]) {
     content = .formURLEncoded(parameters)
     contentType = "application/x-www-form-urlencoded"
   }
 
-  /// Whether it can be sent from its start: reading has not begun, or it starts from the beginning each time.
+  /// Whether the body can be sent from its start: reading has not begun, or it is replayable.
   var isReplayable: Bool {
     switch (source, content) {
     case (.file?, _), (.replayable?, _): true
@@ -118,7 +118,7 @@ public struct RequestBody {
     }
   }
 
-  /// What is sent in the place of a stream; a file has the size of this moment.
+  /// Returns the body that is sent instead of a stream; the size of a file is determined now.
   func measured() throws -> BodySource? {
     switch source {
     case .file(let url): .segments([.file(try FileSegment(url))])

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A request's body cannot be sent as it was announced. It is never retried.
+/// An error of a request body that cannot be sent as announced. It is never retried.
 public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Sendable {
   /// There is no file of that name, or the URL is not a file URL.
   case fileNotFound(URL)
-  /// It is a directory, a pipe, a device or a socket: nothing whose length is known.
+  /// The URL refers to a directory, a pipe, a device or a socket, which has no known length.
   case notARegularFile(URL)
   /// The file cannot be opened or read. `code` is the system's `errno`.
   case fileNotReadable(URL, code: Int32)
-  /// The file has another size than when the request began, or was replaced or written to meanwhile. Nothing was sent
-  /// that the server could take for the whole.
+  /// The size of the file changed since the request began, or it was replaced or written to. Nothing was sent that the
+  /// server could mistake for the complete body.
   case fileChanged(URL, announced: Int64, actual: Int64)
-  /// A stream or sequence gave another number of bytes than was declared. Where it gave too many, `actual` is how many
-  /// there were when that was noticed.
+  /// A stream or sequence produced a different number of bytes than declared. If it produced too many, `actual` is the
+  /// count at which that was detected.
   case lengthMismatch(declared: Int64, actual: Int64)
-  /// A one-shot sequence was used up by a request before.
+  /// A one-shot sequence was already consumed by an earlier request.
   case alreadySent
 
-  /// What is wrong, with the name of the file.
+  /// A description of the problem, with the name of the file.
   public var errorDescription: String? {
     switch self {
     case .fileNotFound(let url): "There is no file \(Self.name(url))"

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The body of a request as it goes onto the wire, whatever it was made from.
+/// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
   private enum Source {
     case none
@@ -13,29 +13,30 @@ struct RequestPayload {
     case source(BodySource)
   }
 
-  /// What a request and an encodable body have where nobody chose one.
+  /// The default content type of a request and of an encodable body.
   private static let defaultContentType = "application/json"
 
   private let source: Source
-  /// The media type to announce, unless the request's own header fields name one.
+  /// The media type, unless the request's own header fields specify one.
   let contentType: String
   /// The boundary between the parts of a multipart form.
   let boundary: String?
 
-  /// Makes the body of a request.
+  /// Creates the body of a request.
   ///
-  /// - Throws: ``NetworkError/conflictingBodyTypes``, ``NetworkError/invalidMultipartEncoding``, or the error with
-  ///   which a value refused to be encoded.
+  /// - Throws: ``NetworkError/conflictingBodyTypes``, ``NetworkError/invalidMultipartEncoding``, or the error of
+  ///   encoding a value.
   init<T: NetworkRequest>(of request: T) throws {
     switch (request.body, request.multipartData) {
     case (nil, nil):
-      // The default says nothing about the request, and servers refuse JSON of no bytes. What else it names is its wish.
+      // The default was not chosen by the request, and servers reject JSON of no bytes. Any other value was chosen and
+      // is kept.
       self.init(.none, contentType: request.contentType == Self.defaultContentType ? "" : request.contentType)
     case (let body?, nil):
       let contentType = body.contentType
       switch body.content {
       case .encodable(let value):
-        // The initializer's default says nothing about the body, so the request's own property decides.
+        // The initializer's default was not chosen by the caller, so the request's own property decides.
         self.init(
           .data(try request.jsonEncoder.encode(value)),
           contentType: contentType == Self.defaultContentType ? request.contentType : contentType)
@@ -53,7 +54,7 @@ struct RequestPayload {
     }
   }
 
-  /// A form without files is one buffer; one with files is never assembled.
+  /// Returns the body of a form: one buffer without files; with files it is never assembled.
   private static func source(of form: MultipartFormData) throws -> Source {
     guard form.parts.contains(where: { $0.fileURL != nil }) else {
       guard let data = form.encodedData() else { throw NetworkError.invalidMultipartEncoding }
@@ -68,12 +69,12 @@ struct RequestPayload {
     self.boundary = boundary
   }
 
-  /// Whether the request has a body, if only one of no bytes.
+  /// Whether the request has a body, even an empty one.
   var exists: Bool {
     if case .none = source { false } else { true }
   }
 
-  /// The number of bytes; `nil` where it is unknown.
+  /// The number of bytes; `nil` if unknown.
   var length: Int64? {
     switch source {
     case .data(let data): Int64(data.count)
@@ -82,7 +83,7 @@ struct RequestPayload {
     }
   }
 
-  /// Hands the body to the request that is going to be sent.
+  /// Sets the body of the request to be sent.
   func attach(to urlRequest: inout URLRequest) {
     switch source {
     case .none: break

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a body of segments in their order.
+/// Reads the segments of a body in order.
 final class SegmentReader: BlockReader {
   private let segments: [BodySegment]
   private var index = 0
@@ -56,8 +56,8 @@ final class SegmentReader: BlockReader {
       count = pread(file.descriptor, buffer.baseAddress, wanted, off_t(offset))
     } while count < 0 && errno == EINTR
     guard count >= 0 else { throw RequestBodyError.fileNotReadable(segment.url, code: errno) }
-    // The last bytes are only handed on if the file still is what was announced: a server must not take half of a
-    // new version, or all of the old one and none of the rest, for the file.
+    // The last bytes are only returned if the file is still the one announced: a server must not mistake half of a new
+    // version, or the beginning of a longer one, for the file.
     if count == 0 || offset + Int64(count) >= segment.size { try segment.check(file) }
     guard count > 0 else {
       throw RequestBodyError.fileChanged(segment.url, announced: segment.size, actual: offset)

@@ -1,9 +1,9 @@
 import Foundation
 
 extension SequenceBody {
-  /// The whole sequence, in a temporary file that has no name and is gone with its last reader.
+  /// Writes the whole sequence to an unlinked temporary file, which is deleted with its last reader.
   ///
-  /// - Parameter queue: Where the file is written.
+  /// - Parameter queue: The queue on which the file is written.
   func spooled(on queue: BlockingQueue = BlockingQueue(label: "EKNetwork.Spool")) async throws -> FileSegment {
     let puller = try start()
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID().uuidString)")

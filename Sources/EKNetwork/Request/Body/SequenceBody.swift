@@ -1,8 +1,8 @@
 import Foundation
 
-/// A body from an asynchronous sequence. One-shot, as its iterator is.
+/// A body from an asynchronous sequence, which can be iterated once.
 final class SequenceBody: Sendable {
-  /// Gives the next bytes, which may be none; `nil` at the end.
+  /// Returns the next bytes, which may be empty; `nil` at the end.
   typealias Puller = () async throws -> Data?
 
   let length: Int64?
@@ -20,7 +20,7 @@ final class SequenceBody: Sendable {
   /// Whether a request has begun to send the sequence.
   var isStarted: Bool { wasStarted.withLock { $0 } }
 
-  /// Begins the one iteration.
+  /// Begins the only iteration.
   func start() throws(RequestBodyError) -> BodyPuller {
     let isFirst = wasStarted.withLock { wasStarted in
       defer { wasStarted = true }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Reads an asynchronous sequence on a thread that waits for it: for sessions that know nothing else than streams.
+/// Reads an asynchronous sequence on a blocking thread, for sessions that only support streams.
 final class SequenceReader: BlockReader {
   private let puller: BodyPuller
   private var piece = Data()
@@ -10,7 +10,7 @@ final class SequenceReader: BlockReader {
 
   init(_ puller: BodyPuller) {
     self.puller = puller
-    // The caller may be on a thread of the pool, and all the others may wait here as well.
+    // The caller may be on a thread of the cooperative pool, and so may all others that block here.
     if #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) {
       let executor = QueueExecutor(label: "EKNetwork.Sequence")
       start = { Task(executorPreference: executor, operation: $0) }

@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// From the bytes of a successful response to the request's response type.
+/// Decodes a successful response as the request's response type.
 enum ResponseDecoding {
-  /// Decodes with `decoder`, or with the request's own where it is `nil`.
+  /// Decodes with `decoder`, or with the request's own if it is `nil`.
   ///
-  /// `EmptyResponse` and `StatusCodeResponse` are recognised here and not only through the constrained extensions of
-  /// `NetworkRequest`: those are not picked for a generic request type (`struct Plain<R: Decodable>: NetworkRequest`).
+  /// `EmptyResponse` and `StatusCodeResponse` are handled here and not only by the constrained extensions of
+  /// `NetworkRequest`: those do not apply to a generic request type (`struct Plain<R: Decodable>: NetworkRequest`).
   static func decode<T: NetworkRequest>(
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
@@ -27,17 +27,17 @@ enum ResponseDecoding {
     if data.isEmpty {
       throw request.emptyResponseHandler == nil ? NetworkError.emptyResponse : NetworkError.invalidResponse
     }
-    // Bytes that are wanted as such are not JSON.
+    // A response type of `Data` is not decoded as JSON.
     if T.Response.self == Data.self, let value = data as? T.Response { return value }
     return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
   }
 }
 
-/// Which request types are known to decode by the library's own `decodeResponse(data:response:)`.
+/// The request types that are known to use the default `decodeResponse(data:response:)`.
 ///
-/// That one needs no `URLResponse` as long as there is a body, and making one costs a quarter of everything else that a
-/// small request needs. Whether a type has an implementation of its own cannot be asked; but the default can note that
-/// it was called, which it is only as the witness of its type.
+/// The default needs no `URLResponse` if there is a body, and creating one costs a quarter of the rest of a small
+/// request. Whether a type has its own implementation cannot be queried, but the default can record that it was called,
+/// which happens only if it is the type's witness.
 enum DefaultDecoding {
   private static let types = Locked<Set<ObjectIdentifier>>([])
 

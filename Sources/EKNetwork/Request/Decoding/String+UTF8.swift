@@ -1,9 +1,9 @@
 extension String {
-  /// The text of these bytes, or `nil` where they are no UTF-8. A byte order mark stays in it.
+  /// Creates a string from UTF-8 bytes; returns `nil` for invalid UTF-8. A byte order mark is kept.
   ///
-  /// What the standard library offers for this is newer than the systems that the package supports.
+  /// The standard library's equivalent requires newer systems than the package supports.
   init?(utf8Bytes bytes: UnsafeRawBufferPointer) {
-    // Whatever is not UTF-8 is replaced, and reads differently from then on.
+    // Invalid bytes are replaced, so the result differs from the input.
     var text = String(decoding: bytes, as: UTF8.self)
     let isSame = text.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
     guard isSame else { return nil }

@@ -1,20 +1,20 @@
-/// How a subscription to server-sent events is kept alive.
+/// A policy for how a subscription to server-sent events reconnects.
 public struct EventReconnectPolicy: Sendable, Equatable {
-  /// How long to wait before reconnecting, unless the server has said so with `retry`.
+  /// The delay before reconnecting, unless the server has set one with `retry`.
   public var initialDelay: Duration
-  /// The longest wait after repeated failures, and the most that a server's `Retry-After` is granted.
+  /// The maximum delay after repeated failures, also for a server's `Retry-After`.
   public var maximumDelay: Duration
-  /// How many attempts in a row may fail; the error of the next one is thrown. `nil` for no limit. An attempt that opens
-  /// a stream is none that failed, whether an event comes or not.
+  /// The maximum number of consecutive failed attempts; the error of the next one is thrown. `nil` for no limit. An
+  /// attempt that opens a stream has not failed, whether or not an event arrives.
   public var maximumFailures: Int?
 
-  /// A policy.
+  /// Creates a policy.
   ///
   /// - Parameters:
-  ///   - initialDelay: Defaults to 3 seconds. It doubles with each attempt that fails, less a random share of up to a
-  ///     half. The server's `retry` takes its place, half a second at least; the first wait is then exactly that.
+  ///   - initialDelay: Defaults to 3 seconds. It doubles with each failed attempt and is reduced at random by up to a
+  ///     half. The server's `retry` replaces it, at least half a second; the first delay is then exactly that.
   ///   - maximumDelay: Defaults to a minute.
-  ///   - maximumFailures: Defaults to `nil`, as in a browser: an unreachable server is tried for ever.
+  ///   - maximumFailures: Defaults to `nil`, as in a browser: an unreachable server is retried forever.
   public init(
     initialDelay: Duration = .seconds(3), maximumDelay: Duration = .seconds(60), maximumFailures: Int? = nil
   ) {

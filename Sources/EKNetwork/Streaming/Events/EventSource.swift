@@ -4,32 +4,32 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A subscription to server-sent events that outlives its connections, as a browser's `EventSource` does.
+/// A subscription to server-sent events that reconnects, like a browser's `EventSource`.
 ///
-/// Made by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and again whenever the
-/// connection is lost, with `Last-Event-ID` where the server has named one. Leaving the loop, or cancelling its task,
-/// ends it. The request and the token closure are used on the actor of the iterating task.
+/// Created by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and reconnects
+/// whenever the connection is lost, with `Last-Event-ID` if the server has sent an ID. Leaving the loop, or cancelling
+/// its task, ends it. The request and the token closure are used on the actor of the iterating task.
 public struct EventSource<Request: NetworkRequest>: AsyncSequence {
-  /// What it is made of.
+  /// The type of the elements.
   public typealias Element = ServerSentEvent
 
   let request: Request
   let clock: any Clock<Duration>
-  /// Opens a stream of its own.
+  /// Opens a new stream.
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
 
-  /// Starts a subscription of its own.
+  /// Returns an iterator with its own subscription.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-  /// The subscription.
+  /// An iterator over the events of one subscription.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let source: EventSource
     private var state: EventSourceState
     private var reader: StreamReader<EventStreamParser>?
     private var isOver = false
-    /// The body of the last refusal, for the request's own decoder.
+    /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<Data?>(nil)
 
     init(_ source: EventSource) {
@@ -37,15 +37,15 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       state = EventSourceState(policy: source.policy, lastEventID: source.options.lastEventID)
     }
 
-    /// The next event; `nil` when the server has ended the subscription with 204.
+    /// Returns the next event; `nil` when the server has ended the subscription with 204.
     ///
-    /// Throws ``EventStreamError``, ``StreamLineTooLongError``, what `stream` throws and another attempt would not
-    /// change, and `CancellationError`.
+    /// Throws ``EventStreamError``, ``StreamLineTooLongError``, the errors of `stream` that are not transient, and
+    /// `CancellationError`.
     public mutating func next() async throws -> ServerSentEvent? {
       try await next(isolation: nil)
     }
 
-    /// The same on the caller's actor, which the loops of Swift 6 use by themselves.
+    /// Returns the next event, on the caller's actor. Loops in Swift 6 call this method.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
       guard !isOver else { return nil }
       do {
@@ -77,10 +77,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       }
     }
 
-    /// `false` when the subscription is over.
+    /// Connects; returns `false` if the subscription is over.
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
       let ownTimeout = source.options.idleTimeout ?? source.request.timeout
-      // Once the stream is open its silence is watched here; until then, and where that fails, the transport does.
+      // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
         refusal: refusal)
@@ -106,14 +106,14 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       return true
     }
 
-    /// What the request's own decoder makes of a refusal.
+    /// Returns the error that the request's own error decoder creates from an error response.
     private func decoded(_ error: any Error) -> any Error {
       guard let body = refusal.withLock({ $0 }), let decoder = source.request.errorDecoder else { return error }
       guard error is HTTPError || error as? NetworkError == .unauthorized else { return error }
       return decoder(body) ?? error
     }
 
-    /// Waits for the next attempt; `false` when there is to be none.
+    /// Waits for the next attempt; returns `false` if there is none.
     private mutating func recover(
       from error: (any Error)?, parser: EventStreamParser?, isolation actor: isolated (any Actor)?
     ) async throws -> Bool {

@@ -1,20 +1,21 @@
-/// How a subscription to server-sent events begins, and what its silence means.
+/// Options of a subscription to server-sent events.
 public struct EventSourceOptions: Sendable {
-  /// The ID to resume after, from an earlier subscription: the first request has it as `Last-Event-ID`. Defaults to none.
-  /// One that no header field can carry is an ``InvalidHeaderError``.
+  /// The event ID to resume after, from an earlier subscription: the first request sends it as `Last-Event-ID`.
+  /// Defaults to none. An ID that is not a valid header field value causes an ``InvalidHeaderError``.
   public var lastEventID: String
-  /// How long the server may be silent before the connection counts as lost, and before it has responded.
+  /// The maximum silence of the server, before its response and during the stream, after which the connection counts as
+  /// lost.
   ///
-  /// Defaults to `nil`: the request's own ``NetworkRequest/timeout``, and where there is none, five minutes, or three
-  /// times the longest pause where the server sends comments as heartbeats, at least 30 seconds.
+  /// Defaults to `nil`: the request's own ``NetworkRequest/timeout``; without one, five minutes, or three times the
+  /// longest pause, at least 30 seconds, if the server sends comments as heartbeats.
   public var idleTimeout: Duration?
-  /// Is called each time that a stream is open, with the header fields of the response, before the first event of it. It
-  /// is called between two events of the loop, and holds it up.
+  /// Called each time a stream has opened, with the header fields of the response, before its first event. The loop
+  /// waits until it returns.
   public var onOpen: (@Sendable (_ headers: [String: String]) -> Void)?
-  /// What measures the silence.
+  /// The clock that measures the silence.
   var clock: any Clock<Duration> = ContinuousClock()
 
-  /// Options that differ from the defaults in what is given.
+  /// Creates options in which parameters that are left out keep their defaults.
   public init(
     lastEventID: String = "", idleTimeout: Duration? = nil,
     onOpen: (@Sendable (_ headers: [String: String]) -> Void)? = nil

@@ -1,18 +1,18 @@
 import Foundation
 
-/// What a subscription does when its connection is lost, and what it asks the server for when it is back.
+/// Decides what a subscription does when its connection is lost, and which event ID it resumes after.
 struct EventSourceState {
   enum Action {
     case reconnect(after: Duration)
     case fail(any Error)
-    /// The subscription is over, and nothing is wrong.
+    /// The subscription ends without an error.
     case finish
   }
 
   private let policy: EventReconnectPolicy
-  /// Attempts in a row that have failed: no stream was opened.
+  /// The number of consecutive failed attempts, which did not open a stream.
   private var failures = 0
-  /// Waits in a row without an opened stream between them.
+  /// The number of consecutive waits without an opened stream between them.
   private var waits = 0
   private var isOpen = false
   private var hasReceived = false
@@ -25,7 +25,7 @@ struct EventSourceState {
     self.lastEventID = lastEventID
   }
 
-  /// A stream has been opened, which is a success: a feed may be quiet for as long as it likes.
+  /// Records that a stream has opened. That is a success even without an event: a feed may be quiet for any time.
   mutating func opened() {
     isOpen = true
     hasReceived = false
@@ -33,15 +33,15 @@ struct EventSourceState {
     waits = 0
   }
 
-  /// An event has been handed on.
+  /// Records that an event has been delivered.
   mutating func received() { hasReceived = true }
 
-  /// The connection has ended, or could not be made.
+  /// Returns what to do after a connection has ended or could not be opened.
   ///
   /// - Parameters:
-  ///   - error: Why; `nil` when the server ended it cleanly.
-  ///   - parser: Where the stream stood, if there was one.
-  ///   - retryAfter: What the server asks for.
+  ///   - error: The reason; `nil` if the server ended it cleanly.
+  ///   - parser: The parser of the stream, if there was one.
+  ///   - retryAfter: The delay that the server requested.
   ///   - bodyIsReplayable: Whether the request can be sent again.
   ///   - random: A number from 0 to 1.
   mutating func lost(
@@ -62,29 +62,29 @@ struct EventSourceState {
       return .fail(error ?? URLError(.networkConnectionLost))
     }
     var delay = delay(random: random)
-    // A server that opens streams and ends them at once, and asks for no delay, is not hammered.
+    // Do not hammer a server that opens streams and ends them at once without requesting a delay.
     if wasOpen, !hasReceived { delay = max(delay, Self.shortestDelay) }
     return .reconnect(after: max(delay, min(retryAfter ?? .zero, policy.maximumDelay)))
   }
 
   private static let shortestDelay = Duration.milliseconds(100)
-  /// The least that a server may name: with less, every client that it sends away is back at once.
+  /// The minimum for a server's `retry`: with less, all clients that it disconnects would reconnect at once.
   private static let shortestReconnectionTime = Duration.milliseconds(500)
 
   private func delay(random: Double) -> Duration {
     let base = max(.zero, reconnectionTime ?? policy.initialDelay)
-    // The server has named the time itself, for a client that has lost nothing but the connection.
+    // The server has set the delay itself, for a client that has lost only its connection.
     if reconnectionTime != nil, waits == 1 { return base }
     let floor = max(base, Self.shortestDelay)
     let doublings = min(waits - 1, 30)
     let grown = floor.clampedNanoseconds.multipliedReportingOverflow(by: 1 << UInt64(doublings))
     let longest = max(policy.maximumDelay, base).clampedNanoseconds
-    // What becomes a Duration is signed, and a Double rounds the largest number up.
+    // A Duration is signed, and conversion to Double rounds the largest number up.
     let full = min(grown.overflow ? longest : min(grown.partialValue, longest), UInt64(Int64.max))
     return .nanoseconds(Int64(clamping: UInt64(Double(full) * (1 - 0.5 * min(max(random, 0), 1)))))
   }
 
-  /// Whether the error may be gone with the next attempt.
+  /// Returns whether another attempt may succeed.
   private static func isTransient(_ error: any Error) -> Bool {
     !error.isCancellation && (RetryPolicy.isTransient(error) || error is any TemporaryRefusal)
   }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Why a subscription to server-sent events cannot go on (WHATWG HTML §9.2.3, "fail the connection").
+/// An error that ends a subscription to server-sent events (WHATWG HTML §9.2.3, "fail the connection").
 public enum EventStreamError: Error, Equatable, Sendable {
-  /// The response is a success, but no event stream.
+  /// The response is successful, but is not an event stream.
   case unexpectedContentType(String?)
-  /// The response is a success other than 200, which starts a stream, and 204, which ends the subscription.
+  /// The response has a 2xx status other than 200, which starts a stream, and 204, which ends the subscription.
   case unexpectedStatus(Int)
 }
 
 extension EventStreamError: LocalizedError {
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     switch self {
     case .unexpectedContentType(let type): "The response is no event stream, but \(type ?? "of no named type")"

@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request with what a subscription adds to its header: the media type, and the ID to resume after.
+/// A request with the header fields that a subscription adds: the media type, and the ID to resume after.
 struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   typealias Response = EmptyResponse
 
   let base: Base
   let lastEventID: String
-  /// How long the exchange may stand still, if the request does not say it.
+  /// The idle timeout of the exchange; `nil` for that of the request.
   let silence: Duration?
-  /// Where the body of a refusal goes.
+  /// The body of an error response.
   let refusal: Locked<Data?>
 
   var path: String { base.path }
@@ -22,8 +22,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var contentType: String { base.contentType }
   var body: RequestBody? { base.body }
   var multipartData: MultipartFormData? { base.multipartData }
-  /// Makes no error: the subscription has to see the status and `Retry-After`, and asks the request's own decoder at its
-  /// end.
+  /// Stores the body and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
+  /// own decoder when it ends.
   var errorDecoder: ((Data) -> Error?)? {
     guard base.errorDecoder != nil else { return nil }
     return { [refusal] data in
@@ -43,7 +43,7 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var maximumResponseSize: Int64? { base.maximumResponseSize }
   var maximumInflation: Int? { base.maximumInflation }
 
-  /// WHATWG HTML §9.2.3. The request's own fields win, but for the ID, which changes with each event.
+  /// WHATWG HTML §9.2.3. The request's own fields take precedence, except for the ID, which changes with each event.
   var headers: [String: String]? {
     var headers = base.headers ?? [:]
     if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }

@@ -1,15 +1,15 @@
-/// How long a stream of events may be silent before its connection counts as lost.
+/// Decides how long an event stream may be silent before its connection counts as lost.
 ///
-/// Servers that keep a quiet stream alive send comments at a regular pace (WHATWG HTML §9.2.7). Where they do, a silence of
-/// several times their pace is a lost connection; where they do not, silence means little.
+/// Servers that keep a quiet stream alive send comments at regular intervals (WHATWG HTML §9.2.7). If they do, a
+/// silence of several intervals indicates a lost connection; if they do not, silence means little.
 struct HeartbeatState: Sendable {
-  /// The silence that is allowed where no heartbeat is known.
+  /// The maximum silence without a known heartbeat.
   static let quiet = Duration.seconds(300)
-  /// The least that is allowed: a busy server may be late.
+  /// The lower bound of the maximum silence: a busy server may be late.
   static let shortest = Duration.seconds(30)
   private static let missedBeats = 3
 
-  /// Comments that come closer together are one heartbeat: a server may send several at once.
+  /// Comments at shorter intervals count as one heartbeat: a server may send several at once.
   private static let shortestPace = Duration.seconds(1)
 
   private let fixed: Duration?
@@ -18,29 +18,29 @@ struct HeartbeatState: Sendable {
   /// The time since the last heartbeat; `nil` before the first one.
   private var sinceHeartbeat: Duration?
 
-  /// - Parameter fixed: The silence that is allowed, if it does not depend on heartbeats.
+  /// - Parameter fixed: The maximum silence, if it does not depend on heartbeats.
   init(fixed: Duration? = nil) { self.fixed = fixed }
 
-  /// Something has come, after a pause.
+  /// Records that bytes have arrived after a pause.
   mutating func received(after pause: Duration) {
     longestPause = max(longestPause, pause)
     sinceHeartbeat? += pause
   }
 
-  /// A comment was among it.
+  /// Records that they contained a comment.
   mutating func heard() {
     if let sinceHeartbeat, sinceHeartbeat < Self.shortestPace { return }
     sinceHeartbeat = .zero
     heartbeats += 1
   }
 
-  /// The least that ``allowance`` will ever be.
+  /// The lower bound of ``allowance``.
   var shortestAllowance: Duration { fixed ?? Self.shortest }
 
-  /// How long the next silence may be.
+  /// The maximum length of the next silence.
   var allowance: Duration {
     if let fixed { return fixed }
-    // From the third on there are two whole pauses between them.
+    // Three heartbeats have two complete pauses between them.
     guard heartbeats >= Self.missedBeats else { return Self.quiet }
     return min(Self.quiet, max(Self.shortest, longestPause * Self.missedBeats))
   }

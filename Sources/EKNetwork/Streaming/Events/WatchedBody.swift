@@ -4,14 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The body of a stream of events, which ends with `URLError.timedOut` after a silence that is too long. While no
-/// reader asks for more, no silence is the server's.
+/// The body of an event stream, which fails with `URLError.timedOut` after too long a silence. Time during which no
+/// reader waits does not count as silence.
 final class WatchedBody: TransportBody {
   private struct State {
     var heartbeat: HeartbeatState
-    /// Since when a reader waits, in elapsed time; `nil` while none does.
+    /// The elapsed time at which a reader began to wait; `nil` while none waits.
     var waitingSince: Duration?
-    /// When something last came.
+    /// The elapsed time at which bytes last arrived.
     var lastArrival = Duration.zero
     var isTimedOut = false
     var isOver = false
@@ -37,7 +37,7 @@ final class WatchedBody: TransportBody {
     return { start.duration(to: clock.now) }
   }
 
-  /// A comment was among what came.
+  /// Records that the received bytes contained a comment.
   func heard() { state.withLock { $0.heartbeat.heard() } }
 
   var timings: NetworkTimings? { body.timings }
@@ -71,7 +71,7 @@ final class WatchedBody: TransportBody {
     let isFirst = state.withLock { state in
       state.waitingSince = now
       guard state.watch == nil, !state.isOver else { return false }
-      // The pauses are counted from the first wait on.
+      // Pauses are measured from the first wait.
       state.lastArrival = now
       return true
     }
@@ -88,13 +88,13 @@ final class WatchedBody: TransportBody {
     if isLate { task.cancel() }
   }
 
-  /// How long to sleep until the silence could be too long, whatever comes meanwhile; `nil` when it is over, one way or
-  /// the other.
+  /// Returns how long to sleep until the silence could be too long, whatever arrives meanwhile; `nil` when the body has
+  /// ended or timed out.
   private func patience() -> Duration? {
     let now = elapsed()
     let (wait, expires): (Duration?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
-      // A heartbeat that becomes known shortens what is allowed.
+      // Detecting a heartbeat shortens the maximum silence.
       let shortest = state.heartbeat.shortestAllowance
       guard let since = state.waitingSince else { return (shortest, false) }
       let rest = state.heartbeat.allowance - (now - max(since, state.lastArrival))

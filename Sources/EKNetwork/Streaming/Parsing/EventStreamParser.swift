@@ -1,6 +1,6 @@
 import Foundation
 
-/// Parses an event stream, byte for byte as WHATWG HTML §9.2.5 and §9.2.6 have it.
+/// A parser for event streams, exactly as WHATWG HTML §9.2.5 and §9.2.6 specify.
 struct EventStreamParser: StreamParser {
   private static let lineFeed = UInt8(ascii: "\n")
   private static let carriageReturn = UInt8(ascii: "\r")
@@ -8,13 +8,13 @@ struct EventStreamParser: StreamParser {
 
   private let maximumSize: Int
   private var chunk = Data()
-  /// How much of the chunk has been read.
+  /// The number of bytes of the chunk that have been read.
   private var offset = 0
-  /// Where the next line feed of the chunk is: before `offset` when that is not known, `max` when there is none.
+  /// The offset of the next line feed in the chunk: less than `offset` if unknown, `max` if there is none.
   private var nextLineFeed = -1
   private var carry: [UInt8] = []
   private var lineNumber = 0
-  /// A line feed right after a carriage return belongs to the same line end, in whatever chunk it comes.
+  /// Whether to skip a line feed: after a carriage return it belongs to the same line ending, even in another chunk.
   private var swallowsLineFeed = false
 
   // The buffers of §9.2.6.
@@ -22,8 +22,9 @@ struct EventStreamParser: StreamParser {
   private var type = ""
   private var id: String
   private var retry: Duration?
-  /// The ID to resume after: that of the last event that was dispatched (§9.2.6), even if it had no data. An ID that no
-  /// header field can carry is passed over: to resume after an earlier one repeats events, after none loses them.
+  /// The ID to resume after: that of the last dispatched event (§9.2.6), even if it had no data. An ID that is not a
+  /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
+  /// them.
   private(set) var lastEventID: String
   private var isIDSendable = true
   private let onComment: (@Sendable () -> Void)?
@@ -31,9 +32,9 @@ struct EventStreamParser: StreamParser {
   private(set) var reconnectionTime: Duration?
 
   /// - Parameters:
-  ///   - maximumSize: How many bytes a line, or the data of an event, may hold.
-  ///   - lastEventID: The ID that a stream before this one ended with.
-  ///   - onComment: Is called for each comment, which servers send to show that they are alive (§9.2.7).
+  ///   - maximumSize: The maximum size in bytes of a line and of the data of an event.
+  ///   - lastEventID: The last event ID of the previous stream.
+  ///   - onComment: Called for each comment, which servers send as keep-alive (§9.2.7).
   init(maximumSize: Int, lastEventID: String = "", onComment: (@Sendable () -> Void)? = nil) {
     self.maximumSize = maximumSize
     self.onComment = onComment
@@ -48,9 +49,9 @@ struct EventStreamParser: StreamParser {
   }
 
   mutating func next() throws -> ServerSentEvent? {
-    // A reference of its own, so that the rest of the parser can change meanwhile.
+    // A separate reference, so that the rest of the parser can be mutated meanwhile.
     let chunk = chunk
-    // What is used up is not kept while the next chunk is waited for.
+    // A consumed chunk is released while the next one is awaited.
     defer { if offset == chunk.count { append(Data()) } }
     return try chunk.withUnsafeBytes { bytes in
       while offset < bytes.count {
@@ -76,11 +77,11 @@ struct EventStreamParser: StreamParser {
     }
   }
 
-  /// §9.2.6: an event that the end of the stream cuts off is discarded.
+  /// Discards an event that the end of the stream leaves incomplete (§9.2.6).
   mutating func finish() -> ServerSentEvent? { nil }
 
   private mutating func endOfLine(_ rest: UnsafeRawBufferPointer) -> Int? {
-    // Looked for once, not for every line that ends in a carriage return before it.
+    // Searched for once, not for every line before it that ends in a carriage return.
     if nextLineFeed < offset { nextLineFeed = rest.firstOffset(of: Self.lineFeed).map { offset + $0 } ?? .max }
     let feed = nextLineFeed == .max ? nil : nextLineFeed - offset
     return rest.upTo(feed ?? rest.count).firstOffset(of: Self.carriageReturn) ?? feed
@@ -98,7 +99,7 @@ struct EventStreamParser: StreamParser {
 
   private mutating func process(_ bytes: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
     var line = bytes
-    // §9.2.5: one byte order mark may lead the stream.
+    // §9.2.5: the stream may begin with one byte order mark.
     if lineNumber == 1, line.starts(with: Self.byteOrderMark) {
       line = line.from(Self.byteOrderMark.count)
     }
@@ -149,7 +150,7 @@ struct EventStreamParser: StreamParser {
     guard size <= maximumSize else { throw StreamLineTooLongError(line: max(1, lineNumber), limitBytes: maximumSize) }
   }
 
-  /// ASCII digits only; a number that is too large to be meant is a day.
+  /// Parses ASCII digits; returns at most one day, in milliseconds.
   private static func digits(_ bytes: UnsafeRawBufferPointer) -> Int64? {
     guard !bytes.isEmpty else { return nil }
     var value: Int64 = 0

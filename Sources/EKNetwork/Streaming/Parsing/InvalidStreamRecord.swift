@@ -2,14 +2,14 @@ import Foundation
 
 /// A line of an NDJSON stream that could not be decoded and was skipped.
 public struct InvalidStreamRecord: Sendable {
-  /// The number of the line, from 1.
+  /// The number of the line, starting at 1.
   public let line: Int
-  /// The line.
+  /// The line; empty if it was too long.
   public let data: Data
-  /// What is wrong with it.
+  /// The error of the decoder, or ``StreamLineTooLongError``.
   public let error: any Error
 
-  /// A report as the library would make it, for tests.
+  /// Creates a record as the library reports it, for tests.
   public init(line: Int, data: Data, error: any Error) {
     self.line = line
     self.data = data

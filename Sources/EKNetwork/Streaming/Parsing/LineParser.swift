@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lines as strings. What is not UTF-8 is repaired, as `String(decoding:as:)` does.
+/// A parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
 struct LineParser: StreamParser {
   private var splitter: LineSplitter
 

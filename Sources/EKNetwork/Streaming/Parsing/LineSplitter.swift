@@ -1,39 +1,39 @@
 import Foundation
 
-/// Splits chunks at line feeds. Lines are read where they lie; only one that crosses chunks is copied together.
+/// Splits chunks at line feeds. Lines are read in place; only a line that spans chunks is copied.
 struct LineSplitter: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
 
   private let maximumLength: Int
   private let reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)?
   private var chunk = Data()
-  /// How much of the chunk has been read.
+  /// The number of bytes of the chunk that have been read.
   private var offset = 0
-  /// The beginning of the line that goes on in the next chunk.
+  /// The beginning of a line that continues in the next chunk.
   private var carry: [UInt8] = []
   private var isSkipping = false
   private var lineNumber = 0
 
-  /// - Parameter reportOverlong: If given, a line past the limit is skipped and reported, else it is an error.
+  /// - Parameter reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
   init(maximumLength: Int, reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil) {
     self.maximumLength = maximumLength
     self.reportOverlong = reportOverlong
   }
 
-  /// Takes the next chunk. Only after ``next(_:)`` has returned `nil`.
+  /// Sets the next chunk. Call it only after ``next(_:)`` has returned `nil`.
   mutating func append(_ chunk: Data) {
     self.chunk = chunk
     offset = 0
   }
 
-  /// What `make` makes of the next line that is not blank; `nil` when more is needed.
+  /// Returns what `make` returns for the next line that is not blank; `nil` if another chunk is needed.
   ///
-  /// - Parameter make: Gets the line without its end, for the time of the call, and its number, from 1. Lines of which
-  ///   it makes nothing are passed over.
+  /// - Parameter make: Called with the line without its ending, which is valid during the call, and its number,
+  ///   starting at 1. Lines for which it returns `nil` are skipped.
   mutating func next<Line>(_ make: (UnsafeRawBufferPointer, Int) throws -> Line?) throws -> Line? {
-    // A reference of its own, so that the rest of the splitter can change meanwhile.
+    // A separate reference, so that the rest of the splitter can be mutated meanwhile.
     let chunk = chunk
-    // What is used up is not kept while the next chunk is waited for.
+    // A consumed chunk is released while the next one is awaited.
     defer { if offset == chunk.count { append(Data()) } }
     return try chunk.withUnsafeBytes { bytes in
       while offset < bytes.count {
@@ -50,7 +50,7 @@ struct LineSplitter: Sendable {
     }
   }
 
-  /// The same for the line that the end of the stream ends.
+  /// Returns the same for the last line, which the end of the stream terminates.
   mutating func finish<Line>(_ make: (UnsafeRawBufferPointer, Int) throws -> Line?) throws -> Line? {
     guard !carry.isEmpty || isSkipping else { return nil }
     return try complete(UnsafeRawBufferPointer(start: nil, count: 0), make)
@@ -58,7 +58,7 @@ struct LineSplitter: Sendable {
 
   private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
     guard !isSkipping else { return }
-    // A carriage return at the end may turn out to be no part of the line.
+    // A carriage return at the end may belong to the line ending.
     guard carry.count + piece.count - 1 <= maximumLength else { return try overlong(at: lineNumber + 1) }
     carry.append(contentsOf: piece)
   }

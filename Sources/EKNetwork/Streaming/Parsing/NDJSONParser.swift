@@ -1,6 +1,6 @@
 import Foundation
 
-/// One record for each line that is not blank.
+/// A parser that decodes one record from each line that is not blank.
 struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
   private var splitter: LineSplitter
   private let decode: @Sendable (UnsafeRawBufferPointer, Int) throws -> Item?
@@ -10,7 +10,7 @@ struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
   ) {
     self.splitter = splitter
     decode = { bytes, line in
-      // Copied, for a decoder may keep what it is given.
+      // Copied, because a decoder may keep its input.
       let data = Data(bytes)
       do {
         return try decoder.decode(Item.self, from: data)
@@ -28,7 +28,7 @@ struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
 
   mutating func finish() throws -> Item? { try splitter.finish(decode) }
 
-  /// The same error, whose description begins with the line.
+  /// Returns the error with the line number at the start of its description.
   private static func naming(_ line: Int, in error: any Error) -> any Error {
     guard let error = error as? DecodingError else { return error }
     func named(_ context: DecodingError.Context) -> DecodingError.Context {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A line, or a server-sent event, that does not end within the limit that was set for it.
+/// An error for a line or a server-sent event that exceeds its limit.
 public struct StreamLineTooLongError: Error, Equatable, Sendable {
-  /// The number of the line, from 1.
+  /// The number of the line, starting at 1.
   public let line: Int
   /// The limit, in bytes.
   public let limitBytes: Int
 
-  /// An error as the library would throw it, for tests.
+  /// Creates an error as the library throws it, for tests.
   public init(line: Int, limitBytes: Int) {
     self.line = line
     self.limitBytes = limitBytes
@@ -15,7 +15,7 @@ public struct StreamLineTooLongError: Error, Equatable, Sendable {
 }
 
 extension StreamLineTooLongError: LocalizedError {
-  /// What happened, in a sentence.
+  /// A description of the error.
   public var errorDescription: String? {
     "Line \(line) is longer than \(limitBytes) bytes"
   }

@@ -3,12 +3,12 @@
   import Foundation
   import FoundationNetworking
 
-  /// Content codings (RFC 9110 §8.4.1) of a response.
+  /// The content codings (RFC 9110 §8.4.1) of a response.
   enum ContentCoding {
-    /// The most codings that are undone; more is an attack.
+    /// The maximum number of codings to remove; more are an attack.
     private static let maximumDepth = 5
 
-    /// What this machine can decode, for `Accept-Encoding`.
+    /// The codings that this machine can decode, for `Accept-Encoding`.
     static let acceptEncoding: String? = {
       let available = [
         ("gzip", EKN_CODEC_GZIP), ("deflate", EKN_CODEC_DEFLATE), ("br", EKN_CODEC_BROTLI), ("zstd", EKN_CODEC_ZSTD),
@@ -17,8 +17,9 @@
       return available.isEmpty ? nil : available.joined(separator: ", ")
     }()
 
-    /// The body with its codings undone, last one first. An unknown one is `URLError.cannotDecodeContentData`, for a
-    /// response that is not a success only when its body is read: what the status means does not depend on that.
+    /// Returns the body with its codings removed, the last one first. An unknown coding throws
+    /// `URLError.cannotDecodeContentData`; if the response is not a success, only when its body is read, because the
+    /// meaning of the status does not depend on it.
     static func decoding(
       _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil
     ) throws -> any TransportBody {

@@ -2,9 +2,9 @@
   import CCurl
   import Foundation
 
-  /// Undoes one content coding, piece by piece.
+  /// An incremental decoder for one content coding.
   final class ContentDecoder {
-    /// How a body ended, or did not.
+    /// The ways in which a body can be invalid.
     enum Failure: Error {
       case corrupt
       case truncated
@@ -17,7 +17,7 @@
     private var hasInput = false
     private var isAtEnd = false
 
-    /// `nil` when the codec's library is not on this machine.
+    /// Returns `nil` if the codec's library is not installed.
     init?(_ codec: ekn_codec) {
       guard let decoder = ekn_decoder_create(codec) else { return nil }
       self.decoder = decoder
@@ -25,13 +25,13 @@
 
     deinit { ekn_decoder_free(decoder) }
 
-    /// More of the encoded body. Only after ``next()`` has returned `nil`.
+    /// Supplies more of the encoded body. Must only be called after ``next()`` has returned `nil`.
     func feed(_ data: Data) {
       input = data
       if !data.isEmpty { hasInput = true }
     }
 
-    /// The next decoded bytes; `nil` when more input is needed.
+    /// Returns the next decoded bytes, or `nil` if more input is needed.
     func next() throws -> Data? {
       while true {
         let output = UnsafeMutableRawPointer.allocate(byteCount: Self.outputSize, alignment: 16)
@@ -46,7 +46,7 @@
       }
     }
 
-    /// Checks that the body was whole. One without a byte is: a `HEAD` response announces a coding and has no body.
+    /// Checks that the body was complete. An empty body is: a response to `HEAD` announces a coding and has no body.
     func finish() throws {
       if hasInput, !isAtEnd { throw Failure.truncated }
     }

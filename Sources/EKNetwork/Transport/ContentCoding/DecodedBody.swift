@@ -2,20 +2,21 @@
   import Foundation
   import FoundationNetworking
 
-  /// A body with one content coding undone as it is pulled: nothing is inflated before it is asked for.
+  /// A body that removes one content coding as it is read: nothing is inflated in advance.
   ///
-  /// Unchecked: what is mutable is used by `next()` alone, which has one caller at a time.
+  /// Unchecked: the mutable state is only used by `next()`, which has one caller at a time.
   final class DecodedBody: TransportBody, @unchecked Sendable {
     private let body: any TransportBody
     private let decoder: ContentDecoder
     private let url: URL
     private let meter: InflationMeter
-    /// Whether `body` is what comes from the wire.
+    /// Whether `body` is the one received from the wire.
     private let readsWire: Bool
     private var decoded: Int64 = 0
-    /// How much has come since something came of it.
+    /// The number of encoded bytes received since the last decoded byte.
     private var swallowed = 0
-    /// More without any content is no compression: a name or a comment that does not end, members that are empty.
+    /// The limit of ``swallowed``. More input without any output is not compression, but an endless name or comment, or
+    /// empty members.
     private static let mostSwallowed = 4 * 1024 * 1024
 
     init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter, readsWire: Bool) {

@@ -2,7 +2,7 @@
 enum CookieDate {
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-  /// Seconds since the beginning of 1970.
+  /// Returns the seconds since the beginning of 1970.
   static func seconds(_ text: String) -> Double? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
@@ -25,11 +25,12 @@ enum CookieDate {
       return nil
     }
     let days = days(year: year, month: month, day: day)
-    // No integer: where those have 32 bits they end in 2038.
+    // Not an integer: with 32 bits it would overflow in 2038.
     return Double(days) * 86_400 + Double(time.hour * 3_600 + time.minute * 60 + time.second)
   }
 
-  /// The seconds of `Max-Age` (RFC 6265 §5.2.2): digits, with a sign perhaps. What does not fit is as good as for ever.
+  /// Returns the seconds of `Max-Age` (RFC 6265 §5.2.2): digits with an optional sign. A value that is too large stands
+  /// for one that never expires.
   static func maximumAge(_ value: String) -> Int? {
     let digits = value.hasPrefix("-") ? value.dropFirst() : value[...]
     guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -52,14 +53,14 @@ enum CookieDate {
     return (hour, minute, second)
   }
 
-  /// A number of so many digits, and perhaps something else after them.
+  /// Returns a number of so many digits, which something else may follow.
   private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int? {
     let found = token.prefix { (0x30...0x39).contains($0) }
     guard digits.contains(found.count) else { return nil }
     return Int(Substring(found))
   }
 
-  /// Days since 1970-01-01 in the Gregorian calendar, by counting years that begin in March.
+  /// Returns the days since 1970-01-01 in the Gregorian calendar, by counting years that begin in March.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = year / 400

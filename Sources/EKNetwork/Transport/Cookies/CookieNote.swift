@@ -1,9 +1,9 @@
 import Foundation
 
-/// What RFC 6265bis has a client know of a cookie and `HTTPCookie` has no room for on every platform. It is kept in the
-/// cookie's comment, which no server has a way to set.
+/// The properties of a cookie that RFC 6265bis requires a client to know, but that `HTTPCookie` cannot store on every
+/// platform. They are stored in the cookie's comment, which no server can set.
 struct CookieNote: Equatable {
-  /// When the cookie was first set, in seconds since 2001: setting it again does not make it younger (§5.7, step 23.3).
+  /// When the cookie was first set, in seconds since 2001; setting it again does not change that (§5.7, step 23.3).
   var created: Double
   var sameSite: SetCookieLine.SameSite?
 
@@ -12,7 +12,7 @@ struct CookieNote: Equatable {
     self.sameSite = sameSite
   }
 
-  /// Where the note is.
+  /// The property that contains the note.
   static let key = HTTPCookiePropertyKey(rawValue: "Comment")
 
   init(of cookie: HTTPCookie) {
@@ -21,7 +21,7 @@ struct CookieNote: Equatable {
       self.created = created
       sameSite = words.count > 2 ? SetCookieLine.SameSite(rawValue: String(words[2])) : nil
     } else {
-      // One that was put into the storage by other code.
+      // The cookie was stored by other code.
       created = cookie.properties?[HTTPCookiePropertyKey(rawValue: "Created")] as? Double ?? 0
       sameSite = nil
     }

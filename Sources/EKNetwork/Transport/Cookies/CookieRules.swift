@@ -4,29 +4,30 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which cookies a client keeps and sends (RFC 6265bis §5.7 and §5.8).
+/// The rules for storing and sending cookies (RFC 6265bis §5.7 and §5.8).
 struct CookieRules: Sendable {
   /// §5.5: a cookie is kept for 400 days at most.
   static let longestLife: TimeInterval = 400 * 86_400
-  /// §6.1 asks for 50 at least; browsers have this many.
+  /// §6.1 requires at least 50; browsers use these limits.
   static let mostOfADomain = 180
   static let mostOfAll = 3_000
 
   let suffixes: PublicSuffixes
 
-  /// The cookie that a line makes, unless it must not be kept.
+  /// Returns the cookie that a line sets, or `nil` if it must not be stored.
   ///
   /// - Parameters:
-  ///   - url: Where the line came from.
-  ///   - stored: The cookies that are kept already.
-  ///   - created: When the line came, in seconds since 2001; later lines come later.
+  ///   - url: The URL from which the line was received.
+  ///   - stored: The cookies that are already stored.
+  ///   - created: When the line was received, in seconds since 2001; it increases from line to line.
   func cookie(
     _ line: SetCookieLine, from url: URL, host: String, stored: [HTTPCookie], created: Double
   ) -> HTTPCookie? {
     guard let domain = domain(line, host: host) else { return nil }
     let path = line.path ?? url.cookieDefaultPath
     let isSecureOrigin = url.scheme?.lowercased() == "https"
-    // §5.7, steps 12 and 13: who can change what travels in the clear cannot set what is kept from him.
+    // §5.7, steps 12 and 13: an attacker who can change unencrypted traffic cannot set cookies that are protected from
+    // it.
     if !isSecureOrigin {
       if line.isSecure { return nil }
       guard !stored.contains(where: { Self.isOverlaid($0, by: line.name, domain: domain, path: path) }) else {
@@ -53,11 +54,11 @@ struct CookieRules: Sendable {
     return HTTPCookie(properties: properties)
   }
 
-  /// The cookie's domain, with a dot before one that takes its subdomains along; `nil` where the host has no say (§5.7,
-  /// steps 8 to 10).
+  /// Returns the cookie's domain, with a leading dot if it includes subdomains, or `nil` if the host must not set
+  /// cookies for it (§5.7, steps 8 to 10).
   private func domain(_ line: SetCookieLine, host: String) -> String? {
     guard let domain = line.domain else { return host }
-    // An address has no subdomains. Without a list, no cookie leaves the host that has set it: what is above it may
+    // An address has no subdomains. Without a list, a cookie is only sent to the host that set it: parent domains may
     // belong to others.
     if domain == host { return host.isIPAddress || suffixes.contains(domain) ?? true ? host : "." + domain }
     guard host.hasSuffix("." + domain), domain.contains("."), !host.isIPAddress else { return nil }
@@ -68,7 +69,7 @@ struct CookieRules: Sendable {
     }
   }
 
-  /// §5.7, steps 20 and 21: the prefixes of names promise something to the server, which cannot see it otherwise.
+  /// Checks the name prefixes, which guarantee properties that the server cannot see otherwise (§5.7, steps 20 and 21).
   private static func keepsPromise(of line: SetCookieLine, isHostOnly: Bool, path: String) -> Bool {
     let name = line.name.lowercased()
     if name.hasPrefix("__secure-") { return line.isSecure }
@@ -78,7 +79,7 @@ struct CookieRules: Sendable {
     return line.isHTTPOnly || !name.hasPrefix("__host-http-")
   }
 
-  /// Whether a new cookie would be sent in the place of a secure one (§5.7, step 13).
+  /// Returns whether a new cookie would be sent in place of a secure one (§5.7, step 13).
   private static func isOverlaid(_ cookie: HTTPCookie, by name: String, domain: String, path: String) -> Bool {
     guard cookie.isSecure, cookie.name == name, !cookie.hasExpired(by: Date()) else { return false }
     let (old, new) = (cookie.domain.lowercased().droppingDot, domain.droppingDot)
@@ -86,11 +87,11 @@ struct CookieRules: Sendable {
     return path.isCookiePath(within: cookie.path)
   }
 
-  /// The cookies of a request, in their order (§5.8.3): longer paths first, then those that were set first.
+  /// Returns the cookies to send with a request, in order (§5.8.3): longer paths first, then those that were set first.
   ///
   /// - Parameters:
-  ///   - cookies: Those whose domain is right.
-  ///   - start: The URL that the request began with, if a redirect has led to this one.
+  ///   - cookies: The cookies whose domain matches.
+  ///   - start: The URL that the request began with, if a redirect has led to `url`.
   func sent(_ cookies: [HTTPCookie], to url: URL, method: String, start: URL?) -> [HTTPCookie] {
     let now = Date()
     let isSecure = url.scheme?.lowercased() == "https"
@@ -120,7 +121,8 @@ struct CookieRules: Sendable {
   /// RFC 9110 §9.2.1.
   private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE"]
 
-  /// Those that have to go (§5.7, at its end): what has expired, then of a domain with too many, then of all.
+  /// Returns the cookies to evict (§5.7, at its end): those that have expired, then from domains with too many, then
+  /// from all.
   func excess(_ cookies: [HTTPCookie]) -> [HTTPCookie] {
     guard cookies.count > Self.mostOfADomain else { return [] }
     let now = Date()
@@ -129,7 +131,7 @@ struct CookieRules: Sendable {
     for cookie in cookies {
       if cookie.hasExpired(by: now) { gone.append(cookie) } else { kept.append(cookie) }
     }
-    // Those that are not secure go first, then the oldest.
+    // Those that are not secure are evicted first, then the oldest.
     let notes = kept.map { (cookie: $0, created: CookieNote(of: $0).created) }
     let ordered = notes.sorted { ($0.cookie.isSecure ? 1 : 0, $0.created) < ($1.cookie.isSecure ? 1 : 0, $1.created) }
       .map(\.cookie)
@@ -154,7 +156,7 @@ extension HTTPCookie {
 extension String {
   fileprivate var droppingDot: String { hasPrefix(".") ? String(dropFirst()) : self }
 
-  /// §5.1.4: whether a request's path is within a cookie's.
+  /// Whether a request's path matches a cookie's path (§5.1.4).
   fileprivate func isCookiePath(within path: String) -> Bool {
     guard self != path else { return true }
     guard hasPrefix(path) else { return false }
@@ -168,7 +170,7 @@ extension URL {
     return path.isEmpty ? "/" : path
   }
 
-  /// §5.1.4: up to the last slash.
+  /// The path up to its last slash (§5.1.4).
   fileprivate var cookieDefaultPath: String {
     let path = cookiePath
     guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }

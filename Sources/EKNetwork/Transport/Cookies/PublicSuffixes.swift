@@ -4,19 +4,19 @@ import Foundation
   import CCurl
 #endif
 
-/// The names below which anyone may register a name, such as `co.uk` and `github.io`: no host may set a
-/// cookie for all of them (RFC 6265 §5.3, step 5).
+/// The names below which anyone may register a name, such as `co.uk` and `github.io`, so that no host may set a cookie
+/// for all of them (RFC 6265 §5.3, step 5).
 struct PublicSuffixes: Sendable {
-  /// Whether a name is one; `nil` where that is unknown.
+  /// Returns whether a name is a public suffix, or `nil` if that is unknown.
   let contains: @Sendable (_ domain: String) -> Bool?
-  /// The part of a host's name that was registered; `nil` where there is none, or it is unknown.
+  /// Returns the registrable domain of a host, or `nil` if there is none or it is unknown.
   let registrableDomain: @Sendable (_ host: String) -> String?
 
-  /// Without a list.
+  /// The suffixes without a list, none of which is known.
   static let unknown = PublicSuffixes(contains: { _ in nil }, registrableDomain: { _ in nil })
 
   #if os(Linux)
-    /// That of libpsl, where the system has it.
+    /// The list of libpsl, if it is installed.
     static let system: PublicSuffixes = {
       guard ekn_psl_available() else { return .unknown }
       return PublicSuffixes(
@@ -29,8 +29,8 @@ struct PublicSuffixes: Sendable {
     static let system = unknown
   #endif
 
-  /// Whether two URLs belong to one site: their schemes are the same, and what is registered of their hosts' names
-  /// (RFC 6265bis §5.2). Where that is not known, the hosts.
+  /// Returns whether two URLs are same-site: they have the same scheme and the same registrable domain (RFC 6265bis
+  /// §5.2) or, if that is not known, the same host.
   func areSameSite(_ first: URL, _ second: URL) -> Bool {
     guard first.scheme?.lowercased() == second.scheme?.lowercased(), let one = first.host?.lowercased(),
       let other = second.host?.lowercased()
@@ -42,7 +42,7 @@ struct PublicSuffixes: Sendable {
 }
 
 extension String {
-  /// Whether a host is an address: it has no domains above it.
+  /// Whether a host is an IP address, which has no parent domains.
   var isIPAddress: Bool {
     contains(":") || split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }
   }

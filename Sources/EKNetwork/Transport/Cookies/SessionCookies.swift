@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The cookies of a session, for the transports that look after them themselves (RFC 6265bis).
+/// The cookies of a session, for the transports that manage them themselves (RFC 6265bis).
 ///
-/// FoundationNetworking's storage is only a shelf here: by itself it hands out cookies whatever their path, their
-/// `Secure` attribute and their age.
+/// FoundationNetworking's storage is only used to store them: on its own it returns cookies regardless of their path,
+/// their `Secure` attribute and their age.
 struct SessionCookies: Sendable {
-  /// Where storages write.
+  /// The queue on which storages write.
   static let files = BlockingQueue(label: "EKNetwork.Cookies")
 
   private let storage: HTTPCookieStorage?
@@ -24,7 +24,7 @@ struct SessionCookies: Sendable {
     rules = CookieRules(suffixes: suffixes)
   }
 
-  /// The cookies of a storage, all of which are sent and kept; `nil` for none.
+  /// Creates the cookies of a storage, all of which are sent and stored; with `nil` there are none.
   init(storage: HTTPCookieStorage?) {
     self.storage = storage
     policy = .always
@@ -32,7 +32,8 @@ struct SessionCookies: Sendable {
     rules = CookieRules(suffixes: .system)
   }
 
-  /// Adds the `Cookie` field, unless the request has one of its own or does not want any. `false` when it adds none.
+  /// Adds the `Cookie` field, unless the request already has one or has cookies disabled. Returns whether it added the
+  /// field.
   ///
   /// - Parameter start: The URL that the request began with, if a redirect has led to this one.
   @discardableResult
@@ -50,14 +51,14 @@ struct SessionCookies: Sendable {
     return true
   }
 
-  /// Keeps the cookies of a response, as ``store(setCookieLines:for:request:)`` does, away from the threads of the pool:
-  /// the storage of the process writes a file for each of them.
+  /// Stores the cookies of a response, as ``store(setCookieLines:for:request:)`` does, outside the cooperative thread
+  /// pool: the storage of the process writes a file for each of them.
   func keep(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) async {
     guard !lines.isEmpty else { return }
     await Self.files.run { store(setCookieLines: lines, for: url, request: request) }
   }
 
-  /// Keeps the cookies of a response to `request`, which came from `url`. One line is one `Set-Cookie` field.
+  /// Stores the cookies of a response to `request`, which came from `url`. One line is one `Set-Cookie` field.
   func store(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) {
     guard let storage, policy != .never, request?.httpShouldHandleCookies ?? true else { return }
     guard let url = url.cookieURL, let host = url.host?.lowercased(), !host.isEmpty else { return }
@@ -65,7 +66,7 @@ struct SessionCookies: Sendable {
       guard main == host || main.hasSuffix("." + host) || host.hasSuffix("." + main) else { return }
     }
     var stored = storage.cookies ?? []
-    // What came in one response came in its order: a microsecond apart.
+    // The cookies of one response are ordered: each is a microsecond later than the one before.
     var created = Date().timeIntervalSinceReferenceDate
     var cookies: [HTTPCookie] = []
     for line in lines.prefix(CookieRules.mostOfADomain) {
@@ -86,7 +87,8 @@ struct SessionCookies: Sendable {
 }
 
 extension URL {
-  /// The handshake of a WebSocket has the cookies of the `http` or `https` URL in its place (RFC 6455 §4.1).
+  /// The URL whose cookies apply: a WebSocket handshake uses those of the corresponding `http` or `https` URL (RFC 6455
+  /// §4.1).
   fileprivate var cookieURL: URL? {
     let scheme = scheme?.lowercased()
     guard scheme == "ws" || scheme == "wss" else { return self }

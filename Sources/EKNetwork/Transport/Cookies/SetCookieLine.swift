@@ -4,19 +4,19 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A `Set-Cookie` line, read by the rules of RFC 6265bis §5.6.
+/// A `Set-Cookie` line, parsed by the rules of RFC 6265bis §5.6.
 ///
 /// `HTTPCookie.cookies(withResponseHeaderFields:for:)` is not used: on Linux a line with certain non-ASCII characters
 /// in a name crashes the process.
 struct SetCookieLine: Equatable {
-  /// Who sends a cookie along (§5.6.7).
+  /// The contexts in which a cookie is sent (§5.6.7).
   enum SameSite: String {
     case strict, lax, none
   }
 
-  /// §5.6: the greatest length of name and value together. Anything longer is not kept.
+  /// The maximum length of name and value together (§5.6). A longer cookie is ignored.
   static let largestPair = 4096
-  /// Anything longer in an attribute makes it as good as absent.
+  /// The maximum length of an attribute. A longer one is ignored.
   static let largestAttribute = 1024
 
   private(set) var name: String
@@ -29,9 +29,9 @@ struct SetCookieLine: Equatable {
   private(set) var isHTTPOnly = false
   private(set) var sameSite: SameSite?
 
-  /// `nil` for a line that sets no cookie.
+  /// Returns `nil` for a line that sets no cookie.
   init?(_ line: String) {
-    // A control character can only be an attack on the next reader of the cookie.
+    // A control character can only be an attack on whatever parses the cookie next.
     guard !line.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
     var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
     guard let pair = parts.popFirst(), pair.count <= 2 * Self.largestPair else { return nil }
@@ -68,8 +68,8 @@ struct SetCookieLine: Equatable {
     return (name, Substring(part[part.index(after: equals)...]).trimmed ?? "")
   }
 
-  /// The lines of a field that Foundation has joined with commas, which dates contain as well: a comma separates when
-  /// a token and an equals sign follow it.
+  /// Splits a field that Foundation has joined with commas, which dates contain as well: a comma is a separator if a
+  /// token and an equals sign follow it.
   static func split(joined: String) -> [String] {
     let bytes = Array(joined.utf8)
     var lines: [String] = []
@@ -84,14 +84,14 @@ struct SetCookieLine: Equatable {
 
   private static func startsPair(_ bytes: ArraySlice<UInt8>) -> Bool {
     let rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-    // Longer names exist in theory; looking no further keeps a head full of commas from costing its square.
+    // Longer names exist in theory; the limit keeps a head full of commas from taking quadratic time.
     let token = rest.prefix(largestPair / 16).prefix(while: HeaderSyntax.token.contains)
     return !token.isEmpty && rest.dropFirst(token.count).drop { $0 == 0x20 || $0 == 0x09 }.first == UInt8(ascii: "=")
   }
 }
 
 extension Substring {
-  /// Without blanks at both ends; `nil` if nothing is left.
+  /// The text without blanks at both ends; `nil` if nothing is left.
   fileprivate var trimmed: String? {
     let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var rest = self.drop(while: blanks)

@@ -2,7 +2,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// HTTP by libcurl itself, for sessions that are only described and not customised with code.
+  /// A transport over libcurl, for sessions that are configured but not customised with code.
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
     private let configuration: SessionSettings
@@ -10,16 +10,16 @@
     private let headerFields = CurlHeaderFields()
     /// Whether there may be a proxy for `http` URLs.
     private let mayUseProxy: Bool
-    /// What the limit of connections is counted by. Kept, so that no other session gets its address.
+    /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
     private final class UnnamedSession: Sendable {}
 
-    /// `nil` when libcurl cannot be used.
+    /// Returns `nil` if libcurl cannot be used.
     ///
     /// - Parameters:
-    ///   - session: Transports of the same session have one limit of connections in common; `nil` for a session that has
-    ///     this transport only.
+    ///   - session: The session, whose transports share one connection limit; `nil` for a session with this transport
+    ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
       eventLoops: CurlEventLoops = .shared
@@ -61,7 +61,7 @@
 
     // MARK: - From URLRequest
 
-    // Not in the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
+    // Not inlined into the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
     private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
       let urlRequest = request.urlRequest
@@ -70,7 +70,7 @@
       guard !urlRequest.bodyStreamWasOpened else {
         throw CurlError.make(.requestBodyStreamExhausted, "The body's stream was opened before", url: url)
       }
-      // RFC 9110 §9.3.2: a HEAD has no content, and none that is announced but never sent.
+      // RFC 9110 §9.3.2: a HEAD request has no content, and must not announce content that it never sends.
       let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
       guard HeaderSyntax.isToken(method) else {
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
@@ -100,15 +100,15 @@
         onReceive: request.onReceive)
     }
 
-    /// Where libcurl looks for proxies of `http` URLs.
+    /// The environment variables in which libcurl looks for proxies of `http` URLs.
     private static let environmentHasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"]
       .contains { (name: String) in getenv(name) != nil }
 
-    /// What a request says of its host (RFC 9112 §3.2). On a connection to a proxy that has been used for another host, libcurl
-    /// would write this one with brackets, or without, as it did the other.
+    /// Returns the `Host` of a request (RFC 9112 §3.2). On a connection to a proxy that was used for another host,
+    /// libcurl would write this one with or without brackets, depending on the other.
     private static func authority(of url: URL) -> String? {
       guard let host = url.host.map({ HostSyntax.unbracketed($0) }) else { return nil }
-      // RFC 6874 §4: a zone is of this machine alone.
+      // RFC 6874 §4: a zone is only meaningful on this machine.
       let literal = host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host
       return url.port.flatMap { $0 == 80 ? nil : "\(literal):\($0)" } ?? literal
     }

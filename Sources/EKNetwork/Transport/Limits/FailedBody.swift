@@ -1,6 +1,6 @@
 import Foundation
 
-/// A body that cannot be read, or not as a whole.
+/// A body that throws an error when it is read.
 final class FailedBody: TransportBody {
   private let error: any Error
 

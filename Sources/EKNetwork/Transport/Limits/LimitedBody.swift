@@ -1,8 +1,8 @@
 import Foundation
 
-/// A body that ends in an error where it becomes longer than its request takes.
+/// A body that throws an error when it becomes longer than its request allows.
 ///
-/// Unchecked: `count` is used by `next()` alone, which has one caller at a time.
+/// Unchecked: `count` is only used by `next()`, which has one caller at a time.
 final class LimitedBody: TransportBody, @unchecked Sendable {
   private let body: any TransportBody
   private let limit: Int64

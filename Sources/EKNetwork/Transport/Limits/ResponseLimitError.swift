@@ -1,8 +1,8 @@
 import Foundation
 
-/// A response is larger than its request allows. It is never retried.
+/// An error thrown when a response is larger than its request allows. It is never retried.
 public struct ResponseLimitError: NonRetriableError, LocalizedError, Equatable, Sendable {
-  /// The limit that was passed.
+  /// The limits that a response can exceed.
   public enum Limit: Equatable, Sendable {
     /// The request's `maximumResponseSize`, in bytes.
     case size(Int64)
@@ -10,21 +10,21 @@ public struct ResponseLimitError: NonRetriableError, LocalizedError, Equatable, 
     case inflation(Int)
   }
 
-  /// The limit that was passed.
+  /// The limit that was exceeded.
   public let limit: Limit
-  /// How many bytes the server announced, if that was too much already.
+  /// The number of bytes that the server announced, if that already exceeded the limit.
   public let announcedSize: Int64?
-  /// What was being loaded.
+  /// The URL that was being loaded.
   public let url: URL?
 
-  /// An error as the library would throw it, for tests.
+  /// Creates an error as the library throws it, for tests.
   public init(limit: Limit, announcedSize: Int64? = nil, url: URL? = nil) {
     self.limit = limit
     self.announcedSize = announcedSize
     self.url = url
   }
 
-  /// What was exceeded, and by how much if that is known.
+  /// A description of the limit that was exceeded, and of the announced size if that is known.
   public var errorDescription: String? {
     switch limit {
     case .size(let size):

@@ -4,21 +4,22 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// How much of a response its request takes.
+/// The limits of a request for its response.
 struct ResponseLimits: Sendable {
-  /// A small body may inflate as it likes: a page of blanks is no attack.
+  /// The size up to which a body may inflate without limit: a page of blanks is not an attack.
   static let inflationAllowance: Int64 = 1024 * 1024
 
-  /// Bytes, content codings undone.
+  /// The maximum size in bytes, with content codings removed.
   var size: Int64?
-  /// Decoded bytes for each received one. Where it is known what was received: on the library's own transport.
+  /// The maximum number of decoded bytes for each received one. Only the library's own transport knows what was
+  /// received.
   var inflation: Int?
 
-  /// The response as far as it is allowed. What is announced is judged at once, but for an error, whose status is worth
-  /// something without its body.
+  /// Returns the response with these limits applied. An announced length is checked at once, but does not fail an error
+  /// response, whose status is useful without its body.
   func applied(to response: TransportResponse, of request: URLRequest) throws -> TransportResponse {
     guard let size else { return response }
-    // The length of an encoded body says nothing of the decoded one, which is counted as it comes.
+    // The length of an encoded body says nothing about the decoded one, which is counted as it is read.
     if let announced = response.head.contentLength, announced > size,
       response.head.value("content-encoding") == nil, response.head.hasBody(method: request.httpMethod)
     {

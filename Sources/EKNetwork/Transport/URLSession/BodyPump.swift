@@ -1,24 +1,25 @@
 import Dispatch
 import Foundation
 
-/// What a body is written to, piece by piece.
+/// A destination to which a body is written, piece by piece.
 protocol BodySink: AnyObject {
-  /// Opens it. `onChange` is called on the queue whenever there may be room again, or the reader is gone.
+  /// Opens the sink. `onChange` is called on the queue whenever there may be space again, or the reader is gone.
   func open(on queue: DispatchQueue, onChange: @escaping @Sendable () -> Void)
-  /// Whether a write would not wait.
+  /// Whether a write would not block.
   var hasSpace: Bool { get }
-  /// Writes what fits, and says how much that was; nothing or less when the other end is closed.
+  /// Writes as much as fits and returns how much that was; zero or a negative number if the other end is closed.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int
-  /// The body ends here.
+  /// Closes the sink, which ends the body.
   func close()
 }
 
-/// Carries a body into a stream as fast as the stream takes it. No thread waits, for the stream or for the body.
+/// A pump that writes a body to a stream as fast as the stream accepts it. No thread waits for the stream or for the
+/// body.
 ///
-/// The end of the stream is the end of the body: without a length, a server takes what came until then for the whole. So
-/// neither a body that fails nor an exchange that ends early closes the stream; the task does when it is over.
+/// The end of the stream is the end of the body: without a length, a server takes what arrived before it for the whole.
+/// So neither a body that fails nor an exchange that ends early closes the stream; it is closed when the task is over.
 ///
-/// Sendable, unchecked: everything mutable belongs to `queue`.
+/// Sendable, unchecked: all mutable state belongs to `queue`.
 final class BodyPump: @unchecked Sendable {
   private static let blockSize = 64 * 1024
 
@@ -28,11 +29,11 @@ final class BodyPump: @unchecked Sendable {
   private let sink: any BodySink
   private var isClosed = false
   private var block = [UInt8]()
-  /// What of the block has still to be written.
+  /// The part of the block that has yet to be written.
   private var pending = 0..<0
   private var isFlowing = false
 
-  /// The sink belongs to the pump from here on.
+  /// Creates a pump, which takes over the sink.
   init(
     _ upload: any UploadSource, into sink: sending any BodySink, onFailure: @escaping @Sendable (any Error) -> Void
   ) {
@@ -55,10 +56,10 @@ final class BodyPump: @unchecked Sendable {
     }
   }
 
-  /// The exchange is over, the task not yet: nothing more is read or sent, and the body does not end.
+  /// Stops reading and sending without ending the body: the exchange is over, the task not yet.
   func cancel() { queue.async { self.stop() } }
 
-  /// The task is over.
+  /// Stops the pump and closes the sink, because the task is over.
   func close() {
     queue.async {
       self.stop()
@@ -83,7 +84,7 @@ final class BodyPump: @unchecked Sendable {
       guard sink.hasSpace else { return }
       if !pending.isEmpty {
         let count = block.withUnsafeBytes { sink.write(UnsafeRawBufferPointer(rebasing: $0[pending])) }
-        // The reader is gone, and says itself why.
+        // The reader is gone, and reports the reason itself.
         guard count > 0 else { return stop() }
         pending = min(pending.lowerBound + count, pending.upperBound)..<pending.upperBound
         continue

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Duration {
-  /// The time between two measured moments; `nil` where one is missing, or they are in the wrong order.
+  /// Creates the time between two measured moments; `nil` if one is missing, or they are in the wrong order.
   init?(from start: Date?, to end: Date?) {
     guard let start, let end, end >= start else { return nil }
     self = .seconds(end.timeIntervalSince(start))
@@ -10,7 +10,7 @@ extension Duration {
 
 #if canImport(Darwin)
   extension NetworkTimings {
-    /// What the system measured of a task's last exchange.
+    /// Creates the timings that the system measured for a task's last exchange.
     init?(_ metrics: URLSessionTaskMetrics) {
       guard let last = metrics.transactionMetrics.last, let start = last.fetchStartDate else { return nil }
       self.init(

@@ -2,7 +2,7 @@
   import Foundation
   import Security
 
-  /// Which servers to trust, as ``TLSOptions`` say: for sessions and for sockets.
+  /// The evaluation of a server's trust according to ``TLSOptions``, for sessions and for sockets.
   struct ServerTrust: Sendable {
     enum Verdict { case trusted, untrusted, wrongKey }
 
@@ -23,7 +23,7 @@
     }
   }
 
-  /// The delegate of a session that runs with ``TLSOptions``.
+  /// The delegate of a session that uses ``TLSOptions``.
   final class ServerTrustDelegate: NSObject, URLSessionDelegate {
     private let trust: ServerTrust
 
@@ -39,7 +39,7 @@
       let chain = challenge.protectionSpace.serverTrust
       switch chain.map(trust.verdict(on:)) ?? .wrongKey {
       case .trusted: completionHandler(.useCredential, chain.map { URLCredential(trust: $0) })
-      // The system comes to the same verdict, and says what is wrong.
+      // The system's default handling comes to the same verdict, and reports what is wrong.
       case .untrusted where trust.options.certificateAuthorityFile == nil:
         completionHandler(.performDefaultHandling, nil)
       case .untrusted, .wrongKey: completionHandler(.cancelAuthenticationChallenge, nil)

@@ -4,12 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Whether responses may come from, and go to, the cache of a session.
+/// Whether responses may be read from, and stored in, the cache of a session.
 ///
-/// `URLSession.shared` and every session that is made without a word about caching have the process's shared cache, which
-/// follows the rules of HTTP (RFC 9111). A caller wants the server's response, on every platform alike,
-/// and has caches of the library's own to choose. A session with a cache, or a policy, of its own says otherwise. An
-/// ephemeral session has a small one in memory without having asked for it.
+/// `URLSession.shared`, and every session that is created without configuring a cache, use the process's shared cache,
+/// which follows the rules of HTTP (RFC 9111). A caller expects the server's response, on every platform alike, and can
+/// choose one of the library's own caches. A session with a cache, or a cache policy, of its own uses it. An ephemeral
+/// session has a small in-memory cache by default, which does not count.
 struct SessionCaching: Sendable, Equatable {
   private static let ephemeral = URLSessionConfiguration.ephemeral.urlCache.map(capacities)
 
@@ -29,7 +29,7 @@ struct SessionCaching: Sendable, Equatable {
 
   private static func capacities(_ cache: URLCache) -> [Int] { [cache.memoryCapacity, cache.diskCapacity] }
 
-  /// A request with a policy of its own keeps it.
+  /// Makes a request bypass a cache that is not wanted, unless the request has a cache policy of its own.
   func apply(to request: inout URLRequest) {
     guard !isWanted, request.cachePolicy == .useProtocolCachePolicy else { return }
     request.cachePolicy = .reloadIgnoringLocalCacheData

@@ -4,24 +4,26 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The delegate of our tasks, and the one that hands on to the user's delegate what the user expects to see.
+/// The delegate of the library's tasks, which forwards to the user's delegate the calls that it expects.
 ///
-/// On Apple it is the delegate of each task, so whatever it does not implement falls to the session's own delegate. On
-/// Linux a task's delegate never hears of data, so it is the delegate of a session of our own.
+/// On Apple's platforms it is the delegate of each task, so whatever it does not implement falls back to the session's
+/// own delegate. On Linux a task's delegate receives no data callbacks, so it is the delegate of a session of the
+/// library's own.
 ///
-/// Sendable, unchecked: `tasks` is a `Locked`, and the weak `source` is set once, before this is shared.
+/// Sendable, unchecked: `tasks` is a `Locked`, and the weak `source` is set once, before the delegate is shared.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private weak var source: URLSession?
   private let caching: SessionCaching
   private let tasks = Locked<[Int: SessionTask]>([:])
 
-  /// - Parameter source: the user's session. It is not kept alive: it may own, in the end, what owns this.
+  /// - Parameter source: The user's session, which is held weakly: it may indirectly own this delegate.
   init(source: URLSession, caching: SessionCaching) {
     self.source = source
     self.caching = caching
   }
 
-  /// Makes the exchange known. Before the task is resumed, or its first callback would find none.
+  /// Registers the exchange of a task. Must be called before the task is resumed, or its first callback would find
+  /// none.
   func add(_ task: SessionTask, identifier: Int) {
     tasks.withLock { $0[identifier] = task }
   }
@@ -30,7 +32,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     tasks.withLock { $0[task.taskIdentifier] }
   }
 
-  /// Calls the user's delegate where it expects to be called: on its session's queue, which on Apple is this one.
+  /// Calls the user's delegate on the queue of its session, which on Apple's platforms is the current one.
   private func callUser(_ call: @escaping @Sendable (URLSession, any URLSessionDelegate) -> Void) -> Bool {
     guard let source, let delegate = source.delegate else { return false }
     #if canImport(Darwin)
@@ -106,7 +108,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
-    // Asked on Foundation's own work queue on Linux: nothing here may wait, least of all for the task's gate.
+    // On Linux this is called on Foundation's own work queue: nothing here may block, least of all on the task's gate.
     guard let sessionTask = sessionTask(task) else { return completionHandler(nil) }
     completionHandler(sessionTask.taskResponse.secondBody())
   }
@@ -124,7 +126,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
       return
     }
     let proposal = sessionTask.proposal(request)
-    // Always declined here: the next hop is a task of its own, sent by the engine above the `Transport` seam.
+    // Always declined here: the next hop is a separate task, sent by the engine above the `Transport` seam.
     let answer = Once<URLRequest?> { decision in
       switch decision {
       case nil: sessionTask.taskResponse.decide(.declined)
@@ -164,8 +166,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
         }
         guard let taskDelegate = delegate as? any URLSessionTaskDelegate else { return askSession() }
         taskDelegate.urlSession(session, task: task, didReceive: challenge) { disposition, credential in
-          // Whether the delegate implements the method cannot be told here: default handling is what the protocol's
-          // own extension says, and the session-wide method is asked in turn.
+          // There is no way to tell here whether the delegate implements the method: the protocol's own extension
+          // answers with default handling, and then the session-wide method is called.
           guard disposition != .performDefaultHandling else { return askSession() }
           answer(ChallengeAnswer(disposition, credential))
         }
@@ -175,7 +177,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   #endif
 }
 
-/// What a delegate says to a challenge.
+/// A delegate's answer to an authentication challenge.
 struct ChallengeAnswer: Sendable {
   var disposition: URLSession.AuthChallengeDisposition
   var credential: URLCredential?
@@ -186,7 +188,7 @@ struct ChallengeAnswer: Sendable {
   }
 }
 
-/// A completion handler of which only the first call counts: FoundationNetworking does not survive a second one.
+/// A completion handler that acts on its first call only: FoundationNetworking crashes on a second one.
 struct Once<Value>: Sendable {
   private let isDone = Locked(false)
   private let action: @Sendable (Value) -> Void

@@ -14,14 +14,14 @@ import Foundation
   extension SystemSessionHost {
     private static let secured = SessionRegistry<TLSOptions, SystemSessionHost>()
 
-    /// A host for the user's session; with ``TLSOptions`` one with a session of its own, which shares the
-    /// configuration, and no connection.
+    /// Returns a host for the user's session. With ``TLSOptions`` the host has a session of its own, which shares the
+    /// configuration but no connections.
     static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
       guard let tls else {
         let hasDelegate = session.delegate != nil
         return SystemSessionHost(session, session.configuration, isOwn: false) {
           let foreign = URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
-          // The session was invalidated: without its delegate, which may decide on trust, nothing is sent.
+          // The session was invalidated: its delegate, which may decide on trust, is gone, so nothing must be sent.
           if hasDelegate, foreign.delegate == nil { foreign.invalidateAndCancel() }
           return foreign
         }
@@ -34,7 +34,7 @@ import Foundation
       }
     }
 
-    /// A transport is gone.
+    /// Removes the hosts of a session if it is gone. Called when a transport has been released.
     static func sessionMayBeGone(_ session: ObjectIdentifier) { secured.sessionMayBeGone(session) }
   }
 
@@ -54,15 +54,15 @@ import Foundation
     }
   }
 #else
-  /// Runs exchanges on sessions of our own that share the configuration of the user's.
+  /// A host that runs exchanges on sessions of its own with the configuration of the user's session.
   final class SessionHost: Sendable {
-    /// Foundation's own timers are far away: they count whole seconds, and end the process when one fires while a
-    /// redirect is being decided.
+    /// A timeout that Foundation's own timers never reach: they count whole seconds, and crash the process if one fires
+    /// while a redirect is being decided.
     static let never: TimeInterval = 1e9
 
-    /// For requests without a body.
+    /// The session for requests without a body.
     private let pooled: URLSession
-    /// For requests with one. Every request asks for the connection to be closed, so none is ever used again.
+    /// The session for requests with a body. They ask for the connection to be closed, so none is reused.
     private let closing: URLSession
     private let pooledDelegate: SessionDelegate
     private let closingDelegate: SessionDelegate
@@ -75,7 +75,7 @@ import Foundation
       let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false
-      // Without it Foundation parses every Set-Cookie line although it has nowhere to put a cookie, and its parser
+      // Otherwise Foundation parses every Set-Cookie line although it has nowhere to store a cookie, and its parser
       // crashes the process on certain non-ASCII names.
       own.httpCookieAcceptPolicy = .never
       own.urlCache = nil
@@ -88,7 +88,7 @@ import Foundation
     }
 
     deinit {
-      // A session keeps its delegate until the session is invalidated.
+      // A session retains its delegate until it is invalidated.
       pooled.finishTasksAndInvalidate()
       closing.finishTasksAndInvalidate()
     }
@@ -98,7 +98,7 @@ import Foundation
         request, idleTimeout: request.urlRequest.idleTimeout(default: settings.requestTimeout), limit: limit,
         overflow: .fail,
         queue: queue)
-      // Keeps this host, and with it the sessions, until the task has been made.
+      // Retains this host, and with it the sessions, until the task has been created.
       queue.async { self.run(taskResponse) }
       return taskResponse
     }
@@ -109,7 +109,7 @@ import Foundation
       if let body = request.httpBodyStream as? BodyInputStream { request.httpBodyStream = body.unread }
       var added = hop.addedFields
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
-      // Foundation adds the length that it knows. A wrong one desynchronises the connection (RFC 9112 §6.3).
+      // Foundation adds the length that it knows. A wrong one would desynchronise the connection (RFC 9112 §6.3).
       request.setValue(nil, forHTTPHeaderField: "Content-Length")
       if hasBody {
         request.setValue("close", forHTTPHeaderField: "Connection")
@@ -129,12 +129,13 @@ import Foundation
   extension SessionHost {
     private static let hosts = SessionRegistry<Bool, SessionHost>()
 
-    /// The host of a session, made when it is first needed.
+    /// Returns the host of a session, which is created on first use.
     static func shared(for source: URLSession) -> SessionHost {
       hosts.host(for: source, true) { SessionHost(source) }
     }
 
-    /// A transport is gone. If its session is, too, so is the host, and its idle connections close.
+    /// Removes the host of a session if the session is gone, which closes its idle connections. Called when a transport
+    /// has been released.
     static func sessionMayBeGone(_ session: ObjectIdentifier) { hosts.sessionMayBeGone(session) }
   }
 

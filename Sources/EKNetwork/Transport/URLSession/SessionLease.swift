@@ -4,16 +4,16 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A transport's hold on a session and on what runs its exchanges. With the last hold on a session that has no other
-/// owner, its connections close.
+/// A transport's reference to a session and its host. When the last lease of a session without another owner is
+/// released, its connections close.
 ///
-/// Unchecked: `held` is changed by `deinit` alone.
+/// Unchecked: `held` is only changed in `deinit`.
 final class SessionLease: @unchecked Sendable {
   let host: SessionHost
   private var held: URLSession?
   private let key: ObjectIdentifier
 
-  /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
+  /// - Parameter host: The host that runs the session's exchanges; `nil` for the usual one.
   init(_ session: URLSession, host: SessionHost? = nil) {
     self.host = host ?? SessionHost.shared(for: session)
     held = session

@@ -4,11 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What is kept for each session as long as the session lives.
+/// The hosts of sessions, each of which is kept as long as its session lives.
 ///
-/// Shared, because a session of one's own for each request would cost its connection each time, and a `URLSession` has
-/// no room for one. The entry of a session that is gone leaves with its last transport; where the user has kept the
-/// session for longer than that, with the next new session.
+/// Shared, because a host for each request would cost a new connection each time, and a `URLSession` cannot store one.
+/// The entry of a released session is removed with its last transport or, if the user has kept the session for longer
+/// than that, when the next host is added.
 struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>: Sendable {
   private struct Key: Hashable {
     let session: ObjectIdentifier
@@ -22,7 +22,7 @@ struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>
 
   private let entries = Locked<[Key: Entry]>([:])
 
-  /// The host of a session, made when it is first needed.
+  /// Returns the host of a session, which is created on first use.
   func host(for source: URLSession, _ variant: Variant, make: () -> Host) -> Host {
     let key = Key(session: ObjectIdentifier(source), variant: variant)
     let known = entries.withLock { entries in
@@ -37,12 +37,12 @@ struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>
       let replaced = entries.updateValue(Entry(source: source, host: made), forKey: key)
       return (made, Array(dropped.values) + (replaced.map { [$0] } ?? []))
     }
-    // Out here: the end of a host calls Foundation.
+    // Released outside the lock: deinitialising a host calls into Foundation.
     withExtendedLifetime(dropped) {}
     return host
   }
 
-  /// A session has been released. If it is gone, what was kept for it goes, too.
+  /// Removes the hosts of a session if the session is gone. Called when a reference to it has been released.
   func sessionMayBeGone(_ session: ObjectIdentifier) {
     let dropped = entries.withLock { entries in
       let gone = entries.filter { $0.key.session == session && $0.value.source == nil }

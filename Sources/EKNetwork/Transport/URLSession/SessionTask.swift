@@ -4,20 +4,20 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// An exchange with what was changed in its request for Foundation's sake, so that it can be changed back.
+/// An exchange, with the changes that were made to its request for Foundation's sake, so that they can be undone.
 struct SessionTask: Sendable {
-  /// Challenges that are answered with credentials before the 401 is the result: one that always sends wrong ones
-  /// must not go round for ever.
+  /// The number of challenges that are answered with credentials before the 401 is the result: a delegate that keeps
+  /// sending wrong ones must not loop for ever.
   static let challengeLimit = 10
 
   let taskResponse: TaskResponseStream
   /// The request as the caller made it.
   let original: URLRequest
-  /// The cookies of the source session; `nil` where Foundation looks after them.
+  /// The cookies of the source session; `nil` if Foundation manages them.
   let cookies: SessionCookies?
-  /// The names of header fields that were added.
+  /// The names of the header fields that were added.
   let addedFields: [String]
-  /// Whether a cancellation that the library did not ask for means that the server's key was refused.
+  /// Whether a cancellation that the library did not request means that the server's key was refused.
   var refusesKeys = false
 
   func didReceive(_ response: URLResponse) {
@@ -27,30 +27,30 @@ struct SessionTask: Sendable {
   }
 
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
-    // A redirect without a Location is never announced.
+    // Foundation never reports the response of a redirect without a Location to the delegate.
     if error == nil, let response = response as? HTTPURLResponse, taskResponse.response == nil { store(response) }
     taskResponse.didComplete(refusal(error) ?? error, response: response)
   }
 
-  /// What a delegate that turns a certificate down makes of the task says no more than that it was cancelled.
+  /// Returns the error for a key that the delegate refused, which Foundation only reports as a cancellation.
   private func refusal(_ error: (any Error)?) -> (any Error)? {
     guard refusesKeys, (error as? URLError)?.code == .cancelled else { return nil }
     return URLError(
       .serverCertificateUntrusted, url: original.url, description: "The server's certificate or key is not trusted.")
   }
 
-  /// The request that Foundation proposes for a redirect, without what was added for this hop alone.
+  /// Returns the request that Foundation proposes for a redirect, without what was added for this hop alone.
   func proposal(_ request: URLRequest) -> URLRequest {
     var request = request
     request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
-    // What Foundation proposes to send again is the stream that it has read.
+    // The stream in Foundation's proposal is the one that it has already read.
     if let body = original.httpBodyStream as? BodyInputStream, body.source.isReplayable,
       request.httpMethod == original.httpMethod
     {
       request.httpBodyStream = body.unread
     }
-    // Foundation proposes to send credentials anywhere: what the user's delegate sees has them where they may go.
+    // Foundation proposes to send credentials to any origin: the user's delegate sees them only where they may be sent.
     if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
     return request
   }
@@ -61,7 +61,8 @@ struct SessionTask: Sendable {
     cookies.store(setCookieLines: SetCookieLine.split(joined: lines), for: url, request: original)
   }
 
-  /// On Linux a 401 and its body come before the challenge, which may replace them: they are held until it is settled.
+  /// Returns whether a response may be replaced after a challenge. On Linux a 401 and its body arrive before the
+  /// challenge, so they are held until it is settled.
   private func isChallenge(_ response: HTTPURLResponse) -> Bool {
     #if canImport(Darwin)
       return false
@@ -73,8 +74,8 @@ struct SessionTask: Sendable {
   }
 
   #if !canImport(Darwin)
-    /// Passes on a credential, and turns everything else down: what Foundation calls default handling never ends when
-    /// there is no credential to propose, and a credential for anything but Basic crashes the process.
+    /// Passes on a credential and rejects everything else: Foundation's default handling never ends if there is no
+    /// proposed credential, and a credential for anything but Basic crashes the process.
     func answer(
       _ challenge: URLAuthenticationChallenge, with answer: ChallengeAnswer,
       _ completionHandler: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -92,7 +93,7 @@ struct SessionTask: Sendable {
         taskResponse.rejectChallenge()
         return taskResponse.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
-      // The stream has been read, and Foundation would send what is left of it: nothing.
+      // The stream has already been read, and Foundation would send an empty body.
       let body = original.httpBodyStream as? BodyInputStream
       guard original.httpBodyStream == nil || body?.source.isReplayable == true else {
         return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
@@ -104,7 +105,7 @@ struct SessionTask: Sendable {
 }
 
 extension URLRequest {
-  /// Whether nothing that matters was changed. `==` does not look at the header fields on Linux.
+  /// Returns whether nothing relevant was changed. `==` ignores the header fields on Linux.
   func isSent(like other: URLRequest) -> Bool {
     self == other && url == other.url && httpMethod == other.httpMethod && httpBody == other.httpBody
       && httpBodyStream === other.httpBodyStream && timeoutInterval == other.timeoutInterval

@@ -2,17 +2,17 @@
   import Dispatch
   import Foundation
 
-  /// The writing end of a stream that CFNetwork can schedule: it wants more of an `InputStream` than a subclass can give.
-  /// It calls back on a queue, and so needs neither a run loop nor a thread that waits.
+  /// The writing end of a stream that CFNetwork can schedule: it requires more of an `InputStream` than a subclass can
+  /// implement. Its callbacks arrive on a queue, so neither a run loop nor a waiting thread is needed.
   ///
-  /// Sendable, unchecked: it is handed to its pump, and belongs to the pump's queue.
+  /// Sendable, unchecked: it is passed to its pump, and then only used on the pump's queue.
   final class StreamSink: NSObject, BodySink, StreamDelegate, @unchecked Sendable {
     private let output: OutputStream
     private var onChange: (@Sendable () -> Void)?
 
     init(_ output: OutputStream) { self.output = output }
 
-    /// The same body, unread, as a stream of the system's own, which the exchange fills.
+    /// Returns the same body, unread, as a stream of the system's own, which the exchange fills.
     static func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream? {
       var input: InputStream?
       var output: OutputStream?
@@ -29,7 +29,7 @@
       output.open()
     }
 
-    // A stream that has failed has no space; writing to it says so.
+    // A failed stream reports no space: it is written to nevertheless, because the write returns the error.
     var hasSpace: Bool { output.hasSpaceAvailable || output.streamStatus == .error || output.streamStatus == .closed }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -5,25 +5,25 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What is needed of a session of Apple's.
+/// The part of an Apple `URLSession` that ``SystemSessionHost`` uses.
 protocol SystemSession: AnyObject, Sendable {
-  /// Whether it belongs to the system's background daemon, which takes files alone.
+  /// Whether the session belongs to the system's background daemon, which only accepts files.
   var isBackground: Bool { get }
-  /// A task that has yet to be resumed; `nil` where the session was invalidated.
+  /// Returns a task that has yet to be resumed, or `nil` if the session was invalidated.
   func makeTask(_ request: URLRequest, for task: SessionTask, caching: SessionCaching) -> (any GatedTask)?
-  /// A body as a stream that the session can read, which the exchange fills.
+  /// Returns a body as a stream that the session can read, which the exchange fills.
   func makeStream(_ body: BodyInputStream, for taskResponse: TaskResponseStream) -> InputStream?
   func finishTasksAndInvalidate()
 }
 
-/// Runs exchanges on a session of Apple's: the user's, or one of our own that shares its configuration.
+/// A host that runs exchanges on an Apple `URLSession`: the user's, or one of its own that shares the configuration.
 final class SystemSessionHost: Sendable {
   let settings: SessionSettings
   private let session: any SystemSession
-  /// For hops to another origin than the request was meant for: the same session without the credentials that it adds
-  /// to every request. The session itself would add them.
+  /// The session for hops to another origin than the request was meant for: the same without the credentials that it
+  /// adds to every request. The session itself would add them.
   private let foreign = Locked<(any SystemSession)?>(nil)
-  /// Makes that session, at the first such hop; `nil` where the session adds none.
+  /// Creates that session at the first such hop; `nil` if the session adds no credentials.
   private let makeForeign: (@Sendable () -> any SystemSession)?
   private let isOwn: Bool
   private let caching: SessionCaching
@@ -31,9 +31,9 @@ final class SystemSessionHost: Sendable {
   private let queue = DispatchQueue(label: "EKNetwork.URLSessionTransport")
 
   /// - Parameters:
-  ///   - configuration: The session's.
-  ///   - isOwn: Whether the session is this host's alone, and has a delegate that refuses keys.
-  ///   - makeForeign: Makes a session like it with another configuration.
+  ///   - configuration: The session's configuration.
+  ///   - isOwn: Whether the session belongs to this host alone, and has a delegate that refuses keys.
+  ///   - makeForeign: Creates a session like it with another configuration.
   init(
     _ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool,
     makeForeign: @escaping @Sendable (URLSessionConfiguration) -> any SystemSession
@@ -41,7 +41,7 @@ final class SystemSessionHost: Sendable {
     self.session = session
     self.isOwn = isOwn
     caching = SessionCaching(configuration)
-    // Asked once: each look at a session's configuration copies it.
+    // Read once: each access to a session's configuration copies it.
     isBackground = session.isBackground
     settings = SessionSettings(configuration, systemSendsCookies: true)
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
@@ -68,18 +68,18 @@ final class SystemSessionHost: Sendable {
       kept = kept ?? made
       return kept
     }
-    // Two hops at once have made one each.
+    // Two concurrent hops have each created one.
     if let kept, kept !== made { made.finishTasksAndInvalidate() }
     return kept
   }
 
   func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
     let original = request.urlRequest
-    // For both, Foundation would end the process with an exception.
+    // Here, and for an invalidated session below, Foundation would terminate the process with an exception.
     guard !isBackground else {
       throw URLError.unusable(original.url, "A background session takes files alone.")
     }
-    // Foundation's own timer watches the request's idle timeout: it knows of `waitsForConnectivity`.
+    // Foundation's own timer enforces the request's idle timeout: it takes `waitsForConnectivity` into account.
     let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
     var urlRequest = original
     caching.apply(to: &urlRequest)

@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a ``TaskGate`` needs of a task.
+/// The part of a task that a ``TaskGate`` uses.
 protocol GatedTask: AnyObject, Sendable {
-  /// Whether a question of its delegate's may still be answered, on Linux.
+  /// Whether a delegate callback of the task may still be answered, on Linux.
   var takesAnswers: Bool { get }
   func resume()
   func suspend()
@@ -17,13 +17,13 @@ extension URLSessionTask: GatedTask {
   var takesAnswers: Bool { state == .running }
 }
 
-/// Stands between a task and all that use it.
+/// A gate that serialises all calls to a task.
 ///
 /// FoundationNetworking crashes the process when a redirect or a challenge is answered after the task was cancelled. So
-/// on Linux cancelling and answering take turns, and after the first cancellation nothing is answered any more.
+/// on Linux cancelling and answering exclude each other, and nothing is answered after the first cancellation.
 ///
-/// Sendable, unchecked: `task`, `isCancelled` and `isSuspended` are reached with `lock` held alone. The lock may be held while
-/// Foundation waits for its own work queue: nothing on that queue ever takes it.
+/// Sendable, unchecked: `task`, `isCancelled` and `isSuspended` are only accessed with `lock` held. The lock may be
+/// held while Foundation waits for its own work queue: nothing on that queue ever takes it.
 final class TaskGate: @unchecked Sendable {
   private let lock = NSLock()
   private var task: (any GatedTask)?
@@ -49,27 +49,28 @@ final class TaskGate: @unchecked Sendable {
     }
   }
 
-  /// Runs `answer`, which calls a completion handler of Foundation's, unless it is too late for that. On Apple's systems
-  /// it never is: there each handler has to be called, and after a cancellation nothing comes of it.
+  /// Runs `answer`, which calls a completion handler of Foundation's, unless it is too late for that. On Apple's
+  /// platforms it never is: there each handler has to be called, which has no effect after a cancellation.
   func answer(_ answer: () -> Void) {
     #if canImport(Darwin)
       answer()
     #else
       lock.withLock {
-        // The user's own delegate can cancel the task as well, past this gate.
+        // The user's own delegate can cancel the task as well, bypassing this gate.
         guard !isCancelled, let task, task.takesAnswers else { return }
         answer()
       }
     #endif
   }
 
-  /// The task is over.
+  /// Releases the task, which is over.
   func close() {
     lock.withLock { task = nil }
   }
 
-  /// Suspends or resumes the task, as `wanted` says at this moment. Two threads that want different things can come
-  /// here in any order: what holds in the end is what was decided last, and each `suspend` has its `resume`.
+  /// Suspends or resumes the task, depending on what `wanted` returns at this moment. Two threads with different
+  /// decisions can arrive here in any order: the latest decision holds in the end, and each `suspend` is balanced by a
+  /// `resume`.
   func follow(_ wanted: () -> Bool) {
     lock.withLock {
       let wanted = wanted()

@@ -4,40 +4,41 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What one exchange has received, and what is owed to the caller that waits for it. A value: events go in, effects come out.
+/// The state of one exchange: what it has received, and what is owed to the waiting caller. A value type: events go in,
+/// effects come out.
 struct TaskResponseState {
-  /// The response head with what the user's delegate said about it.
+  /// The response head with the decision of the user's delegate about it.
   struct Head: Sendable {
     var response: URLResponse
     var redirect = RedirectDecision.undecided
   }
 
-  /// What happens when more bytes are waiting than `limit`.
+  /// What to do when more than `limit` bytes are waiting.
   enum Overflow: Sendable {
-    /// The task is suspended until half of them are taken.
+    /// The task is suspended until half of them have been read.
     case suspend
     /// The exchange fails with `URLError.dataLengthExceedsMaximum`: there is no way to slow the server down.
     case fail
   }
 
-  /// What has to be done outside the lock.
+  /// The actions to perform outside the lock.
   struct Effects {
     var head: Result<Head, any Error>?
     var body: Result<Data?, any Error>?
     var suspendsTask = false
     var resumesTask = false
     var cancelsTask = false
-    /// The exchange has its ending; nothing that comes later counts.
+    /// Whether the exchange has ended; later events are ignored.
     var isOver = false
   }
 
-  /// How much is handed over at once when more is waiting.
+  /// The size up to which waiting chunks are combined into one.
   static let largestChunk = 256 * 1024
 
   private let limit: Int
   private let overflow: Overflow
   private var head: Head?
-  /// The head is a challenge that may still be answered.
+  /// Whether the head is a challenge that may still be answered.
   private(set) var isHeadHeld = false
   private var redirect = RedirectDecision.undecided
   private var chunks: [Data] = []
@@ -49,7 +50,7 @@ struct TaskResponseState {
   private var rejectsChallenge = false
   private var headIsAwaited = false
   private var bodyIsAwaited = false
-  /// The bytes of the body received so far.
+  /// The number of body bytes received so far.
   private(set) var received: Int64 = 0
 
   init(limit: Int, overflow: Overflow) {
@@ -63,7 +64,8 @@ struct TaskResponseState {
 
   // MARK: - From the wire
 
-  /// A response head. One that is held is published when the exchange goes on without the credentials it asks for.
+  /// Handles a response head. One that is held is published if the exchange continues without the credentials that it
+  /// demands.
   mutating func receive(_ response: URLResponse, holding: Bool) -> Effects {
     guard ending == nil, head == nil else { return Effects() }
     head = Head(response: response, redirect: redirect)
@@ -91,7 +93,7 @@ struct TaskResponseState {
     }
   }
 
-  /// The user's credentials are sent: what came with the challenge is forgotten.
+  /// Discards what came with the challenge, because the user's credentials are sent.
   mutating func restart() {
     guard ending == nil, isHeadHeld else { return }
     head = nil
@@ -100,12 +102,12 @@ struct TaskResponseState {
     received = 0
   }
 
-  /// The challenge is turned down: the cancellation that follows means that the 401 is the result.
+  /// Notes that the challenge was rejected: the cancellation that follows means that the 401 is the result.
   mutating func rejectChallenge() { rejectsChallenge = true }
 
   mutating func decide(_ decision: RedirectDecision) { redirect = decision }
 
-  /// The task is over. `fallback` is the response of a task that never announced one.
+  /// Handles the end of the task. `fallback` is the response of a task that never reported one.
   mutating func complete(_ error: (any Error)?, fallback: URLResponse?) -> Effects {
     guard ending == nil else { return Effects() }
     if head == nil, error == nil, let fallback { head = Head(response: fallback, redirect: redirect) }
@@ -126,7 +128,7 @@ struct TaskResponseState {
     return effects
   }
 
-  /// Ends the exchange from our side. What has not been pulled yet is dropped.
+  /// Ends the exchange from this side. What has not been read yet is dropped.
   mutating func fail(_ error: any Error) -> Effects {
     guard ending == nil else { return Effects() }
     ending = .failure(error)
@@ -140,7 +142,7 @@ struct TaskResponseState {
     return effects
   }
 
-  /// As `fail`, but also takes back what came in time and was not pulled.
+  /// Fails the exchange even if it has already ended, dropping what was received in time and has not been read.
   mutating func cancel() -> Effects {
     guard ending != nil else { return fail(CancellationError()) }
     ending = .failure(CancellationError())
@@ -150,7 +152,7 @@ struct TaskResponseState {
 
   // MARK: - From the consumer
 
-  /// The head, or `nil` when it has to be waited for.
+  /// Returns the head, or `nil` if the caller has to wait for it.
   mutating func awaitHead() -> Result<Head, any Error>? {
     if let head, !isHeadHeld { return .success(head) }
     if case .failure(let error) = ending { return .failure(error) }
@@ -158,7 +160,7 @@ struct TaskResponseState {
     return nil
   }
 
-  /// The next bytes, or `nil` when they have to be waited for.
+  /// Returns the next bytes, or `nil` if the caller has to wait for them.
   mutating func pull() -> (result: Result<Data?, any Error>?, effects: Effects) {
     if taken < chunks.count {
       let data = takeChunk()
@@ -171,7 +173,7 @@ struct TaskResponseState {
     case .failure(let error): return (.failure(error), Effects())
     case nil: break
     }
-    // One caller at a time is the contract; a second one must not make the first wait for ever.
+    // Only one caller may wait at a time; a second one must not make the first wait for ever.
     guard !bodyIsAwaited else { return (.failure(ConcurrentReadError()), Effects()) }
     bodyIsAwaited = true
     return (nil, Effects())
@@ -199,7 +201,7 @@ struct TaskResponseState {
       chunks[taken] = Data()
       taken += 1
     }
-    // A consumer that is always a little late must not make the list of what it has taken longer and longer.
+    // A consumer that is always slightly behind must not let the list of taken chunks grow without bound.
     if taken == chunks.count || taken > 1_024 {
       chunks.removeFirst(taken)
       taken = 0

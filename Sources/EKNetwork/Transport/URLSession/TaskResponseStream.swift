@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One request on a `URLSessionTask`: the delegate's callbacks go in on one side, the consumer pulls on the other.
+/// One request on a `URLSessionTask`: the delegate's callbacks write at one end, and the consumer reads at the other.
 final class TaskResponseStream: Sendable {
   private struct Storage {
     var state: TaskResponseState
@@ -14,7 +14,7 @@ final class TaskResponseStream: Sendable {
     var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
-    /// The bodies on their way: more than one where the system has asked for the body again.
+    /// The bodies being sent: more than one if the system has requested the body again.
     var pumps: [BodyPump] = []
     var timings: NetworkTimings?
   }
@@ -22,7 +22,8 @@ final class TaskResponseStream: Sendable {
   let request: TransportRequest
   let gate = TaskGate()
   private let storage: Locked<Storage>
-  /// Foundation's calls block on its own work queue, and are therefore never made on the caller's thread.
+  /// The queue for calls that block on Foundation's own work queue, and are therefore never made on the caller's
+  /// thread.
   private let queue: DispatchQueue
 
   init(
@@ -73,12 +74,12 @@ final class TaskResponseStream: Sendable {
     }
   }
 
-  /// Ends the exchange: the waiting caller gets the error at once, the task a little later.
+  /// Ends the exchange: the waiting caller gets the error immediately, and the task is cancelled shortly after.
   func cancel() { change { $0.cancel() } }
 
   // MARK: - The task's side
 
-  /// A response head. Interim responses (RFC 9110 §15.2) are passed over; 101 is final.
+  /// Handles a response head. Interim responses (RFC 9110 §15.2) are skipped; 101 is final.
   func didReceive(_ response: URLResponse, holding: Bool = false) {
     if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status), status != 101 {
       return noteActivity()
@@ -102,7 +103,7 @@ final class TaskResponseStream: Sendable {
     if isProgress { request.onSend?(sent, expected > 0 ? expected : nil) }
   }
 
-  /// The task is over. `response` is what the task itself knows, for responses that were never announced.
+  /// Handles the end of the task. `response` is the task's own, for responses that were never reported to the delegate.
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     gate.close()
     change { $0.complete(error.map { URLError.mapped($0, url: self.request.urlRequest.url) }, fallback: response) }
@@ -115,8 +116,8 @@ final class TaskResponseStream: Sendable {
 
   func fail(_ error: any Error) { change { $0.fail(error) } }
 
-  /// Sends a body through a sink of the system's, which is closed before the body's end only once the task is over:
-  /// cancelling a task takes its time, and what was sent would be taken for the whole meanwhile.
+  /// Sends a body through a sink of the system's. If the body has not ended, the sink is only closed once the task is
+  /// over: cancelling a task takes time, in which the server would take what was sent for the whole body.
   func pump(_ body: BodyInputStream, into sink: sending any BodySink) {
     let pump = BodyPump(body.source.makeUpload(), into: sink) { [weak self] error in
       self?.fail(error)
@@ -130,7 +131,7 @@ final class TaskResponseStream: Sendable {
     if !isTooLate { pump.start() }
   }
 
-  /// What the system measured of the task, where it does.
+  /// The timings that the system measured for the task, if it measures any.
   var timings: NetworkTimings? { storage.withLock { $0.timings } }
 
   func didMeasure(_ timings: @autoclosure () -> NetworkTimings?) {
@@ -138,7 +139,7 @@ final class TaskResponseStream: Sendable {
     storage.withLock { $0.timings = timings }
   }
 
-  /// The stream to answer with when the body is asked for again. Where it cannot be had, the exchange fails.
+  /// Returns the stream to answer with when the body is requested again. If there is none, the exchange fails.
   func secondBody() -> InputStream? {
     if let body = request.urlRequest.httpBodyStream as? BodyInputStream, body.source.isReplayable {
       #if canImport(Darwin)
@@ -149,23 +150,23 @@ final class TaskResponseStream: Sendable {
     }
     guard request.urlRequest.httpBodyStream != nil else {
       #if canImport(Darwin)
-        // It is asked for as a stream where a `URLProtocol` is between, and after some lost connections.
+        // A stream is requested if a `URLProtocol` is involved, and after some lost connections.
         if let data = request.urlRequest.httpBody { return InputStream(data: data) }
       #endif
-      // The server closed the connection that half of the body had gone to.
+      // The server closed the connection to which part of the body had been sent.
       fail(URLError(.networkConnectionLost, url: request.urlRequest.url))
       return nil
     }
     fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
     #if canImport(Darwin)
-      // CFNetwork fails the request by itself, and wants more of a stream than a subclass can give.
+      // CFNetwork fails the request by itself, and requires more of a stream than a subclass can implement.
       return nil
     #else
       return RefusingInputStream()
     #endif
   }
 
-  /// The response so far, held or not.
+  /// The response received so far, held or not.
   var response: URLResponse? { storage.withLock { $0.state.response } }
 
   func decide(_ decision: RedirectDecision) { storage.withLock { $0.state.decide(decision) } }
@@ -226,7 +227,7 @@ final class TaskResponseStream: Sendable {
     if isNeeded { checkTime() } else { timer.cancel() }
   }
 
-  /// Fails the exchange if its time is up, else looks again when it could be.
+  /// Fails the exchange if its time is up, otherwise schedules the next check.
   private func checkTime() {
     let now = ContinuousClock.now
     let expired = storage.withLock { storage in
@@ -243,7 +244,7 @@ final class TaskResponseStream: Sendable {
 }
 
 extension Optional {
-  /// The value, which is gone from here then.
+  /// Returns the value and sets this optional to `nil`.
   fileprivate mutating func take() -> Wrapped? {
     defer { self = nil }
     return self

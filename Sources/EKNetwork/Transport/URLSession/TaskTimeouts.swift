@@ -1,4 +1,4 @@
-/// The two clocks of an exchange: how long it may stand still, and when it has to be over.
+/// The two timeouts of an exchange: how long it may be idle, and when it has to be finished.
 struct TaskTimeouts {
   private let idle: Duration?
   private let deadline: ContinuousClock.Instant?
@@ -10,12 +10,12 @@ struct TaskTimeouts {
     lastActivity = now
   }
 
-  /// Something went over the wire, in either direction.
+  /// Notes that bytes were transferred, in either direction.
   mutating func noteActivity(_ now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// When to look again; `nil` if there is nothing to look for. An instant that has passed means: time is up.
+  /// The next time to check; `nil` if there is nothing to check. An instant in the past means that the time is up.
   ///
-  /// Activity only moves a date, no timer: one that fires early is armed again with what this says then.
+  /// Activity only moves this instant, not the timer: a timer that fires early is scheduled again for the new instant.
   var expiry: ContinuousClock.Instant? {
     switch (idle, deadline) {
     case (let idle?, let deadline?): min(lastActivity + idle, deadline)

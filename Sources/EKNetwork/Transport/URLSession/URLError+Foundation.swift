@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension URLError {
-  /// An error of the transport's own, with the URL that it is about.
+  /// Creates an error of the transport's own, with the URL that it concerns.
   init(_ code: Code, url: URL?, description: String? = nil) {
     var userInfo: [String: Any] = [:]
     if let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
@@ -23,10 +23,10 @@ extension URLError {
     URLError(.timedOut, url: url, description: "The request timed out.")
   }
 
-  /// The error of a task as an Apple developer knows it.
+  /// Returns the error of a task as it would be reported on Apple's platforms.
   ///
-  /// On Linux most failures are `URLError.unknown`, and only libcurl's text tells them apart; the text stays as the
-  /// description. What is not a `URLError`, such as an error of a custom `URLProtocol`, passes through.
+  /// On Linux most failures are `URLError.unknown`, and only libcurl's text tells them apart; the text is kept as the
+  /// description. Anything but a `URLError`, such as an error of a custom `URLProtocol`, is returned unchanged.
   static func mapped(_ error: any Error, url: URL?) -> any Error {
     let nsError = error as NSError
     if nsError.domain == NSPOSIXErrorDomain { return posix(nsError, url: url) }
@@ -42,7 +42,7 @@ extension URLError {
     #endif
   }
 
-  /// What the system says of a socket, mostly of one that died while the app was in the background.
+  /// Maps the system's error for a socket, mostly one that was closed while the app was in the background.
   private static func posix(_ error: NSError, url: URL?) -> any Error {
     guard let code = POSIXErrorCode(rawValue: Int32(truncatingIfNeeded: error.code)) else { return error }
     var userInfo = error.userInfo
@@ -51,19 +51,19 @@ extension URLError {
     return URLError(NetworkFailure.code(of: code), userInfo: userInfo)
   }
 
-  /// The error of a session that cannot send this request, or none.
+  /// Returns the error of a session that cannot send this request, or any request.
   static func unusable(_ url: URL?, _ description: String) -> URLError {
     URLError(.resourceUnavailable, url: url, description: description)
   }
 
-  /// The code that `text`, one of libcurl's messages, stands for.
+  /// Returns the code that `text`, one of libcurl's messages, stands for.
   static func corrected(_ code: Code, text: String) -> Code {
     let text = text.lowercased()
     switch code {
     case .unknown:
       return messages.first { text.contains($0.part) }?.code ?? .unknown
     case .badServerResponse where text.contains("empty reply"):
-      // The server closed without a word. Apple says -1005, and so can a retry policy.
+      // The server closed the connection without a response. Apple reports -1005, which a retry policy can match.
       return .networkConnectionLost
     case .unsupportedURL:
       // The scheme was checked before: this is libcurl's "unsupported protocol" for a status line that is not HTTP.
@@ -78,13 +78,13 @@ extension URLError {
     // OpenSSL's X.509 verification results, as libcurl prints them.
     ("certificate has expired", .serverCertificateHasBadDate),
     ("certificate is not yet valid", .serverCertificateNotYetValid),
-    // The leaf vouches for itself; Apple calls it untrusted.
+    // A self-signed certificate in the chain. A self-signed leaf is matched further down: Apple calls it untrusted.
     ("ssl certificate problem: self-signed certificate in", .serverCertificateHasUnknownRoot),
     ("ssl certificate problem: self signed certificate in", .serverCertificateHasUnknownRoot),
     ("unable to get local issuer", .serverCertificateHasUnknownRoot),
     ("unable to get issuer", .serverCertificateHasUnknownRoot),
     ("certificate problem", .serverCertificateUntrusted),
-    // The name in the certificate is another host's.
+    // The certificate is for another host name.
     ("certificate subject name", .serverCertificateUntrusted),
     ("subjectaltname", .serverCertificateUntrusted),
     ("client certificate", .clientCertificateRequired),
@@ -107,7 +107,7 @@ extension URLError {
     ("content decoding", .cannotDecodeContentData),
     ("inflate", .cannotDecodeContentData),
     ("decompress", .cannotDecodeContentData),
-    // What came is not HTTP.
+    // The response is not HTTP.
     ("chunk", .badServerResponse),
     ("hexadecimal", .badServerResponse),
     ("failed writing header", .badServerResponse),
@@ -119,9 +119,9 @@ extension URLError {
     ("invalid value", .badServerResponse),
     ("weird server reply", .badServerResponse),
     ("transfer-encoding", .badServerResponse),
-    // A line of more than 100 KB; libcurl's buffer says so in this way.
+    // A line of more than 100 KB; libcurl's buffer reports it like this.
     ("out of memory", .badServerResponse),
-    // The handshake failed. After the certificates, whose messages also name SSL.
+    // The handshake failed. After the certificates, whose messages also mention SSL.
     ("ssl", .secureConnectionFailed),
     ("tls", .secureConnectionFailed),
     ("wrong version number", .secureConnectionFailed),

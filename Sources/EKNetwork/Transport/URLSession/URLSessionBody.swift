@@ -1,6 +1,6 @@
 import Foundation
 
-/// The consumer's end of an exchange. Dropping it ends the exchange.
+/// The consumer's end of an exchange. Releasing it ends the exchange.
 final class URLSessionBody: TransportBody {
   private let taskResponse: TaskResponseStream
 

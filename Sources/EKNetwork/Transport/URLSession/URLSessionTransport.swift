@@ -5,32 +5,33 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Foundation's own implementation: on Apple for every `URLSession`, on Linux where the user customised the session with
-/// code, or insists.
+/// The transport over Foundation's `URLSession`: on Apple's platforms for every session, on Linux where the user
+/// customised the session with code, or explicitly chose it.
 ///
-/// On Apple the tasks run on the user's session, each with a delegate of its own. A consumer that does not keep up
-/// suspends its task.
+/// On Apple's platforms the tasks run on the user's session, each with a delegate of its own. A task is suspended while
+/// its consumer does not keep up.
 ///
-/// On Linux they run on sessions of our own with the same configuration; redirects, challenges and upload progress are
-/// handed to the user's delegate. That is as safe as it gets. What FoundationNetworking does not let a client cure:
+/// On Linux they run on sessions of the library's own with the same configuration; redirects, challenges and upload
+/// progress are forwarded to the user's delegate. A client cannot work around these defects of FoundationNetworking:
 /// - A response with trailers, a bare status line, an interim response without a final one, or a `Content-Length` of
 ///   2^63 - 1 crashes the process. So does a redirect to certain malformed locations.
 /// - A header line without a space after its colon, with a byte that is not UTF-8, or ended by a bare LF, and a status
-///   line without the space before an absent reason phrase, lose the response: `URLError.badServerResponse`.
-/// - Two different lengths wait for the timeout; a truncated gzip body counts as complete.
-/// - The last one of two fields that differ in case wins; repeated fields are joined.
+///   line without the space before an absent reason phrase, fail the response with `URLError.badServerResponse`.
+/// - A response with two different lengths hangs until the timeout; a truncated gzip body counts as complete.
+/// - Of two fields whose names differ in case, the last one wins; repeated fields are joined.
 /// - IPv6 literals do not work.
-/// - There is no back-pressure. More than ``streamLimit`` unread bytes of a streamed body are
+/// - There is no back-pressure. More than ``streamLimit`` unread bytes of a streamed body fail with
 ///   `URLError.dataLengthExceedsMaximum`; the body of a redirect is kept in memory until it is complete.
-/// - A request that waits on a fresh connection burns a core.
+/// - A request that waits on a new connection keeps a core busy.
 /// - A session that was invalidated cannot be told from one that was not.
 /// - A `Digest` challenge cannot be answered: its 401 is the result.
 ///
-/// A request with a body never travels on a reused connection on Linux: Foundation would lose the body when the
-/// server has just closed it. The price is a connection for each such request; `Content-Length` stays. HTTP/2 does not
-/// know `Connection: close`: there a body that is asked for again fails the request with `networkConnectionLost`.
+/// A request with a body is never sent on a reused connection on Linux: Foundation would lose the body if the server
+/// has just closed it. The price is a new connection for each such request; `Content-Length` is kept. HTTP/2 has no
+/// `Connection: close`: there, a request whose body is requested again fails with `networkConnectionLost`.
 struct URLSessionTransport: Transport {
-  /// How many unread bytes of a streamed body are kept. On Apple the task is suspended there, on Linux it fails.
+  /// The number of unread bytes of a streamed body to keep. Beyond it, the task is suspended on Apple's platforms and
+  /// fails on Linux.
   static var streamLimit: Int {
     #if canImport(Darwin)
       1024 * 1024
@@ -39,7 +40,7 @@ struct URLSessionTransport: Transport {
     #endif
   }
 
-  /// Keeps the session alive: its configuration, and its delegate, are its own.
+  /// Keeps the session alive, and with it its configuration and delegate.
   private let lease: SessionLease
   private let limit: Int
   let sessionSettings: SessionSettings
@@ -48,7 +49,7 @@ struct URLSessionTransport: Transport {
     TransportDescription(implementation: .urlSession, reason: TransportDescription.current.reason)
   }
 
-  /// - Parameter host: What runs the session's exchanges, if that is not the usual one.
+  /// - Parameter host: The host that runs the session's exchanges; `nil` for the usual one.
   init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
     lease = SessionLease(session, host: host)
     limit = streamLimit
@@ -75,8 +76,8 @@ struct URLSessionTransport: Transport {
     if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
     var request = request
     #if !canImport(Darwin)
-      // Foundation reads streams on the one queue that all sessions share, and waits there: what is not at hand yet
-      // would hold up the whole process.
+      // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
+      // would stall the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyInputStream)?.source {
         let body = BodyInputStream(.segments([.file(try await sequence.spooled())]))
         request.hop = request.hop.sending(body)
@@ -90,12 +91,12 @@ struct URLSessionTransport: Transport {
 }
 
 extension URLRequest {
-  /// Throws what Foundation would send, or stumble over, without a word.
+  /// Throws for a request that Foundation would send wrongly, or fail to send, without reporting why.
   fileprivate func checkIsSendable() throws {
     guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }
-    // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either is another request.
+    // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either would start another request.
     guard HeaderSyntax.isToken(httpMethod ?? "GET") else {
       throw URLError(.badURL, url: url, description: "The method is not a token.")
     }

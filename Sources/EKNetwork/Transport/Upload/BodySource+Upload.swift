@@ -1,7 +1,7 @@
 import Foundation
 
 extension BodySource {
-  /// The body as the library's own transport sends it.
+  /// Returns an upload of the body for the library's own transport.
   func makeUpload() -> any UploadSource {
     switch self {
     case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)

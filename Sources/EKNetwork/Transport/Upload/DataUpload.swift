@@ -1,8 +1,9 @@
 import Foundation
 
-/// A body in memory. Sent from where it lies, and again as often as it takes.
+/// A body in memory. It is sent without copying it first, and any number of times.
 final class DataUpload: UploadSource, @unchecked Sendable {
-  // Unchecked: `offset` belongs to the thread that holds the event loop's turn, which alone calls `read` and `rewind`.
+  // Unchecked: `offset` belongs to the thread that holds the event loop's turn, the only one to call `read` and
+  // `rewind`.
   private let data: Data
   private var offset = 0
 

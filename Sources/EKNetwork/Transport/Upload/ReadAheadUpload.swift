@@ -1,16 +1,16 @@
 import Dispatch
 import Foundation
 
-/// A body whose reader may block: it is read ahead, a few blocks at most, on a queue of its own.
+/// A body whose reader may block, and which is therefore read ahead, by a few blocks at most, on a queue of its own.
 ///
-/// A body that cannot be replayed refuses to rewind once a byte has been handed on, so that a connection that dies
-/// fails the request instead of sending the rest of the body as if it were the whole.
+/// A body that cannot be replayed refuses to rewind once a byte has been handed on, so that a lost connection fails the
+/// request instead of sending the rest of the body as if it were the whole.
 final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private struct State {
     var blocks: [UploadBlock] = []
     var first = 0
     var spare: UploadBlock?
-    /// Which pass over the body the blocks belong to: a block that was read before a rewind is of no use.
+    /// The pass over the body that the blocks belong to: blocks that were read before a rewind are discarded.
     var pass = 0
     var readingPass: Int?
     var isAtEnd = false
@@ -29,7 +29,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
 
   private let declaredLength: Int64?
   private let isReplayable: Bool
-  // Unchecked: the reader, its pass and its count are touched on `queue` alone, everything else is inside the lock.
+  // Unchecked: the reader, its pass and its count are only accessed on `queue`, everything else inside the lock.
   private let reader: any BlockReader
   private var readerPass = 0
   private var readerCount: Int64 = 0
@@ -42,7 +42,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
     self.isReplayable = isReplayable
   }
 
-  /// A stream that is declared to be empty is announced with no length: libcurl would not look whether it is.
+  /// A stream that is declared to be empty is announced without a length: otherwise libcurl would not check that it is.
   var length: Int64? { declaredLength == 0 && !isReplayable ? nil : declaredLength }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
@@ -137,7 +137,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
       }
       let next = state.canRead ? state.pass : nil
       state.readingPass = next
-      // A read that belongs to an earlier pass has nothing to tell; the one that follows has.
+      // A read of an earlier pass has nothing to report; the next read has.
       guard state.wantsNotice, state.pass == pass else { return (nil, next) }
       state.wantsNotice = false
       return (state.onReady, next)
@@ -146,7 +146,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
     if let next { queue.async { self.readBlock(next) } }
   }
 
-  /// Fills a block. `true` when it is the last one.
+  /// Fills a block and returns whether it is the last one.
   private func fill(_ block: UploadBlock) throws -> Bool {
     let count = try block.fill { try reader.read(into: $0) }
     readerCount += Int64(count)

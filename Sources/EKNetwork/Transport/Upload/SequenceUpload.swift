@@ -1,10 +1,10 @@
 import Foundation
 
-/// A body from an asynchronous sequence, pulled piece by piece as the server takes it.
+/// A body from an asynchronous sequence, which is pulled piece by piece as the server accepts it.
 ///
-/// One-shot, as ``ReadAheadUpload`` is over a stream.
+/// It can be sent once, like a ``ReadAheadUpload`` of a stream.
 final class SequenceUpload: UploadSource, @unchecked Sendable {
-  // Unchecked: everything is inside the lock.
+  // Unchecked: all state is accessed inside the lock.
   private enum Phase {
     case idle
     case pulling(Task<Void, Never>?)
@@ -31,7 +31,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
 
   init(_ body: SequenceBody) { self.body = body }
 
-  /// What is declared to be empty is announced with no length: libcurl would not look whether it is.
+  /// A body that is declared to be empty is announced without a length: otherwise libcurl would not check that it is.
   var length: Int64? { body.length == 0 ? nil : body.length }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {

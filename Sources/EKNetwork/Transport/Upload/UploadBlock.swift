@@ -1,8 +1,8 @@
 import Foundation
 
-/// A block of memory that is filled by one thread and emptied by another, in turns.
+/// A block of memory that one thread fills and another empties, in turns.
 ///
-/// Sendable, unchecked: it is filled while only the reading queue has it, and emptied under the upload's lock.
+/// Sendable, unchecked: it is filled while only the reading queue uses it, and emptied under the upload's lock.
 final class UploadBlock: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
   private var range = 0..<0

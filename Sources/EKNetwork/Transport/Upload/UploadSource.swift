@@ -1,18 +1,18 @@
 import Foundation
 
-/// A request body as the wire takes it: piece by piece, and again from the start where that is possible.
+/// A request body that is read piece by piece, and again from the start if that is possible.
 ///
-/// `read` and `rewind` are called from one thread, the event loop's, and must not block.
+/// `read` and `rewind` are called on the event loop's thread and must not block.
 protocol UploadSource: AnyObject, Sendable {
-  /// The exact number of bytes, where it is known.
+  /// The exact number of bytes, if it is known.
   var length: Int64? { get }
-  /// Fills the buffer as far as it can.
+  /// Fills as much of the buffer as is possible without waiting.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead
-  /// Goes back to the first byte. `false` when that is not possible.
+  /// Rewinds to the first byte. Returns `false` if that is not possible.
   func rewind() -> Bool
-  /// Called when `read` has returned `.pending` and there is something to read now.
+  /// Sets a handler that is called when `read` has returned `.pending` and there is something to read.
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void)
-  /// Nothing more will be read.
+  /// Closes the source, from which nothing more will be read.
   func close()
 }
 
@@ -21,11 +21,11 @@ extension UploadSource {
   func close() {}
 }
 
-/// What a read of an ``UploadSource`` gave.
+/// The result of a read of an ``UploadSource``.
 enum UploadRead {
   case bytes(Int)
   case end
-  /// Nothing yet: the ready handler will be called.
+  /// Nothing is available yet: the ready handler will be called.
   case pending
   case failed(any Error)
 }

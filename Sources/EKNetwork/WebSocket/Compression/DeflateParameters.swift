@@ -1,10 +1,10 @@
-/// What both sides agreed on for permessage-deflate (RFC 7692 §7.1).
+/// The negotiated parameters of permessage-deflate (RFC 7692 §7.1).
 struct DeflateParameters: Sendable, Equatable {
   var clientKeepsContext: Bool
   var serverKeepsContext: Bool
   var clientWindowBits: Int
 
-  /// The offer's field value.
+  /// Returns the value of the `Sec-WebSocket-Extensions` field for an offer.
   static func offer(_ offer: WebSocketCompression) -> String {
     var value = "permessage-deflate"
     if !offer.serverContextTakeover { value += "; server_no_context_takeover" }
@@ -15,8 +15,8 @@ struct DeflateParameters: Sendable, Equatable {
     return value
   }
 
-  /// Reads the response to an offer; `nil` in, `nil` out. What was not offered, or makes no sense, fails the handshake
-  /// (§5.1, RFC 6455 §4.1).
+  /// Parses the response to an offer; returns `nil` if there is none. Parameters that were not offered or are invalid
+  /// fail the handshake (§5.1, RFC 6455 §4.1).
   static func agreed(_ response: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
     guard let response, !response.isEmpty else { return nil }
     guard let offer else { throw refusal("an extension that was not offered") }
@@ -44,7 +44,7 @@ struct DeflateParameters: Sendable, Equatable {
       default: throw refusal("the parameter \(name)")
       }
     }
-    // §7.1.1.1, §7.1.2.1: what the client asked of the server has to be granted.
+    // §7.1.1.1, §7.1.2.1: the server has to accept what the client requested of it.
     guard offer.serverContextTakeover || !result.serverKeepsContext else { throw refusal("an unwanted context") }
     guard offer.serverMaxWindowBits == 15 || serverBits != nil else { throw refusal("a window too large") }
     return result

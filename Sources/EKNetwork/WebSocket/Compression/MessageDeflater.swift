@@ -7,7 +7,7 @@ final class MessageDeflater {
   private let deflater: OpaquePointer
   private let keepsContext: Bool
 
-  /// `nil` when zlib is not on this machine, or does not know the window: its raw streams begin at 9 bits.
+  /// Returns `nil` if zlib is not available or does not support the window: its raw streams need at least 9 bits.
   init?(windowBits: Int, keepsContext: Bool) {
     guard (9...15).contains(windowBits), let deflater = ekn_deflater_create(Int32(windowBits)) else { return nil }
     self.deflater = deflater
@@ -16,7 +16,7 @@ final class MessageDeflater {
 
   deinit { ekn_deflater_free(deflater) }
 
-  /// One message, without the end of its sync flush; `nil` when zlib fails.
+  /// Compresses one message and removes the end of the sync flush; returns `nil` if zlib fails.
   func deflate(_ message: UnsafeRawBufferPointer) -> [UInt8]? {
     var result: [UInt8] = []
     result.reserveCapacity(message.count / 2 + 64)

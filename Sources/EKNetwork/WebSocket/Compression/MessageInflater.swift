@@ -14,7 +14,7 @@ final class MessageInflater {
   private var mayHaveMore = false
   private var isCorrupt = false
 
-  /// `nil` when zlib is not on this machine.
+  /// Returns `nil` if zlib is not available.
   init?(keepsContext: Bool) {
     guard let inflater = ekn_inflater_create(EKN_FORMAT_RAW) else { return nil }
     self.inflater = inflater
@@ -26,13 +26,13 @@ final class MessageInflater {
     output.deallocate()
   }
 
-  /// More of a message, to be inflated by calls of ``next()`` before the bytes go away.
+  /// Sets the next input of a message, to be inflated by calls of ``next()`` while the bytes are valid.
   func feed(_ bytes: UnsafeRawBufferPointer) {
     input = bytes
     mayHaveMore = true
   }
 
-  /// The next bytes, valid until the next call; `nil` when all that was fed is used up.
+  /// Returns the next inflated bytes, valid until the next call; `nil` when the input is consumed.
   func next() throws(ProtocolFailure) -> UnsafeRawBufferPointer? {
     guard !isCorrupt else { throw Self.corrupt }
     guard mayHaveMore else { return nil }
@@ -41,19 +41,19 @@ final class MessageInflater {
     var target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var targetLength = output.count
     var status = ekn_inflater_run(inflater, &source, &sourceLength, &target, &targetLength)
-    // RFC 7692 §7.2.3.5: a message may hold a final block; what follows still refers to the window.
+    // RFC 7692 §7.2.3.5: a message may contain a final block; what follows still refers to the window.
     if status == EKN_ZLIB_END { status = ekn_inflater_continue(inflater) ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT }
     let consumed = input.count - sourceLength
     input = UnsafeRawBufferPointer(start: source, count: sourceLength)
     let produced = output.count - targetLength
     isCorrupt = status != EKN_ZLIB_OK || consumed == 0 && produced == 0 && sourceLength > 0
-    // What came before the corrupt place is judged first, as it is when the bytes come one by one.
+    // Output before the corrupt position is checked first, as it is when the bytes arrive one by one.
     guard !isCorrupt || produced > 0 else { throw Self.corrupt }
     mayHaveMore = sourceLength > 0 || targetLength == 0
     return UnsafeRawBufferPointer(rebasing: output[..<produced])
   }
 
-  /// The message has ended.
+  /// Ends a message: resets the context unless it is kept.
   func endMessage() {
     if !keepsContext { _ = ekn_inflater_reset(inflater) }
   }

@@ -1,23 +1,24 @@
 import Foundation
 
-/// What a connection knows: its queue, who waits for what, and how it ended. A value: each method says what to do.
+/// The state of a connection: its queue, its waiting tasks, and how it ended. A value type: each method returns what to
+/// do.
 struct ConnectionState {
   typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
 
-  /// How the messages end: with `nil`, or with an error.
+  /// How the sequence of messages ends: with `nil`, or with an error.
   struct Outcome {
     var code: WebSocketCloseCode
     var reason: String
     var error: WebSocketError?
   }
 
-  /// What a message costs besides its bytes.
+  /// The number of bytes that a message counts for in addition to its payload.
   private static let messageCost = 64
 
   let capacity: Int
   let byteCapacity: Int
   private(set) var outcome: Outcome?
-  /// Whether a close frame was sent, after which nothing else is.
+  /// Whether the close frame was sent, or follows the message that is being sent; nothing is sent after it.
   private(set) var isClosing = false
   private(set) var isOver = false
   private var queue: [WebSocketMessage] = []
@@ -30,11 +31,11 @@ struct ConnectionState {
   var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
   private var endings: [CheckedContinuation<Void, Never>] = []
   var pendingPongs = 0
-  /// How many times something was received.
+  /// The number of successful reads.
   var received = 0
-  /// How many frames of messages the system has taken.
+  /// The number of message frames that the system has accepted.
   var sent = 0
-  /// The close frame that is sent when the message is, which is being sent.
+  /// The close frame to send after the message that is being sent.
   private var closeFrame: [UInt8]?
   private var lastID: UInt64 = 0
 
@@ -50,7 +51,7 @@ struct ConnectionState {
 
   var isReaderHeld: Bool { reader != nil }
 
-  /// Whether nothing at all is read: messages wait for their reader, and no more is read ahead.
+  /// Whether nothing is being read: the queue is full, and reading ahead has stopped.
   var hearsNothing: Bool { isReaderHeld && !ahead.isReading }
 
   // MARK: - Receiving
@@ -58,14 +59,15 @@ struct ConnectionState {
   enum Delivery {
     case handOver(Receiver)
     case kept
-    /// The queue is full: read nothing more until ``awaitRoom(_:)`` resumes.
+    /// The queue is full: read nothing more until ``awaitRoom(_:unscanned:)`` resumes.
     case keptAndFull
     case dropped
   }
 
   mutating func deliver(_ message: WebSocketMessage) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
-    // Who closes has stopped listening: what no longer fits is let go, so that the peer's close frame can be read.
+    // A caller that closes has stopped reading: messages that do not fit are dropped, so that the peer's close frame
+    // can be read.
     if isClosing, isFull { return .dropped }
     queue.append(message)
     queuedBytes += Self.cost(of: message)
@@ -76,9 +78,9 @@ struct ConnectionState {
 
   private static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
 
-  /// What to do while the reader waits; `nil` when there is room already.
+  /// Makes the reader wait for room and returns what to do meanwhile; `nil` if there is room already.
   ///
-  /// - Parameter unscanned: As ``ReadAheadState/hold(_:)`` takes it.
+  /// - Parameter unscanned: See ``ReadAheadState/hold(_:)``.
   mutating func awaitRoom(
     _ continuation: CheckedContinuation<Void, Never>, unscanned: ArraySlice<UInt8>?
   ) -> (controls: [ControlScanner.Control], beginsToRead: Bool)? {
@@ -87,7 +89,7 @@ struct ConnectionState {
     return ahead.hold(unscanned)
   }
 
-  /// Something was read while the reader waited, or nothing ever will be.
+  /// Handles the result of a read that was made while the reader waited.
   mutating func readAhead(
     _ result: Result<[UInt8], any Error>
   ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], goesOn: Bool) {
@@ -110,12 +112,12 @@ struct ConnectionState {
     return .wait
   }
 
-  /// The next message, if there is one already.
+  /// Removes and returns the next message, if one has arrived.
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
     guard !queue.isEmpty else { return nil }
     let message = queue.removeFirst()
     queuedBytes -= Self.cost(of: message)
-    // Not for every message: the reader and the receiver would take turns, and each turn is a switch of tasks.
+    // The reader is not resumed for every message: it and the receiver would alternate, with a task switch each time.
     return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? takeReader() : nil)
   }
 
@@ -128,7 +130,7 @@ struct ConnectionState {
 
   // MARK: - Sending
 
-  /// Whether the turn is the caller's at once; `nil` when nothing may be sent any more.
+  /// Returns whether the caller has the turn immediately; `nil` if nothing may be sent any more.
   mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
     guard !isClosing, outcome == nil else { return nil }
     if takeFreeTurn() { return true }
@@ -142,7 +144,7 @@ struct ConnectionState {
     return true
   }
 
-  /// What goes out now, and whose turn it is.
+  /// Ends a turn; returns the close frame to send now, and the next sender.
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     let next = turns.popFirst()
     turnTaken = next != nil
@@ -154,19 +156,19 @@ struct ConnectionState {
   // MARK: - Ending
 
   struct Closing {
-    /// Whether this began it.
+    /// Whether this call started closing.
     let isFirst: Bool
-    /// The frame that is to be sent now.
+    /// The frame to send now.
     var frame: [UInt8]?
     var reader: CheckedContinuation<Void, Never>?
   }
 
-  /// Begins to close.
+  /// Starts closing.
   ///
   /// - Parameters:
-  ///   - frame: The close frame, of which the first one counts.
-  ///   - afterMessage: Whether the message that is being sent goes out whole before it. A peer that has sent a close
-  ///     frame, or broken the protocol, takes no more of it.
+  ///   - frame: The close frame; only the first one is sent.
+  ///   - afterMessage: Whether to finish the message that is being sent first. A peer that has sent a close frame or
+  ///     violated the protocol does not accept the rest of it.
   mutating func beginClosing(_ frame: [UInt8], afterMessage: Bool) -> Closing {
     let isFirst = !isClosing && outcome == nil && !isOver
     isClosing = true
@@ -174,7 +176,7 @@ struct ConnectionState {
     return Closing(isFirst: isFirst, frame: afterMessage && turnTaken ? nil : closeFrame.take(), reader: takeReader())
   }
 
-  /// What to resume when the messages have ended.
+  /// The continuations to resume when the messages have ended.
   struct Ending {
     var receivers: [Receiver] = []
     var turns: [CheckedContinuation<Void, any Error>] = []
@@ -194,7 +196,7 @@ struct ConnectionState {
     }
   }
 
-  /// The first outcome stays.
+  /// Sets the outcome, unless there is one already.
   mutating func end(_ outcome: Outcome) -> Ending {
     guard self.outcome == nil else { return Ending() }
     self.outcome = outcome
@@ -203,14 +205,14 @@ struct ConnectionState {
       receivers: receivers.removeAll(), turns: turns.removeAll(), pings: Array(pings.values), outcome: outcome)
   }
 
-  /// The connection itself is gone.
+  /// Ends the connection itself.
   mutating func finish() -> (Ending, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
     defer { endings = [] }
     return (Ending(endings: endings), takeReader())
   }
 
-  /// False when it is gone already.
+  /// Stores a continuation to resume at the end; returns false if the connection has ended already.
   mutating func awaitEnd(_ ending: CheckedContinuation<Void, Never>) -> Bool {
     guard !isOver else { return false }
     endings.append(ending)

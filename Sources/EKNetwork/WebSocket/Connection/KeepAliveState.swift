@@ -1,5 +1,5 @@
-/// Decides, interval by interval, whether a peer is alive. It is when anything moves in either direction: bytes come
-/// in, frames of a message go out, or the system gets rid of what it was given.
+/// Decides at each interval whether a peer is alive. It is if there is progress in either direction: bytes are
+/// received, frames of a message are sent, or the system transmits bytes that it has accepted.
 struct KeepAliveState {
   enum Action { case wait, ping, end }
 
@@ -8,14 +8,13 @@ struct KeepAliveState {
   private var unsent = 0
   private var isPinged = false
 
-  /// An interval has passed.
+  /// Returns what to do after an interval.
   ///
   /// - Parameters:
-  ///   - received: How many times something has come.
-  ///   - sent: How many frames of messages the system has taken.
-  ///   - unsent: How many bytes the system has taken that have not arrived; 0 where that is not known.
-  ///   - isHeld: Whether nothing is read because messages wait for their reader: a peer that is not listened to cannot
-  ///     be heard.
+  ///   - received: The number of successful reads.
+  ///   - sent: The number of message frames that the system has accepted.
+  ///   - unsent: The number of accepted bytes that have not arrived; 0 if that is unknown.
+  ///   - isHeld: Whether nothing is read because the queue is full: the silence says nothing about the peer then.
   mutating func tick(received: Int, sent: Int, unsent: Int, isHeld: Bool) -> Action {
     let hasMoved = received != self.received || sent != self.sent || unsent < self.unsent
     self.received = received

@@ -1,6 +1,6 @@
-/// Compresses messages, one after the other, and makes frames of them.
+/// Compresses messages one after another and encodes them as frames.
 ///
-/// Unchecked: used by the one sender whose turn it is.
+/// Unchecked: used only by the sender that has the turn.
 final class MessageEncoder: @unchecked Sendable {
   private let deflater: MessageDeflater?
   private let minimumSize: Int
@@ -30,7 +30,7 @@ final class MessageEncoder: @unchecked Sendable {
     return deflater.deflate(payload)
   }
 
-  /// A control frame; these need no turn.
+  /// Returns a control frame; sending one needs no turn.
   static func control(_ opcode: FrameOpcode, _ payload: some Sequence<UInt8>) -> [UInt8] {
     Array(payload).withUnsafeBytes { FrameEncoder.frame(opcode, $0, key: .random(in: .min ... .max)) }
   }

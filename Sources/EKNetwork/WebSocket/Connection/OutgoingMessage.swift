@@ -1,9 +1,9 @@
 import Foundation
 
-/// A message on its way out, frame by frame (RFC 6455 §5.4): between two frames there is room for a ping, a pong or a
-/// close, which would otherwise wait for the end of a message of whatever length.
+/// A message that is sent frame by frame (RFC 6455 §5.4): a ping, a pong or a close can be sent between two frames, and
+/// need not wait for the end of a long message.
 ///
-/// Unchecked: used by the one sender whose turn it is, and then by the completion of each of its frames.
+/// Unchecked: used only by the sender that has the turn, and then by the completion of each of its frames.
 final class OutgoingMessage: @unchecked Sendable {
   enum Content {
     case text(String)
@@ -11,7 +11,7 @@ final class OutgoingMessage: @unchecked Sendable {
     case bytes([UInt8])
   }
 
-  /// The longest payload of a frame.
+  /// The maximum payload size of a frame.
   static let frameSize = 64 * 1024
 
   private let opcode: FrameOpcode
@@ -32,7 +32,7 @@ final class OutgoingMessage: @unchecked Sendable {
       }
   }
 
-  /// The next frame, and whether it is the last one.
+  /// Returns the next frame, and whether it is the last one.
   func next() -> (frame: [UInt8], isLast: Bool) {
     switch content {
     case .text(var text):
@@ -49,8 +49,8 @@ final class OutgoingMessage: @unchecked Sendable {
     let piece = UnsafeRawBufferPointer(rebasing: payload[offset...].prefix(Self.frameSize))
     offset += piece.count
     let isLast = offset >= count
-    // RFC 6455 §5.3: a fresh key from a secure source for every frame. RFC 7692 §6: the first frame alone says that the
-    // message is compressed.
+    // RFC 6455 §5.3: a fresh key from a secure source for every frame. RFC 7692 §6: only the first frame indicates that
+    // the message is compressed.
     let frame = FrameEncoder.frame(
       isFirst ? opcode : .continuation, piece, isCompressed: isCompressed && isFirst, isFinal: isLast,
       key: .random(in: .min ... .max))

@@ -1,24 +1,24 @@
-/// What is read while messages wait for their reader: a peer that pings meanwhile is answered at once (RFC 6455 §5.5.2),
-/// and its pongs are heard. The bytes are kept, up to a bound, and their messages come when there is room.
+/// The state of reading ahead while the message queue is full: pings of the peer are answered immediately (RFC 6455
+/// §5.5.2), and its pongs are noticed. The bytes are buffered, up to a limit, and decoded when there is room.
 struct ReadAheadState {
-  /// Beyond this nothing more is read, and the system slows the peer down.
+  /// The number of buffered bytes from which nothing more is read, so that the system slows the peer down.
   static let limit = 256 * 1024
 
   private var scanner = ControlScanner()
   private var kept: [UInt8] = []
   private var failure: (any Error)?
-  /// How many pings of the kept bytes have been answered.
+  /// The number of pings in the buffered bytes that have been answered.
   private var answered = 0
   private(set) var isReading = false
 
-  /// The reader has to wait for room.
+  /// Begins reading ahead, because the reader has to wait for room.
   ///
-  /// - Parameter unscanned: What it has read and not looked at; `nil` if that has been scanned.
-  /// - Returns: What to answer, and whether reading has to go on.
+  /// - Parameter unscanned: The bytes that it has read but not decoded; `nil` if they have been scanned.
+  /// - Returns: The control frames to answer, and whether to start a read.
   mutating func hold(_ unscanned: ArraySlice<UInt8>?) -> (controls: [ControlScanner.Control], beginsToRead: Bool) {
     var controls: [ControlScanner.Control] = []
     if let unscanned {
-      // A message has just ended, and so a frame.
+      // A message has just ended, so the bytes begin with a frame.
       scanner = ControlScanner()
       controls = scan(unscanned)
     }
@@ -27,10 +27,10 @@ struct ReadAheadState {
     return (controls, true)
   }
 
-  /// Something was read, or nothing ever will be.
+  /// Handles the result of a read.
   ///
   /// - Parameter isHeld: Whether the reader still waits for room.
-  /// - Returns: What to answer, and whether to read on.
+  /// - Returns: The control frames to answer, and whether to continue reading.
   mutating func received(
     _ result: Result<[UInt8], any Error>, isHeld: Bool
   ) -> (controls: [ControlScanner.Control], goesOn: Bool) {
@@ -48,12 +48,12 @@ struct ReadAheadState {
   enum Next {
     case bytes([UInt8])
     case failure(any Error)
-    /// The read-ahead is about to have something.
+    /// A read is under way.
     case wait
     case read
   }
 
-  /// What the reader looks at next.
+  /// Returns what the reader does next.
   mutating func take() -> Next {
     if !kept.isEmpty {
       defer { kept = [] }
@@ -64,7 +64,7 @@ struct ReadAheadState {
     return .read
   }
 
-  /// Whether the next ping that the reader comes to has been answered.
+  /// Returns whether the next ping that the reader decodes has been answered already.
   mutating func takeAnsweredPing() -> Bool {
     guard answered > 0 else { return false }
     answered -= 1

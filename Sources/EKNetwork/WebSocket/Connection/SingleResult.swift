@@ -1,4 +1,4 @@
-/// A result that is awaited once. A task that awaits it can leave; what it stands for goes on.
+/// A result that is awaited once. Cancelling the waiting task does not cancel the operation.
 final class SingleResult: Sendable {
   private enum State {
     case pending

@@ -1,12 +1,12 @@
 import Foundation
 
-/// While messages wait for their reader: performs what ``ReadAheadState`` decides.
+/// Reading ahead while the message queue is full, as ``ReadAheadState`` decides.
 extension WebSocketConnection {
-  /// Says whether it had to wait.
+  /// Waits until the queue has room; returns whether it had to wait.
   ///
   /// - Parameters:
-  ///   - unscanned: As ``ReadAheadState/hold(_:)`` takes it.
-  ///   - ahead: What reads meanwhile.
+  ///   - unscanned: See ``ReadAheadState/hold(_:)``.
+  ///   - ahead: The task that reads meanwhile.
   func waitForRoom(_ unscanned: ArraySlice<UInt8>?, _ ahead: inout Task<Void, Never>?) async -> Bool {
     var hasWaited = false
     await withCheckedContinuation { continuation in
@@ -26,7 +26,7 @@ extension WebSocketConnection {
       do { result = .success(try await readOnce()) } catch { result = .failure(error) }
       let step = state.withLock { $0.readAhead(result) }
       answer(step.controls)
-      // The end itself is reported when the messages before it have been read. No pong will come.
+      // The end itself is reported when the messages before it have been read. No pong will arrive.
       for ping in step.pings { ping.resume(throwing: WebSocketError.connectionLost(reason: "No pong can come")) }
       guard step.goesOn else { return }
     }

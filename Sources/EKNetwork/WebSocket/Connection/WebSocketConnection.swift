@@ -1,6 +1,6 @@
 import Foundation
 
-/// An open connection: reads in a task of its own, writes for its senders, and acts on what ``ConnectionState`` says.
+/// An open connection: reads in its own task, writes for its senders, and does what ``ConnectionState`` decides.
 final class WebSocketConnection: Sendable {
   private static let maximumPendingPongs = 64
 
@@ -23,7 +23,7 @@ final class WebSocketConnection: Sendable {
 
   var outcome: ConnectionState.Outcome? { state.withLock { $0.outcome } }
 
-  /// Begins to read. The tasks keep the connection, not the ``WebSocket``, alive.
+  /// Starts reading. The tasks keep the connection alive, not the ``WebSocket``.
   func start(_ agreement: HandshakeResponse.Agreement) {
     Task {
       let keeper = options.keepAliveInterval.map { interval in Task { await self.keepAlive(every: interval) } }
@@ -42,7 +42,7 @@ final class WebSocketConnection: Sendable {
     do {
       while true {
         var offset = 0
-        // One at a time, each delivered before the next is inflated.
+        // One event at a time: each is delivered before the next one is inflated.
         while let event = bytes.withUnsafeBytes({ decoder.next(in: $0, from: &offset) }) {
           if handle(event), await waitForRoom(isScanned ? nil : bytes[offset...], &ahead) { isScanned = true }
         }
@@ -50,7 +50,7 @@ final class WebSocketConnection: Sendable {
         bytes = []
         (bytes, isScanned) = try await nextBytes(ahead)
       }
-      // RFC 6455 §7.1.1: the server ends the connection first; what it still sends has no meaning.
+      // RFC 6455 §7.1.1: the server closes the connection first; what it still sends is ignored.
       let timer = limitClosing()
       defer { timer.cancel() }
       while true { _ = try await nextBytes(ahead) }
@@ -63,7 +63,7 @@ final class WebSocketConnection: Sendable {
     ending.resume()
   }
 
-  /// The next bytes, and whether their pings have been answered.
+  /// Returns the next bytes, and whether their pings have been answered.
   private func nextBytes(_ ahead: Task<Void, Never>?) async throws -> ([UInt8], isScanned: Bool) {
     while true {
       switch state.withLock({ $0.ahead.take() }) {
@@ -82,7 +82,7 @@ final class WebSocketConnection: Sendable {
     return bytes
   }
 
-  /// Says whether the queue is full.
+  /// Handles an event; returns whether the queue is full.
   private func handle(_ event: MessageDecoder.Event) -> Bool {
     switch event {
     case .message(let message): return deliver(message)
@@ -121,7 +121,7 @@ final class WebSocketConnection: Sendable {
     state.withLock { $0.end(.init(code: code, reason: reason, error: error)) }.resume()
   }
 
-  /// The next message; `nil` after a clean close. Cancelling closes the connection.
+  /// Returns the next message; `nil` after a clean close. Cancelling the task closes the connection.
   func receive() async throws -> WebSocketMessage? {
     if !Task.isCancelled, let (message, reader) = state.withLock({ $0.takeMessage() }) {
       reader?.resume()
@@ -149,8 +149,8 @@ final class WebSocketConnection: Sendable {
 
   // MARK: - Writing
 
-  /// Sends a message; returns when the system has taken it. Cancelled while it waits for its turn it is not sent;
-  /// cancelled later it is sent whole, as half a message would break the connection.
+  /// Sends a message and returns when the system has accepted it. If the task is cancelled while the message waits for
+  /// its turn, it is not sent; if later, it is sent completely, because a partial message would break the connection.
   func send(_ message: WebSocketMessage) async throws {
     try await takeTurn()
     let waiter = SingleResult()
@@ -158,13 +158,13 @@ final class WebSocketConnection: Sendable {
     do {
       try await waiter.value()
     } catch let error as ByteTransportError {
-      // The messages have not ended yet where some are still to be read.
+      // There is no outcome yet while received messages are still to be read.
       guard case .failed(let reason) = error, outcome == nil else { throw failure() }
       throw WebSocketError.connectionLost(reason: reason)
     }
   }
 
-  /// Sends the next frame of a message, and the others after it. Control frames go between them.
+  /// Sends the next frame of a message, and then the remaining ones. Control frames can be sent between them.
   private func sendFrame(of message: OutgoingMessage, _ waiter: SingleResult) {
     let (frame, isLast) = message.next()
     transport.send(frame, isLast: false) { error in
@@ -197,7 +197,8 @@ final class WebSocketConnection: Sendable {
     return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason)
   }
 
-  /// Bounded: a peer that pings without reading gets no pong to what does not fit (RFC 6455 §5.5.3).
+  /// Sends a pong. The number of pending pongs is limited: a peer that pings without reading gets no more (RFC 6455
+  /// §5.5.3).
   func sendPong(_ payload: Data) {
     let fits = state.withLock { state in
       guard state.pendingPongs < Self.maximumPendingPongs else { return false }
@@ -210,7 +211,7 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  /// Pings and waits for the pong.
+  /// Sends a ping and waits for the pong.
   func ping() async throws {
     let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
     try await withCancellableContinuation { waiter in
@@ -223,7 +224,7 @@ final class WebSocketConnection: Sendable {
         waiter.resume(throwing: failure())
         return false
       }
-      // Not counted with the pongs: there is one for each caller that waits, and what is not sent is never answered.
+      // Not limited like pongs: there is one ping for each waiting caller, and one that is not sent is never answered.
       transport.send(MessageEncoder.control(.ping, payload), isLast: false) { error in
         guard error != nil else { return }
         self.state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: self.failure())
@@ -256,7 +257,7 @@ final class WebSocketConnection: Sendable {
 
   // MARK: - Closing
 
-  /// Says whether this is what closes the connection.
+  /// Sends a close frame; returns whether this call closes the connection.
   @discardableResult
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool) -> Bool {
     let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, reason))
@@ -274,7 +275,7 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  /// Closes and waits for the connection's end. Cancelled, it ends the connection at once.
+  /// Closes the connection and waits for its end. Cancelling the task ends the connection immediately.
   func close(_ code: WebSocketCloseCode, _ reason: String) async {
     sendClose(code, reason, afterMessage: true)
     let timer = limitClosing()
@@ -288,7 +289,7 @@ final class WebSocketConnection: Sendable {
     timer.cancel()
   }
 
-  /// Closes in the background.
+  /// Closes the connection in the background.
   func abandon() {
     if sendClose(.goingAway, "", afterMessage: true) { _ = limitClosing() }
   }

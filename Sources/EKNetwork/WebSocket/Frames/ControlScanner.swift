@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the pings and pongs of a server among bytes that are kept for later. The bytes stay as they are, and come to a
-/// ``MessageDecoder`` in the end, which alone judges them.
+/// Finds the pings and pongs of a server in bytes that are buffered for later. The bytes are not changed; a
+/// ``MessageDecoder`` decodes and validates them later.
 struct ControlScanner {
   enum Control: Sendable, Equatable {
     case ping(Data)
@@ -12,10 +12,10 @@ struct ControlScanner {
   private var opcode: FrameOpcode?
   private var remaining = 0
   private var payload = Data()
-  /// Whether nothing behind what was scanned has a meaning: a close frame has come, or what is no frame.
+  /// Whether scanning has ended, because a close frame or an invalid frame was found.
   private(set) var isOver = false
 
-  /// Takes bytes that follow those of earlier calls; the first ones begin a frame.
+  /// Scans bytes that follow those of earlier calls; the first ones begin a frame.
   mutating func scan(_ bytes: ArraySlice<UInt8>) -> [Control] {
     var rest = bytes
     var controls: [Control] = []
@@ -39,7 +39,7 @@ struct ControlScanner {
     return controls
   }
 
-  /// Whether the head of a frame is complete, and is one.
+  /// Reads the header of a frame; returns whether it is complete and valid.
   private mutating func readHead(_ rest: inout ArraySlice<UInt8>) -> Bool {
     while true {
       let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])

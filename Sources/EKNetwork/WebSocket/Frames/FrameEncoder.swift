@@ -1,6 +1,6 @@
-/// Writes the frames of a client (RFC 6455 §5.2, §5.3).
+/// Encodes the frames of a client (RFC 6455 §5.2, §5.3).
 enum FrameEncoder {
-  /// One whole frame, masked with the key.
+  /// Returns a complete frame, masked with the key.
   static func frame(
     _ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, isFinal: Bool = true,
     key: UInt32
@@ -26,7 +26,7 @@ enum FrameEncoder {
     }
   }
 
-  /// XORs with the key, whose bytes stand in memory in the order of the wire.
+  /// XORs bytes with the key, which is stored in memory in wire order.
   static func mask(_ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, key: UInt32) {
     let wide = UInt64(key) | UInt64(key) << 32
     var index = 0
@@ -43,7 +43,7 @@ enum FrameEncoder {
     }
   }
 
-  /// The payload of a close frame (§5.5.1).
+  /// Returns the payload of a close frame (§5.5.1).
   static func closePayload(_ code: WebSocketCloseCode?, _ reason: String) -> [UInt8] {
     guard let code, code != .noStatusReceived else { return [] }
     return [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)] + Array(reason.utf8.prefix(123))

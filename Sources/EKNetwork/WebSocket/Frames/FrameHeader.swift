@@ -1,11 +1,11 @@
-/// The head of a frame from a server (RFC 6455 §5.2).
+/// The header of a frame from a server (RFC 6455 §5.2).
 struct FrameHeader: Sendable, Equatable {
   var isFinal: Bool
   var isCompressed: Bool
   var opcode: FrameOpcode
   var length: Int
 
-  /// The first two bytes say how many follow.
+  /// Returns the size of the header in bytes, which its second byte determines.
   static func size(of second: UInt8) -> Int {
     switch second & 0x7F {
     case 126: 4
@@ -14,11 +14,11 @@ struct FrameHeader: Sendable, Equatable {
     }
   }
 
-  /// Checks what the first two bytes say, before any other has to arrive.
+  /// Validates the first two bytes, before any others have to arrive.
   static func check(_ first: UInt8, _ second: UInt8, allowsCompression: Bool) -> ProtocolFailure? {
     guard first & 0x30 == 0 else { return .init(.protocolError, "A reserved bit is set") }
     guard let opcode = FrameOpcode(rawValue: first & 0x0F) else { return .init(.protocolError, "Unknown opcode") }
-    // RFC 7692 §6: the bit belongs to the first frame of a message.
+    // RFC 7692 §6: only the first frame of a message may set the bit.
     if first & 0x40 != 0, !allowsCompression || opcode.isControl || opcode == .continuation {
       return .init(.protocolError, "A reserved bit is set")
     }
@@ -31,18 +31,18 @@ struct FrameHeader: Sendable, Equatable {
     return nil
   }
 
-  /// Reads a whole head that passed ``check(_:_:allowsCompression:)``.
+  /// Parses a complete header that passed ``check(_:_:allowsCompression:)``.
   static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<FrameHeader, ProtocolFailure> {
     var length = UInt64(bytes[1] & 0x7F)
     let extended = bytes.dropFirst(2)
     if !extended.isEmpty {
       length = extended.reduce(0) { $0 << 8 | UInt64($1) }
-      // §5.2: the shortest form is the only one, and the top bit is 0.
+      // §5.2: the shortest form is required, and the top bit must be 0.
       guard length > (extended.count == 2 ? 125 : 0xFFFF), length >> 63 == 0 else {
         return .failure(.init(.protocolError, "The length is not written in its shortest form"))
       }
     }
-    // Where integers have 32 bits: nothing of that size could be kept.
+    // On 32-bit platforms, a frame of that size could not be stored.
     guard let length = Int(exactly: length) else { return .failure(.init(.messageTooBig, "The frame is too large")) }
     guard let opcode = FrameOpcode(rawValue: bytes[0] & 0x0F) else {
       return .failure(.init(.protocolError, "Unknown opcode"))

@@ -1,4 +1,4 @@
-/// What a frame is (RFC 6455 §5.2).
+/// The type of a frame (RFC 6455 §5.2).
 enum FrameOpcode: UInt8, Sendable {
   case continuation = 0
   case text = 1
@@ -7,6 +7,7 @@ enum FrameOpcode: UInt8, Sendable {
   case ping = 9
   case pong = 10
 
-  /// Control frames are short, whole, and may stand between the fragments of a message (§5.5).
+  /// Whether this is a control frame. Those are short, not fragmented, and allowed between the fragments of a message
+  /// (§5.5).
   var isControl: Bool { rawValue >= 8 }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Turns the bytes of a server into messages and control frames (RFC 6455 §5, RFC 7692 §6.2). However the bytes are
-/// cut, the events are the same.
+/// Decodes the bytes of a server into messages and control frames (RFC 6455 §5, RFC 7692 §6.2). The events do not
+/// depend on how the bytes are split.
 struct MessageDecoder {
   enum Event: Sendable, Equatable {
     case message(WebSocketMessage)
@@ -30,16 +30,16 @@ struct MessageDecoder {
     self.inflater = inflater
   }
 
-  /// Takes bytes as they came and adds what they complete.
+  /// Decodes received bytes and appends the events that they complete.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, into events: inout [Event]) {
     var offset = 0
     while let event = next(in: bytes, from: &offset) { events.append(event) }
   }
 
-  /// The next event of bytes as they came; `nil` when they are used up. What comes behind the event is not looked at,
-  /// so that no more than one message is held however well the bytes were compressed.
+  /// Returns the next event of received bytes; `nil` when they are consumed. Bytes behind the event are not decoded
+  /// yet, so that no more than one message is in memory however well the bytes were compressed.
   ///
-  /// - Parameter offset: How many of the bytes have been taken.
+  /// - Parameter offset: The number of bytes that have been consumed.
   mutating func next(in bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Event? {
     var rest = bytes[offset...]
     defer { offset = rest.startIndex }
@@ -68,7 +68,7 @@ struct MessageDecoder {
     }
   }
 
-  /// Whether the head of a frame is complete.
+  /// Reads the header of a frame; returns whether it is complete.
   private mutating func readHead(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(ProtocolFailure) -> Bool {
     while true {
       let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
@@ -100,7 +100,8 @@ struct MessageDecoder {
       kind = header.opcode
       isCompressed = header.isCompressed
     }
-    // Before a byte of it is kept. What is compressed is measured as it is inflated, and is seldom larger than that.
+    // Checked before any of the payload is stored. A compressed message is measured as it is inflated, and is rarely
+    // larger when compressed.
     guard header.length <= maximumMessageSize - (isCompressed ? 0 : message.count) else { throw Self.tooBig }
     if !isCompressed { message.reserveCapacity(message.count + min(header.length, 1 << 20)) }
   }
@@ -123,7 +124,7 @@ struct MessageDecoder {
     guard let inflater else { return }
     inflater.feed(piece)
     while let output = try inflater.next() {
-      // What still fits is judged first, as it is when the bytes come one by one.
+      // The part that still fits is validated first, as it is when the bytes arrive one by one.
       let fitting = output.prefix(maximumMessageSize - message.count)
       try append(UnsafeRawBufferPointer(rebasing: fitting))
       guard fitting.count == output.count else { throw Self.tooBig }
@@ -150,7 +151,7 @@ struct MessageDecoder {
 
   private mutating func finishMessage() throws(ProtocolFailure) -> Event {
     if isCompressed {
-      // RFC 7692 §7.2.2: the end of the sync flush, which the sender left away.
+      // RFC 7692 §7.2.2: the end of the sync flush, which the sender has removed.
       let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
       let result = tail.withUnsafeBytes { bytes in
         Result { () throws(ProtocolFailure) in try inflate(bytes) }
@@ -166,7 +167,7 @@ struct MessageDecoder {
     return .message(isText ? .text(String(decoding: data, as: UTF8.self)) : .binary(data))
   }
 
-  /// RFC 6455 §5.5.1, §7.4.
+  /// Parses the payload of a close frame (RFC 6455 §5.5.1, §7.4).
   private static func close(_ payload: Data) throws(ProtocolFailure) -> Event {
     if payload.isEmpty { return .close(.noStatusReceived, reason: "") }
     guard payload.count >= 2 else { throw ProtocolFailure(.protocolError, "The close frame is one byte long") }

@@ -1,4 +1,4 @@
-/// A rule that the peer broke, and the code with which the connection is closed for it.
+/// A protocol violation of the peer, and the code with which the connection is closed.
 struct ProtocolFailure: Error, Sendable, Equatable {
   var code: WebSocketCloseCode
   var reason: String

@@ -1,6 +1,6 @@
-/// Checks UTF-8 as it arrives (RFC 3629): invalid bytes are found where they stand, not when the text has ended.
+/// An incremental UTF-8 validator (RFC 3629), which finds invalid bytes when they arrive, not when the text has ended.
 struct UTF8Validator: Sendable {
-  /// How many continuation bytes are missing, and what the next of them may be.
+  /// The number of missing continuation bytes, and the valid range of the next one.
   private var missing = 0
   private var lowest: UInt8 = 0x80
   private var highest: UInt8 = 0xBF
@@ -8,7 +8,7 @@ struct UTF8Validator: Sendable {
   /// Whether the text may end here.
   var isComplete: Bool { missing == 0 }
 
-  /// Takes more bytes; false when they cannot be part of UTF-8.
+  /// Validates more bytes; returns false if they cannot be part of valid UTF-8.
   mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     let count = bytes.count

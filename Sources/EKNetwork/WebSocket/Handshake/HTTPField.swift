@@ -1,4 +1,4 @@
-/// Small readings of header field values (RFC 9110 §5.6).
+/// Functions for parsing header field values (RFC 9110 §5.6).
 enum HTTPField {
   static func trim(_ value: some StringProtocol) -> String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
@@ -11,7 +11,7 @@ enum HTTPField {
     value.count >= 2 && value.first == "\"" && value.last == "\"" ? String(value.dropFirst().dropLast()) : value
   }
 
-  /// Whether a comma-separated list has the token, whatever its case.
+  /// Returns whether a comma-separated list contains the token, which is in lowercase, in any case.
   static func list(_ value: String, contains token: String) -> Bool {
     value.split(separator: ",").contains { trim($0).lowercased() == token }
   }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Opens a transport and shakes hands on it.
+/// Opens a transport and performs the opening handshake on it.
 enum Handshake {
   static func run(
     _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions
@@ -12,7 +12,7 @@ enum Handshake {
     try await limited(transport, options) { try await exchange(request, on: transport) }
   }
 
-  /// A connection without a handshake.
+  /// Opens a connection without a handshake.
   static func openBare(_ address: ByteTransportEndpoint, options: WebSocketOptions) async throws -> any ByteTransport {
     let transport = try ByteTransports.make(address, options)
     try await limited(transport, options) { try await transport.open() }
@@ -27,7 +27,7 @@ enum Handshake {
         try Task.checkCancellation()
         let result = try await TimeLimit.run(
           options.connectTimeout, clock: options.clock, error: WebSocketError.timedOut, stop: transport.cancel, work)
-        // Cancelled at the last moment, the transport is of no use.
+        // A transport that was cancelled at the last moment cannot be used.
         try Task.checkCancellation()
         return result
       } onCancel: {

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The client's half of the opening handshake (RFC 6455 §4.1).
+/// The client's request of the opening handshake (RFC 6455 §4.1).
 struct HandshakeRequest: Sendable {
   let address: ByteTransportEndpoint
   let key: String
@@ -28,7 +28,7 @@ struct HandshakeRequest: Sendable {
     let isSecure = scheme == "wss" || scheme == "https"
     let port = url.port ?? (isSecure ? 443 : 80)
     guard (1...65535).contains(port), HostSyntax.isValid(host) else { throw WebSocketError.invalidURL }
-    // RFC 6455 §4.1: tokens, all of them different.
+    // RFC 6455 §4.1: unique tokens.
     guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
       throw InvalidHeaderError(field: InvalidHeaderError.subprotocols, reason: .invalidValue)
     }
@@ -59,14 +59,14 @@ struct HandshakeRequest: Sendable {
     head = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 
-  /// The user and password of a URL, as HTTP sends them (RFC 7617 §2).
+  /// Returns the user and password of a URL as Basic credentials (RFC 7617 §2).
   private static func basicCredentials(of url: URL) -> String? {
     let (user, password) = (url.user(percentEncoded: false), url.password(percentEncoded: false))
     guard user != nil || password != nil else { return nil }
     return "Basic " + Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
   }
 
-  /// What the server answers to the key (§4.2.2).
+  /// The value of `Sec-WebSocket-Accept` that belongs to the key (§4.2.2).
   var expectedAccept: String {
     Data(SHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
   }

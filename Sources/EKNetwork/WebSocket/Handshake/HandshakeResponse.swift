@@ -1,25 +1,25 @@
 import Foundation
 
-/// Reads the server's half of the opening handshake (RFC 6455 §4.1), however it is cut.
+/// An incremental parser for the server's response to the opening handshake (RFC 6455 §4.1).
 struct HandshakeResponse: Sendable {
   static let maximumSize = 64 * 1024
 
-  /// What was agreed on.
+  /// The result of the negotiation.
   struct Agreement: Sendable, Equatable {
     var subprotocol: String?
     var compression: DeflateParameters?
     var headers: [String: String]
     var cookieLines: [String]
-    /// Bytes that came after the head: the server's first frames.
+    /// The bytes after the response head: the server's first frames.
     var rest: [UInt8]
   }
 
   private var bytes: [UInt8] = []
   private var searched = 0
-  /// Where the head begins that is being read: behind the interim responses.
+  /// The start of the head that is being parsed, after any interim responses.
   private var start = 0
 
-  /// Takes bytes; the agreement once the head is whole.
+  /// Parses received bytes; returns the agreement once the head is complete.
   mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
     bytes += part
     if bytes.first.map({ $0 != UInt8(ascii: "H") }) == true {
@@ -45,7 +45,7 @@ struct HandshakeResponse: Sendable {
     return nil
   }
 
-  /// `nil` for an interim response (RFC 9110 §15.2), which the final one follows.
+  /// Validates a response head; returns `nil` for an interim response (RFC 9110 §15.2), which the final one follows.
   private static func check(
     _ head: ArraySlice<UInt8>, rest: @autoclosure () -> [UInt8], _ request: HandshakeRequest
   ) throws(WebSocketError) -> Agreement? {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Decides, loss by loss, whether there is a new connection and when.
+/// Decides after each lost connection whether and when to reconnect.
 struct ReconnectRetryState {
   enum Action {
     case retry(after: Duration)
-    /// The end: cleanly, or with an error.
+    /// Stops reconnecting: `nil` for a clean end, otherwise the error.
     case stop((any Error)?)
   }
 
@@ -21,22 +21,23 @@ struct ReconnectRetryState {
       jitter: 0.5)
   }
 
-  /// A message has come: the server is well.
+  /// Resets the failures, because a message has arrived.
   mutating func received() { failures = 0 }
 
-  /// The connection has ended, or could not be opened.
+  /// Returns what to do after a connection has ended or could not be opened.
   ///
   /// - Parameters:
-  ///   - error: Why.
-  ///   - lasted: How long it was open; `nil` when it never was.
-  ///   - now: What a date in `Retry-After` is compared with.
+  ///   - error: The reason.
+  ///   - lasted: How long the connection was open; `nil` if it never was.
+  ///   - now: The date that a date in `Retry-After` is compared with.
   mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {
     switch verdict(on: error) {
     case .done: return .stop(nil)
     case .final: return .stop(error)
     case .passing: break
     }
-    // An idle connection brings no message, and yet a server that accepts and drops at once must not be hammered.
+    // An idle connection receives no message, and yet a server that accepts connections and drops them at once must not
+    // be hammered.
     if let lasted, lasted >= policy.maximumDelay { failures = 0 }
     failures += 1
     if let maximum = policy.maximumFailures, failures > maximum { return .stop(error) }
@@ -59,7 +60,8 @@ struct ReconnectRetryState {
     }
   }
 
-  /// A redirection is not followed, and what the client has done wrong it would do again.
+  /// Returns whether another attempt may succeed. Redirects are not followed, and the client would repeat its own
+  /// error.
   private static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 501, 505: false

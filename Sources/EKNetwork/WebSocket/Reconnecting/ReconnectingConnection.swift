@@ -1,7 +1,7 @@
 import Foundation
 
-/// Opens connections one after the other and reads them in a task of its own, as ``ReconnectRetryState`` decides; sends on
-/// the one that is open, as ``ReconnectingConnectionState`` says.
+/// Opens connections one after another and reads them in its own task, as ``ReconnectRetryState`` decides; sends on the
+/// open one, as ``ReconnectingConnectionState`` decides.
 final class ReconnectingConnection: Sendable {
   private let open: @Sendable () async throws -> WebSocket
   private let clock: any Clock<Duration>
@@ -22,7 +22,7 @@ final class ReconnectingConnection: Sendable {
     )
   }
 
-  /// Begins. The task keeps the connection, not the ``ReconnectingWebSocket``, alive.
+  /// Starts connecting. The task keeps this object alive, not the ``ReconnectingWebSocket``.
   func start() {
     let driver = Task { await self.run() }
     state.withLock { $0.driver = driver }
@@ -37,7 +37,7 @@ final class ReconnectingConnection: Sendable {
     events.finish()
   }
 
-  /// Says what it all ended with.
+  /// Connects until there are no more attempts, and returns the error that ended it.
   private func connectAgainAndAgain() async -> (any Error)? {
     var decisions = ReconnectRetryState(policy: policy)
     while true {
@@ -48,13 +48,13 @@ final class ReconnectingConnection: Sendable {
       case .stop(let error): return error
       case .retry(let delay):
         events.yield(.retrying(after: delay))
-        // Cut short by closing alone.
+        // Only closing cancels the sleep.
         guard (try? await clock.sleep(for: delay)) != nil else { return nil }
       }
     }
   }
 
-  /// Opens a connection and reads it to its end; says how it ended, and how long it was open.
+  /// Opens a connection and reads it to its end; returns the error that ended it and how long it was open.
   private func connect(received: () -> Void) async -> (any Error, Duration?) {
     let socket: WebSocket
     do {
@@ -101,7 +101,7 @@ final class ReconnectingConnection: Sendable {
 
   // MARK: - Reading
 
-  /// The next message, from whichever connection. Cancelling closes for good.
+  /// Returns the next message, from any of the connections. Cancelling the task closes permanently.
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
@@ -125,8 +125,8 @@ final class ReconnectingConnection: Sendable {
 
   // MARK: - Sending
 
-  /// Sends a message on the connection that is open, or on the next. One that a lost connection did not take whole
-  /// goes onto the next; one that it took does not.
+  /// Sends a message on the open connection, or on the next one. A message that a lost connection did not accept
+  /// completely is sent on the next; one that it accepted is not sent again.
   func send(_ message: WebSocketMessage) async throws {
     let size = message.byteCount
     guard state.withLock({ $0.enter(size) }) else { throw WebSocketError.sendQueueFull }
@@ -174,7 +174,8 @@ final class ReconnectingConnection: Sendable {
 
   // MARK: - Closing
 
-  /// Closes for good and waits for the end, at most the close timeout. Cancelled, it ends the connection at once.
+  /// Closes permanently and waits for the end, at most for the close timeout. Cancelling the task ends the connection
+  /// immediately.
   func close(_ code: WebSocketCloseCode, _ reason: String) async throws {
     let ending = state.withLock { $0.close() }
     ending.resume()
@@ -186,16 +187,16 @@ final class ReconnectingConnection: Sendable {
     await ending.driver?.value
   }
 
-  /// Closes for good, in the background.
+  /// Closes permanently, in the background.
   func abandon() {
     let ending = state.withLock { $0.close() }
     ending.resume()
-    // Where it reads, this says goodbye; anywhere else it stops.
+    // While the driver reads, this sends a close frame; anywhere else it stops the driver.
     ending.driver?.cancel()
   }
 }
 
 extension Clock where Duration == Swift.Duration {
-  /// Begins to measure; a call like this is what opens an existential clock.
+  /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
   fileprivate func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
 }

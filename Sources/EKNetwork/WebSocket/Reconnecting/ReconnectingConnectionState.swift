@@ -1,5 +1,5 @@
-/// What a ``ReconnectingConnection`` knows between its connections: who sends, who reads, what is kept. A value: each
-/// method says what to resume.
+/// The state of a ``ReconnectingConnection`` across its connections: the senders, the readers and the pending messages.
+/// A value type: each method returns what to resume.
 struct ReconnectingConnectionState {
   typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
   typealias Turn = CheckedContinuation<Void, any Error>
@@ -23,7 +23,7 @@ struct ReconnectingConnectionState {
   private var parked: (message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)?
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
-  /// What reads the connections.
+  /// The task that reads the connections.
   var driver: Task<Void, Never>?
 
   init(maximumCount: Int, maximumBytes: Int) {
@@ -42,20 +42,21 @@ struct ReconnectingConnectionState {
 
   // MARK: - Connections
 
-  /// A connection is open; false when none is wanted any more.
+  /// Stores a connection that has opened; returns false if none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {
     if isRunning { link = socket }
     return isRunning
   }
 
-  /// A connection takes no more messages. The caller holds it still, so that it is not dropped in here.
+  /// Removes a connection that accepts no more messages. The caller still holds a reference, so that it is not released
+  /// in here.
   mutating func drop(_ socket: WebSocket) {
     if link === socket { link = nil }
   }
 
   // MARK: - Sending
 
-  /// Keeps a message until ``leave(_:)``; false when there is no room.
+  /// Reserves room for a message until ``leave(_:)``; returns false if there is none.
   mutating func enter(_ size: Int) -> Bool {
     guard pendingCount == 0 || pendingCount < maximumCount && size <= maximumBytes - pendingBytes else { return false }
     pendingCount += 1
@@ -74,7 +75,7 @@ struct ReconnectingConnectionState {
     case fail(any Error)
   }
 
-  /// One sends at a time, also through a loss: the order stays.
+  /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
   mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Outcome<Void> {
     guard isRunning else { return .fail(sendError) }
     if isTurnTaken {
@@ -93,7 +94,7 @@ struct ReconnectingConnectionState {
     return next
   }
 
-  /// The connection to send on, for the sender that has the turn.
+  /// Returns the connection to send on, for the sender that has the turn.
   mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {
     guard isRunning else { return .fail(sendError) }
     if let link { return .now(link) }
@@ -114,7 +115,7 @@ struct ReconnectingConnectionState {
 
   enum Delivery {
     case handOver(Receiver)
-    /// Resume the deliverer: the message is kept, or dropped because there is no listener any more.
+    /// Resume the deliverer: the message is kept, or dropped because nothing reads any more.
     case done
     case wait
   }
@@ -149,7 +150,7 @@ struct ReconnectingConnectionState {
 
   // MARK: - Ending
 
-  /// What to resume, and what to close, after the state is left.
+  /// The continuations to resume and the connection to close, outside of the lock.
   struct Ending {
     var link: WebSocket?
     var driver: Task<Void, Never>?
@@ -171,7 +172,7 @@ struct ReconnectingConnectionState {
     }
   }
 
-  /// This side wants no more: a waiting sender gets the error, a reader waits for the end.
+  /// Closes this side: waiting senders get the error, readers wait for the end.
   mutating func close() -> Ending {
     var ending = Ending(link: link, driver: driver)
     guard isRunning else { return ending }
@@ -183,7 +184,7 @@ struct ReconnectingConnectionState {
     return ending
   }
 
-  /// The last connection is gone, and there is no other.
+  /// Ends after the last connection, with the error for the readers.
   mutating func finish(_ error: (any Error)?) -> Ending {
     var ending = Ending(link: link)
     phase = .over(error)

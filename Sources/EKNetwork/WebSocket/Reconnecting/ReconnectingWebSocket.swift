@@ -4,18 +4,19 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A WebSocket that is opened again whenever it is lost.
+/// A WebSocket that reconnects whenever its connection is lost.
 ///
-/// It begins to connect when it is made, and is a sequence of the messages of all its connections; ``events`` tells
-/// what happens to them. The wait before an attempt doubles, with jitter, while attempts fail. There is no other
-/// connection after a close code that means the end (``WebSocketReconnectPolicy/finalCodes``), a refusal of the
-/// handshake that would be repeated (any status but 408, 425, 429 and 5xx other than 501 and 505), a certificate that
-/// is not trusted, or ``close(code:reason:)``. Dropping the last reference ends it, and so does cancelling the task that
-/// reads. What is not read is not received, and a lost connection is noticed by who reads: read, if only to ignore it.
+/// It starts connecting when it is created, and is an asynchronous sequence of the messages of all its connections;
+/// ``events`` reports what happens to them. The delay before an attempt doubles, with jitter, while attempts fail. It
+/// does not reconnect after a final close code (``WebSocketReconnectPolicy/finalCodes``), a permanent refusal of the
+/// handshake (any status but 408, 425, 429 and 5xx other than 501 and 505), an untrusted certificate, or
+/// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads. Messages
+/// are received, and a lost connection is noticed, only while the sequence is read: read it even if you ignore the
+/// messages.
 ///
-/// Messages are sent at most once. One that the system has taken is not sent again, also when its connection is lost
-/// before the peer has read it; one that was not taken whole, of which no peer sees a part, is sent on the next
-/// connection. Who must know that the peer has a message lets the peer answer.
+/// Messages are sent at most once. A message that the system has accepted is not sent again, even if its connection is
+/// lost before the peer has read it; one that was not accepted completely, of which no peer sees a part, is sent on the
+/// next connection. If you have to know that the peer has received a message, let the peer acknowledge it.
 ///
 /// ```swift
 /// let socket = ReconnectingWebSocket(to: URL(string: "wss://example.com/chat")!)
@@ -24,21 +25,22 @@ import Foundation
 /// for try await message in socket { print(message) }
 /// ```
 public final class ReconnectingWebSocket: Sendable, AsyncSequence {
-  /// What it is made of.
+  /// The type of the elements.
   public typealias Element = WebSocketMessage
 
-  /// What happens to the connections, for one reader; the latest 64 are kept for it. Ends after
+  /// The events of the connections, for one reader; the latest 64 are buffered. The stream ends after
   /// ``WebSocketEvent/ended(_:)``.
   public let events: AsyncStream<WebSocketEvent>
   private let connection: ReconnectingConnection
 
-  /// Begins to connect.
+  /// Creates a WebSocket and starts connecting.
   ///
   /// - Parameters:
-  ///   - url: With the scheme `ws` or `wss`; `http` and `https` mean the same.
-  ///   - protocols: Subprotocols, the preferred first.
-  ///   - options: Of each connection. Defaults to ``WebSocketOptions/keptAlive``, so that a dead peer is noticed.
-  ///   - reconnect: How long to wait before a new connection, when to give up, what to keep.
+  ///   - url: A URL with the scheme `ws` or `wss`, or the equivalent `http` or `https`.
+  ///   - protocols: The subprotocols to offer, in order of preference.
+  ///   - options: The options of each connection. Defaults to ``WebSocketOptions/keptAlive``, so that a dead peer is
+  ///     detected.
+  ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
   public convenience init(
     to url: URL, protocols: [String] = [], options: WebSocketOptions = .keptAlive,
     reconnect: WebSocketReconnectPolicy = WebSocketReconnectPolicy()
@@ -46,14 +48,16 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
     self.init(protocols: protocols, options: options, reconnect: reconnect) { URLRequest(url: url) }
   }
 
-  /// Begins to connect, with a request that is made for each connection: a token in it can be a fresh one.
+  /// Creates a WebSocket and starts connecting, with a request that is created for each connection, so that it can
+  /// contain a fresh token.
   ///
   /// - Parameters:
-  ///   - protocols: Subprotocols, the preferred first.
-  ///   - options: Of each connection. Defaults to ``WebSocketOptions/keptAlive``, so that a dead peer is noticed.
-  ///   - reconnect: How long to wait before a new connection, when to give up, what to keep.
-  ///   - request: The URL and the header fields, as for `WebSocket.connect`. An error that
-  ///     ``RetryPolicy/isTransient(_:)`` does not know is the end.
+  ///   - protocols: The subprotocols to offer, in order of preference.
+  ///   - options: The options of each connection. Defaults to ``WebSocketOptions/keptAlive``, so that a dead peer is
+  ///     detected.
+  ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
+  ///   - request: Returns the URL and the header fields, as for `WebSocket.connect`. An error that is not transient by
+  ///     ``RetryPolicy/isTransient(_:)`` ends the WebSocket.
   public init(
     protocols: [String] = [], options: WebSocketOptions = .keptAlive,
     reconnect: WebSocketReconnectPolicy = WebSocketReconnectPolicy(),
@@ -70,48 +74,48 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
 
   deinit { connection.abandon() }
 
-  /// Sends a message and returns when the system has taken it: at once, or on the next connection. Messages go in the
-  /// order of the calls.
+  /// Sends a message and returns when the system has accepted it, on this connection or the next one. Messages are sent
+  /// in the order of the calls.
   ///
-  /// Cancelled while it waits, it is not sent; while it is being sent, it may be. See ``ReconnectingWebSocket`` for
-  /// what a loss does to it.
-  /// - Throws: ``WebSocketError/sendQueueFull``; when it is over, what ended it, or
+  /// If the task is cancelled while the message waits, it is not sent; while it is being sent, it may still be sent.
+  /// See ``ReconnectingWebSocket`` for what happens when the connection is lost.
+  /// - Throws: ``WebSocketError/sendQueueFull``; after the end, the error that ended it, or
   ///   ``WebSocketError/closed(code:reason:)``; `CancellationError`.
   public func send(_ message: WebSocketMessage) async throws { try await connection.send(message) }
 
-  /// Sends text.
+  /// Sends a text message.
   public func send(_ text: String) async throws { try await connection.send(.text(text)) }
 
-  /// Sends bytes.
+  /// Sends a binary message.
   public func send(_ data: Data) async throws { try await connection.send(.binary(data)) }
 
-  /// The next message, from whichever connection; `nil` when it was closed by ``close(code:reason:)``, or by the server
-  /// with ``WebSocketCloseCode/normalClosure``.
+  /// Returns the next message, from any of the connections; `nil` if it was closed by ``close(code:reason:)``, or by
+  /// the server with ``WebSocketCloseCode/normalClosure``.
   ///
-  /// - Throws: What ended it: a ``WebSocketError``, a `URLError`, what makes the request. `CancellationError`, and it is
-  ///   closed.
+  /// - Throws: The error that ended it: a ``WebSocketError``, a `URLError`, or the error of the closure that creates
+  ///   the request. `CancellationError` when the task is cancelled, which closes it.
   public func receive() async throws -> WebSocketMessage? { try await connection.receive() }
 
-  /// Ends it, and waits for the connection's end, at most the close timeout. What waits to be sent is not sent.
-  /// Cancelling ends the connection at once.
+  /// Closes permanently and waits for the connection's end, at most for the close timeout. Messages that wait to be
+  /// sent are discarded. Cancelling the task ends the connection immediately.
   ///
   /// - Parameters:
   ///   - code: Defaults to ``WebSocketCloseCode/normalClosure``.
   ///   - reason: At most 123 bytes of UTF-8.
-  /// - Throws: ``WebSocketError/invalidControlFrame`` when the code or the reason must not be sent.
+  /// - Throws: ``WebSocketError/invalidControlFrame`` if a close frame must not contain the code or the reason.
   public func close(code: WebSocketCloseCode = .normalClosure, reason: String = "") async throws {
     guard code.isSendable, reason.utf8.count <= 123 else { throw WebSocketError.invalidControlFrame }
     try await connection.close(code, reason)
   }
 
-  /// Reads messages. Several iterators share them.
+  /// An iterator over the received messages. Several iterators share them: each message goes to one of them.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let socket: ReconnectingWebSocket
 
-    /// As ``ReconnectingWebSocket/receive()``.
+    /// Returns the next message, as ``ReconnectingWebSocket/receive()`` does.
     public mutating func next() async throws -> WebSocketMessage? { try await socket.receive() }
   }
 
-  /// An iterator over what arrives from now on.
+  /// Returns an iterator over the messages that have not been read yet.
   public func makeAsyncIterator() -> Iterator { Iterator(socket: self) }
 }

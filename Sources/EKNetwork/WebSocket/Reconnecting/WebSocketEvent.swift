@@ -1,15 +1,15 @@
-/// What happens to a ``ReconnectingWebSocket``.
+/// An event of a ``ReconnectingWebSocket``.
 public enum WebSocketEvent: Sendable {
-  /// A connection is open.
+  /// A connection has opened.
   ///
-  /// - Parameter subprotocol: The one that the server chose, if any.
+  /// - Parameter subprotocol: The subprotocol that the server chose, if any.
   case connected(subprotocol: String?)
-  /// A connection has ended, or could not be opened: a ``WebSocketError``, a `URLError`, or what the closure threw that
-  /// makes the request. A close frame is ``WebSocketError/closed(code:reason:)``, whatever its code.
+  /// A connection has ended or could not be opened, with a ``WebSocketError``, a `URLError`, or the error of the
+  /// closure that creates the request. A close frame is ``WebSocketError/closed(code:reason:)``, whatever its code.
   case lost(any Error)
-  /// The next attempt is made after that wait.
+  /// The next attempt follows after the delay.
   case retrying(after: Duration)
-  /// The last event: there is no new connection. The error is what reading throws; `nil` when this side has closed, or
-  /// the server with ``WebSocketCloseCode/normalClosure``.
+  /// The last event: there are no more attempts. The error is the one that reading throws; `nil` if this side has
+  /// closed, or the server with ``WebSocketCloseCode/normalClosure``.
   case ended((any Error)?)
 }

@@ -1,30 +1,30 @@
-/// When a ``ReconnectingWebSocket`` opens a new connection, and how much it keeps to be sent on it.
+/// A policy for when a ``ReconnectingWebSocket`` reconnects, and how much it keeps to send on the next connection.
 public struct WebSocketReconnectPolicy: Sendable {
-  /// The wait before the first new attempt. It doubles with each attempt in a row that fails, less a random share of
-  /// up to a half.
+  /// The delay before the first new attempt. It doubles with each consecutive failure and is reduced at random by up to
+  /// a half.
   public var initialDelay: Duration
-  /// The longest wait, and the most that a server's `Retry-After` is granted. A connection that has lasted as long
-  /// resets the count, as one does that has brought a message.
+  /// The maximum delay, also for a server's `Retry-After`. A connection that has lasted this long resets the number of
+  /// failures, and so does one that has received a message.
   public var maximumDelay: Duration
-  /// After how many failures in a row the last error is thrown; `nil` for never.
+  /// The maximum number of consecutive failures; the error of the next one is thrown. `nil` for no limit.
   public var maximumFailures: Int?
-  /// The close codes after which there is no new connection: the server's, or those with which its own breach of the
-  /// protocol was answered. Add the private ones that your server means so.
+  /// The close codes after which it does not reconnect, whether the server sent them or they were sent in response to a
+  /// protocol violation. Add the private codes that your server uses for a permanent close.
   public var finalCodes: Set<WebSocketCloseCode>
-  /// How many messages may wait to be sent, the one that is being sent included. Another is refused with
+  /// The maximum number of messages that wait to be sent, including the one being sent. Another one is refused with
   /// ``WebSocketError/sendQueueFull``.
   public var maximumPendingMessages: Int
-  /// How many bytes they may have. One message alone may have more.
+  /// The maximum total size in bytes of the messages that wait to be sent. A single message may be larger.
   public var maximumPendingBytes: Int
-  /// What the jitter is made of: a number from 0 to 1.
+  /// The source of the jitter: returns a number from 0 to 1.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
 
-  /// A policy.
+  /// Creates a policy.
   ///
   /// - Parameters:
   ///   - initialDelay: Defaults to a second.
   ///   - maximumDelay: Defaults to a minute.
-  ///   - maximumFailures: Defaults to `nil`: an unreachable server is tried for ever.
+  ///   - maximumFailures: Defaults to `nil`: an unreachable server is retried forever.
   ///   - finalCodes: Defaults to ``defaultFinalCodes``.
   ///   - maximumPendingMessages: Defaults to 1024.
   ///   - maximumPendingBytes: Defaults to 16 MiB.
@@ -41,7 +41,7 @@ public struct WebSocketReconnectPolicy: Sendable {
     self.maximumPendingBytes = maximumPendingBytes
   }
 
-  /// The codes that say that all is done, or that the same would happen again (RFC 6455 §7.4.1 and the registry of
+  /// The codes that indicate completion or a failure that would repeat itself (RFC 6455 §7.4.1 and the registry of
   /// §11.7): 1000, 1002, 1003, 1007, 1008, 1009, 1010, 3000 (unauthorized) and 3003 (forbidden).
   public static let defaultFinalCodes: Set<WebSocketCloseCode> = [
     .normalClosure, .protocolError, .unsupportedData, .invalidPayload, .policyViolation, .messageTooBig,

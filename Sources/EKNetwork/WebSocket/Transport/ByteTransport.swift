@@ -1,18 +1,18 @@
 import Foundation
 
-/// A connection that carries bytes, with or without TLS: what a WebSocket is spoken over.
+/// A byte stream, with or without TLS, that carries a WebSocket connection.
 protocol ByteTransport: AnyObject, Sendable {
   /// Opens the connection.
   func open() async throws
-  /// The next bytes, empty when the peer has ended the connection. One call at a time: what is not asked for stays with
-  /// the system, which slows the peer down.
+  /// Returns the next bytes, empty when the peer has ended the connection. One call at a time: unread bytes stay in the
+  /// system's buffers, which slows the peer down.
   func receive() async throws -> [UInt8]
-  /// Sends bytes after those of earlier calls, and says when the system has taken them. After a call with `isLast`
-  /// nothing more is sent: later calls complete with an error.
+  /// Sends bytes after those of earlier calls, and calls `completion` when the system has accepted them. After a call
+  /// with `isLast` nothing more is sent: later calls complete with an error.
   func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void)
-  /// How many bytes the system has taken that have not arrived at the peer; `nil` where that is not known.
+  /// Returns the number of accepted bytes that have not arrived at the peer; `nil` if that is unknown.
   func unsentBytes() async -> Int?
-  /// Ends the connection at once; whatever is under way fails.
+  /// Ends the connection immediately; pending operations fail.
   func cancel()
 }
 
@@ -20,16 +20,16 @@ extension ByteTransport {
   func unsentBytes() async -> Int? { nil }
 }
 
-/// How a byte transport ends before its peer ends it.
+/// An error that ends a byte transport before the peer does.
 enum ByteTransportError: Error, Equatable {
   /// `cancel()` was called, or the last bytes were sent.
   case cancelled
   case failed(String)
-  /// Neither libcurl nor Network is there.
+  /// Neither libcurl nor the Network framework is available.
   case unavailable
 }
 
-/// The byte transport of the platform.
+/// The factory for the platform's byte transport.
 enum ByteTransports {
   static func make(
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()

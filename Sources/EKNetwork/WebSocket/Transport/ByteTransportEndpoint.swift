@@ -1,21 +1,21 @@
-/// Where a byte transport connects to, and how.
+/// The endpoint that a byte transport connects to, with its proxies and TLS options.
 struct ByteTransportEndpoint: Sendable, Equatable {
-  /// A name or an address, an IPv6 address without brackets; checked by ``HostSyntax``.
+  /// A host name or an IP address, an IPv6 address without brackets; validated by ``HostSyntax``.
   var host: String
   var port: Int
   var isSecure: Bool
-  /// `nil` takes them from the environment.
+  /// The proxies; `nil` takes them from the environment.
   var proxies: SessionProxies?
   #if os(Linux)
     var tls: TLSOptions?
   #endif
 
-  /// As it stands in a URL.
+  /// The host as it is written in a URL.
   var hostInURL: String { host.contains(":") ? "[\(host)]" : host }
 }
 
 extension ByteTransportEndpoint {
-  /// An address that is connected to as the options say.
+  /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
     self.init(host: host, port: port, isSecure: isSecure)
     proxies = options.proxies

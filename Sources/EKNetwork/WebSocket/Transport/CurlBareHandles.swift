@@ -2,9 +2,9 @@
   import CCurl
   import Foundation
 
-  /// What libcurl needs for one bare connection. Belongs to the loop's thread until it is closed.
+  /// The libcurl handles of one bare connection. They belong to the loop's thread until they are closed.
   ///
-  /// Unchecked: `close` is called once, and the one that closes is the last user.
+  /// Unchecked: `close` is called once, by the last user.
   final class CurlBareHandles: @unchecked Sendable {
     let easy: OpaquePointer
     let multi: OpaquePointer
@@ -12,7 +12,7 @@
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
 
-    /// `nil` when there is no memory.
+    /// Returns `nil` if there is not enough memory.
     init?(joinsResolver: Bool) {
       guard let easy = ekn_easy_init() else { return nil }
       guard let multi = ekn_multi_init() else {
@@ -33,7 +33,7 @@
       lookup.deallocate()
     }
 
-    /// Closes the connection. Where libcurl would wait for a name to be resolved, a thread of its own waits.
+    /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it.
     func close() {
       guard joinsResolver, lookup.pointee.is_running,
         ekn_multi_set_socket_callback(multi, nil, nil) == 0, ekn_multi_set_timer_callback(multi, nil, nil) == 0

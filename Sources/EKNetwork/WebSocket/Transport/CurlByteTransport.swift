@@ -3,9 +3,9 @@
   import Foundation
   import FoundationNetworking
 
-  /// Bytes over libcurl's bare connection: its names, proxies and TLS, without its HTTP.
+  /// A byte transport over a bare libcurl connection: with its name resolution, proxies and TLS, without its HTTP.
   ///
-  /// Unchecked: everything mutable belongs to the loop's thread, where all but the protocol's methods run.
+  /// Unchecked: all mutable state belongs to the loop's thread, where everything but the protocol's methods runs.
   final class CurlByteTransport: ByteTransport, @unchecked Sendable {
     private struct Outgoing {
       var bytes: [UInt8]
@@ -15,7 +15,8 @@
 
     private enum Phase { case new, connecting, open, over }
 
-    /// TLS wants a write to be repeated with the same bytes: pieces begin where the last one ended.
+    /// The maximum size of a write. TLS requires a write to be repeated with the same bytes: each piece begins where
+    /// the last one ended.
     private static let pieceSize = 256 * 1024
 
     private let address: ByteTransportEndpoint
@@ -86,14 +87,14 @@
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
-    /// Sets every option that the connection needs, and says why it must not be made where one that matters was refused.
+    /// Sets the options of the connection; returns an error if libcurl refused a required one.
     private func configure(_ handles: CurlBareHandles, _ capabilities: CurlCapabilities) -> (any Error)? {
       let scheme = address.isSecure ? "https" : "http"
       var settings = CurlSettings(handles.easy)
       settings.set(.url, "\(scheme)://\(address.hostInURL):\(address.port)/")
       settings.set(.nosignal, 1)
       settings.set(.connectOnly, 1)
-      // With HTTP/2 negotiated on it, libcurl 7.88 crashes in a bare connection.
+      // libcurl 7.88 crashes in a bare connection on which HTTP/2 was negotiated.
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
@@ -103,7 +104,7 @@
       } else {
         settings.set(.quickExit, 1)
       }
-      // The time is limited by who asked for the connection; libcurl's 300 s would cut a longer one short.
+      // The caller limits the time; libcurl's default of 300 s would cut a longer timeout short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.errorbuffer, pointer: handles.errorText)
       settings.apply(address.isSecure ? address.tls : nil, capabilities.authorities)
@@ -111,7 +112,7 @@
       return settings.error
     }
 
-    /// A socket is ready, or libcurl's timer has fired.
+    /// Handles a socket that is ready, or libcurl's timer that has fired.
     func loopReady(_ descriptor: Int32, events: Int32) {
       switch phase {
       case .new, .over: break
@@ -159,7 +160,7 @@
         return continuation.resume(throwing: ByteTransportError.cancelled)
       }
       receiving = continuation
-      // Before any waiting: what TLS has already decrypted makes no socket ready.
+      // Read before waiting: bytes that TLS has already decrypted do not make the socket ready.
       if mayHaveBytes { loopRead() }
       loopWatch()
     }
@@ -222,14 +223,15 @@
       outgoing.removeFirst(done + failed.count)
       for completion in finished { completion(nil) }
       guard let failure else { return }
-      // What the peer has said before it left, a close frame perhaps, can be read still. Reading meets the end itself.
+      // Bytes that the peer sent before it closed, such as a close frame, can still be read. Reading detects the end
+      // itself.
       isFinished = true
       for completion in failed { completion(failure) }
     }
 
-    /// Watches the socket for what is wanted. For nothing it is not watched at all: epoll reports an ended connection
-    /// over and over, whether asked or not. Between two reads it stays watched until there is something to be read:
-    /// a reader of a message will mostly wait for another, and is spared two system calls.
+    /// Watches the socket for the events that are needed. If there are none, it is not watched at all: epoll reports a
+    /// closed connection over and over, even when no events were requested. Between two reads it stays watched until it
+    /// is readable: a reader of a message mostly waits for another, which saves two system calls.
     private func loopWatch() {
       guard phase == .open else { return }
       let isIdle = watched & Int32(EKN_POLL_IN) != 0 && !mayHaveBytes
@@ -242,7 +244,7 @@
 
     private func loopUnsentBytes() -> Int? {
       var count: Int32 = 0
-      // tcp(7): SIOCOUTQ, which has this number too.
+      // tcp(7): SIOCOUTQ, which has the same value.
       guard phase == .open, ioctl(socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
       return Int(count)
     }

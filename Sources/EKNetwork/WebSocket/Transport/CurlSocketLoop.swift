@@ -2,12 +2,12 @@
   import CCurl
   import Foundation
 
-  /// One thread for WebSocket connections: their handles are called by no other, which is what libcurl asks for.
+  /// A thread for WebSocket connections. Only this thread uses their handles, as libcurl requires.
   ///
-  /// Unchecked: `poller` is for every thread; all other state belongs to the loop's thread.
+  /// Unchecked: any thread may use `poller`; all other state belongs to the loop's thread.
   final class CurlSocketLoop: @unchecked Sendable {
-    /// The loop for a new connection: each of the process in its turn. `nil` when libcurl cannot be used, or while the process
-    /// has no descriptors left.
+    /// The loop for a new connection, chosen in round-robin order. `nil` if libcurl cannot be used, or while the
+    /// process has no file descriptors left.
     static var next: CurlSocketLoop? {
       loops[
         turn.withLock { turn in
@@ -27,7 +27,7 @@
     private var transports: [UInt32: CurlByteTransport] = [:]
     private var connecting: [UInt32: UInt64] = [:]
     private var nextNumber: UInt32 = 0
-    /// What every connection receives into, before its bytes are copied out.
+    /// The buffer into which every connection receives, before its bytes are copied.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     private init?() {
@@ -36,7 +36,7 @@
       poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
     }
 
-    /// Runs an operation on the loop's thread, after those submitted before. From any thread.
+    /// Runs an operation on the loop's thread, after those submitted before. May be called on any thread.
     func submit(_ operation: @escaping Operation) { poller.submit(operation) }
 
     // MARK: - The loop's thread
@@ -52,7 +52,7 @@
       connecting[number] = nil
     }
 
-    /// When libcurl wants to be called again for a connection that is being opened; `nil` for not at all.
+    /// Sets when to call libcurl again for a connection that is being opened; `nil` removes the timer.
     func setTimer(_ number: UInt32, milliseconds: Int?) {
       connecting[number] = milliseconds.flatMap { LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()) }
     }

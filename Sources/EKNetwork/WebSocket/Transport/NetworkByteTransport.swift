@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Bytes over a ``NetworkConnection``, which is a `NWConnection` on Apple's platforms.
+/// A byte transport over a ``NetworkConnection``, which is an `NWConnection` on Apple platforms.
 final class NetworkByteTransport: ByteTransport {
   typealias SendCompletion = @Sendable ((any Error)?) -> Void
 
@@ -13,11 +13,11 @@ final class NetworkByteTransport: ByteTransport {
     var receiving: CheckedContinuation<[UInt8], any Error>?
     var sending: [UInt64: SendCompletion] = [:]
     var sendCount: UInt64 = 0
-    /// Why nothing goes on here: `cancel()`, or the connection's failure.
+    /// The error that has ended the transport: `cancel()`, or the connection's failure.
     var end: ByteTransportError?
-    /// The last bytes are on their way.
+    /// Whether the last bytes have been passed to the connection.
     var isFinished = false
-    /// The peer has sent its last byte.
+    /// Whether the peer has sent its last byte.
     var isAtEnd = false
   }
 
@@ -32,7 +32,7 @@ final class NetworkByteTransport: ByteTransport {
     self.connection = connection
   }
 
-  // A connection that is dropped without being cancelled stays open.
+  // A connection that is released without being cancelled stays open.
   deinit { connection.cancel() }
 
   func open() async throws {
@@ -41,7 +41,7 @@ final class NetworkByteTransport: ByteTransport {
         if state.end == nil { state.opening = continuation }
         return state.end != nil
       }
-      // A connection that was cancelled before it started would never say so.
+      // A connection that was cancelled before it started would never report it.
       if isTooLate { return continuation.resume(throwing: ByteTransportError.cancelled) }
       connection.start { [weak self] update in self?.changed(to: update) }
     }
@@ -56,7 +56,7 @@ final class NetworkByteTransport: ByteTransport {
       }
       opening?.resume()
     case .waiting(let failure, let text):
-      // As a URLSession that does not wait for connectivity: a caller that wants to wait asks again.
+      // Like a URLSession that does not wait for connectivity: a caller that wants to wait tries again.
       guard state.withLock({ $0.opening != nil }) else { return }
       end(.failed(text), opening: openingError(failure, text))
       connection.cancel()
@@ -67,18 +67,18 @@ final class NetworkByteTransport: ByteTransport {
     }
   }
 
-  /// What keeps a connection from opening is a `URLError`, as ``WebSocketError`` promises.
+  /// Returns the error for a connection that could not be opened: a `URLError`, as ``WebSocketError`` documents.
   private func openingError(_ failure: NetworkFailure, _ text: String) -> any Error {
     guard !failure.isCancellation else { return ByteTransportError.cancelled }
     var text = text
     #if os(watchOS)
-      // Technical note 3135: only for audio streaming, calls and the like.
+      // Technical note 3135: allowed only for audio streaming, calls and the like.
       text += " (watchOS restricts low-level networking, and with it WebSockets)"
     #endif
     return URLError(failure.code, url: url, description: text)
   }
 
-  /// What ends an open connection, in the protocol's words.
+  /// Returns the ``ByteTransportError`` for the failure of an open connection.
   private static func ending(_ failure: NetworkFailure, _ text: String) -> ByteTransportError {
     failure.isCancellation ? .cancelled : .failed(text)
   }
@@ -101,7 +101,7 @@ final class NetworkByteTransport: ByteTransport {
     try await withCheckedThrowingContinuation { continuation in
       let known: Result<[UInt8], any Error>? = state.withLock { state in
         if let end = state.end { return .failure(end) }
-        // Asked once more, the connection would fail.
+        // Another read would make the connection fail.
         if state.isAtEnd { return .success([]) }
         guard state.receiving == nil else { return .failure(ByteTransportError.cancelled) }
         state.receiving = continuation

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What is needed of a connection of Apple's Network framework.
+/// The subset of a connection of Apple's Network framework that a byte transport uses.
 ///
-/// It calls back late, and not always: one that is cancelled before it starts never does.
+/// Callbacks may come late or never: a connection that is cancelled before it starts does not call back.
 protocol NetworkConnection: AnyObject, Sendable {
-  /// Begins to connect. Called once.
+  /// Starts connecting. Called once.
   func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void)
-  /// Asks for what has arrived, at least a byte. `isComplete` with, or after, the last one.
+  /// Receives what has arrived, at least one byte. `isComplete` is true with the last byte or after it.
   func receive(
     maximumLength: Int, _ completion: @escaping @Sendable (_ data: Data?, _ isComplete: Bool, NetworkFailure?) -> Void)
   /// Sends bytes after those of earlier calls.
@@ -14,9 +14,9 @@ protocol NetworkConnection: AnyObject, Sendable {
   func cancel()
 }
 
-/// What a ``NetworkConnection`` says about itself.
+/// A change in the state of a ``NetworkConnection``.
 enum NetworkConnectionUpdate: Sendable {
-  /// It could not connect, and would try again when the network has changed.
+  /// The connection could not be opened, and would be tried again when the network has changed.
   case waiting(NetworkFailure, String)
   case ready
   case failed(NetworkFailure, String)

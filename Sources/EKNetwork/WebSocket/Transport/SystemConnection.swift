@@ -4,14 +4,14 @@
   import Network
   import Security
 
-  /// A `NWConnection`.
+  /// A connection over `NWConnection`.
   final class SystemConnection: NetworkConnection {
     private let connection: NWConnection
     private let queue = DispatchQueue(label: "EKNetwork.WebSocket")
 
     /// - Parameters:
-    ///   - parameters: The caller's own, or `nil` for TCP, or TLS, without delay.
-    ///   - tls: Which servers to trust, instead of what the parameters say.
+    ///   - parameters: The caller's parameters, or `nil` for TCP or TLS with `noDelay`.
+    ///   - tls: Options for which servers to trust, which override the parameters.
     init(_ address: ByteTransportEndpoint, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
       let given = parameters ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }
@@ -47,14 +47,14 @@
     func cancel() { connection.cancel() }
   }
 
-  /// What a connection is made with.
+  /// The parameters of a connection.
   ///
-  /// Sendable, unchecked: a copy of its own, never changed once it is here.
+  /// Sendable, unchecked: a private copy of the caller's parameters.
   struct SocketParameters: @unchecked Sendable {
     let parameters: NWParameters
 
-    /// The caller's, without the WebSocket protocol, which the library speaks itself. TLS options with their verify
-    /// block, TCP timeouts, interfaces and the rest hold.
+    /// Copies the caller's parameters without the WebSocket protocol, which the library implements itself. TLS options
+    /// with their verify block, TCP timeouts, interfaces and the rest are kept.
     init(_ parameters: NWParameters) {
       self.parameters = parameters.copy()
       let stack = self.parameters.defaultProtocolStack
@@ -63,7 +63,7 @@
 
     init(isSecure: Bool) {
       let tcp = NWProtocolTCP.Options()
-      // Frames are small, and must not wait for the next one.
+      // Frames are small, and must not be delayed until the next one.
       tcp.noDelay = true
       parameters = NWParameters(tls: isSecure ? NWProtocolTLS.Options() : nil, tcp: tcp)
     }

@@ -5,17 +5,17 @@ import Foundation
 #endif
 
 extension CacheEntry {
-  /// The stored response as one to a request (RFC 9111 §4), or the range of it that the request asks for.
+  /// Returns the stored response as the response to a request (RFC 9111 §4), or the range of it that is requested.
   ///
   /// - Parameters:
   ///   - isValidated: Whether the server has just confirmed it.
-  ///   - remainder: Gets the rest of a body whose file turns out to be damaged.
+  ///   - remainder: Fetches the rest of a body whose file turns out to be damaged.
   func response(
     to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
     onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
     var fields = response.fields
-    // §5.2.2.4: fields that must not be used without asking.
+    // §5.2.2.4: fields that must not be used without revalidation.
     if !isValidated, !response.directives.noCacheFields.isEmpty {
       let unconfirmed = Set(response.directives.noCacheFields)
       fields.remove { unconfirmed.contains($0) }
@@ -44,12 +44,13 @@ extension CacheEntry {
     return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
   }
 
-  /// The range that the request asks for, where it can be cut out of this response (RFC 9110 §14.2).
+  /// Returns the range that the request asks for, if this response can provide it (RFC 9110 §14.2).
   func range(of query: CacheQuery) -> Range<Int64>? {
     guard let value = query.range, isRangeable else { return nil }
     return ByteRange(value)?.offsets(in: length)
   }
 
-  /// Ranges count the bytes that travel, and of an encoded body those are not the ones that are stored.
+  /// Whether ranges can be served: they refer to the bytes as transferred, which for an encoded body are not those
+  /// stored.
   private var isRangeable: Bool { response.status == 200 && !response.hasContentCoding }
 }

@@ -4,11 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request as the cache reads it.
+/// A request as the cache interprets it.
 struct CacheQuery: Sendable {
   let method: String
   let url: URL
-  /// What everything that is stored for the URL is stored under.
+  /// The key of everything that is stored for the URL.
   let key: String
   let fields: CacheFields
   let directives: CacheDirectives
@@ -16,15 +16,15 @@ struct CacheQuery: Sendable {
   let identity: CacheIdentity
   let locations: [CacheLocation]
   let decodesContent: Bool
-  /// ``HTTPCache/epoch(of:)`` when the request came.
+  /// The value of ``HTTPCache/epoch(of:)`` when the request arrived.
   var epoch = 0
 
-  /// Fetch, "HTTP-network-or-cache fetch": with a condition of its own, a request is about its sender's copy.
+  /// Fetch, "HTTP-network-or-cache fetch": a request with a condition of its own is about its sender's copy.
   private static let conditions = [
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
   ]
 
-  /// `nil` when there is nothing that a cache could look for.
+  /// Returns `nil` for a request without a URL.
   init?(_ transportRequest: TransportRequest) {
     let request = transportRequest.urlRequest
     let mode = transportRequest.cacheMode
@@ -34,7 +34,7 @@ struct CacheQuery: Sendable {
     self.url = url
     fields = CacheFields(transportRequest.hop.sentFields)
     var directives = CacheDirectives(fields.value("cache-control"))
-    // RFC 9111 §5.4: what was said before there was Cache-Control.
+    // RFC 9111 §5.4: the predecessor of Cache-Control.
     if !fields.contains("cache-control"), let pragma = fields.value("pragma"),
       FieldList.members(pragma).contains(where: { $0.lowercased() == "no-cache" })
     {
@@ -50,17 +50,17 @@ struct CacheQuery: Sendable {
     locations = CacheLocation.candidates(url: key, identity: identity)
   }
 
-  /// Whether the cache may have a response to it.
+  /// Whether the cache may have a response to the request.
   var isCacheable: Bool { (method == "GET" || method == "HEAD") && mode != .noStore }
 
-  /// RFC 9110 §14.2: of a GET alone.
+  /// RFC 9110 §14.2: defined for GET only.
   var range: String? { method == "GET" ? fields.value("range") : nil }
 
-  /// Whether an error is about the range that was asked for, and says nothing about the whole (RFC 9110 §15.5.17).
+  /// Returns whether an error concerns the requested range, and says nothing about the whole (RFC 9110 §15.5.17).
   func isRangeRefused(_ status: Int) -> Bool { status == 416 || (status >= 400 && range != nil) }
 
   func selects(_ response: StoredResponse) -> Bool {
-    // RFC 9111 §4.1 knows no such difference: it is one of what the caller gets.
+    // Not part of RFC 9111 §4.1: whether the caller receives decoded or encoded content.
     (!response.hasContentCoding || response.isEncoded != decodesContent)
       && response.identity.mayShare(with: identity, directives: response.directives) && response.varying.match(fields)
   }

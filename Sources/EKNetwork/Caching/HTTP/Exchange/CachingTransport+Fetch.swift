@@ -8,7 +8,7 @@ extension CachingTransport {
   /// RFC 5861 §4.
   private static let errorStatuses: Set<Int> = [500, 502, 503, 504]
 
-  /// Sends the request, with a condition if something is stored, and makes of the response what is to be made.
+  /// Sends the request, with a condition if a response is stored, and handles the response.
   func fetch(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
@@ -18,9 +18,9 @@ extension CachingTransport {
     case .forward(let reason): status.forward = reason
     case .validate(let reason):
       status.forward = reason
-      // A HEAD has nothing to be confirmed. A server looks at the condition before the range (RFC 9110 §13.2.2).
+      // A HEAD has no body to validate. A server evaluates the condition before the range (RFC 9110 §13.2.2).
       isValidating = query.method == "GET" && (query.range == nil || entry?.range(of: query) != nil)
-    // A range that cannot be cut out of what is stored.
+    // A range that the stored response cannot provide.
     default: status.forward = .request
     }
     let sent = adding(isValidating ? entry?.response.validators.conditionalFields ?? [] : [], to: request, query)
@@ -36,7 +36,7 @@ extension CachingTransport {
     guard let code = response.head.statusCode else { return response }
     if isValidating, code == 304, let entry {
       guard Freshening.applies(response.head.cacheFields, to: entry.response.fields) else {
-        // The server speaks of a version that is not the one that was asked about (RFC 9111 §4.3.4).
+        // The 304 is for a version other than the stored one (RFC 9111 §4.3.4).
         response.body.cancel()
         cache.remove(entry.response, url: query.key)
         return try await fetch(request, query, nil, .forward(.stale))
@@ -51,7 +51,7 @@ extension CachingTransport {
     return stored(response, code, request, query, replacing: entry, status, requestTime)
   }
 
-  /// Sends a request that no stored response can be a response to, and does what its effects demand.
+  /// Sends a request that no stored response can answer, and performs the invalidations that it requires.
   func uncached(_ request: TransportRequest, _ query: CacheQuery) async throws -> TransportResponse {
     let requestTime = cache.now()
     let response = try await wire.start(adding([], to: request, query))
@@ -60,7 +60,7 @@ extension CachingTransport {
     for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
       cache.invalidate(url)
     }
-    // What it has made invalid is older than its own response.
+    // Its own response is newer than what it has invalidated.
     var query = query
     query.epoch = cache.epoch(of: query.key)
     let isKeptOut = query.mode == .noStore
@@ -68,7 +68,7 @@ extension CachingTransport {
       response, code, request, query, replacing: nil, CacheStatus(forward: isKeptOut ? .bypass : .method), requestTime)
   }
 
-  /// Asks in the background whether a response is still the one (RFC 5861 §3).
+  /// Revalidates a stored response in the background (RFC 5861 §3).
   func revalidate(_ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery) {
     var request = request
     request.onSend = nil
@@ -78,26 +78,27 @@ extension CachingTransport {
     request.deadline = wire.resourceTimeout.map { .now + $0 }
     let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
     let whole = request
-    // One request at a time, however many find the response stale.
+    // One revalidation at a time, however many requests find the response stale.
     let key = FlightKey(request, query, wire).text
     guard cache.revalidations.begin(key) else { return }
     Task.detached(priority: .utility) {
       defer { cache.revalidations.end(key) }
-      // The request before may have ended after this one had looked.
+      // A previous revalidation may have ended after this request's lookup.
       guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else {
         return
       }
-      // What fails leaves the stored response as it is: the next request finds it, and tries again.
+      // On failure the stored response stays as it is, and the next request tries again.
       guard let response = try? await fetch(whole, query, entry, plan) else { return }
       while let body = response.body as? StoringBody, body.isStoring, (try? await body.next()) != nil {}
-      // What is not stored is for nobody, and may have no end.
+      // A body that is not stored has no reader, and may have no end.
       try? await response.drain()
     }
   }
 
   // MARK: - Responses
 
-  /// The request as it is sent: with conditions, and with what its mode says to the caches on the way (Fetch).
+  /// Returns the request as it is sent: with conditions, and with the fields that its mode requires for intermediate
+  /// caches (Fetch).
   private func adding(
     _ conditions: [(name: String, value: String)], to request: TransportRequest, _ query: CacheQuery
   ) -> TransportRequest {
@@ -117,7 +118,7 @@ extension CachingTransport {
     return request
   }
 
-  /// The server has confirmed a stored response (RFC 9111 §4.3.4).
+  /// Returns a stored response that the server has confirmed (RFC 9111 §4.3.4).
   private func confirmed(
     _ entry: CacheEntry, by response: TransportResponse, _ request: TransportRequest, _ query: CacheQuery,
     _ status: CacheStatus, _ requestTime: Date
@@ -144,13 +145,13 @@ extension CachingTransport {
     return confirmed
   }
 
-  /// From now on, those who ask for it at the same time may wait for each other.
+  /// Lets concurrent requests for a response share it from now on, if it is usable.
   private func noteIfShareable(_ response: StoredResponse, _ length: Int64, _ query: CacheQuery) {
     let isUsable = !response.directives.noCache && response.freshness.remaining(at: cache.now()) > 0
     if isUsable, length <= CacheFlights.greatestBody { cache.flights.note(query.key, isShared: true) }
   }
 
-  /// The stored response in the place of an error, where that is allowed (RFC 5861 §4).
+  /// Returns the stored response in place of an error, if that is allowed (RFC 5861 §4).
   private func replacement(
     for code: Int?, _ entry: CacheEntry?, _ request: TransportRequest, _ query: CacheQuery, _ status: CacheStatus
   ) -> TransportResponse? {
@@ -167,7 +168,7 @@ extension CachingTransport {
       remainder: remainder(of: entry, for: request, query))
   }
 
-  /// A response of the server's, whose body is stored as it is read if it may be.
+  /// Returns the server's response, whose body is stored while it is read if that is allowed.
   private func stored(
     _ response: TransportResponse, _ code: Int, _ request: TransportRequest, _ query: CacheQuery,
     replacing old: CacheEntry?, _ status: CacheStatus, _ requestTime: Date
@@ -184,14 +185,14 @@ extension CachingTransport {
       noteIfShareable(stored, response.head.contentLength ?? 0, query)
       let (cache, key, epoch) = (cache, query.key, query.epoch)
       response.body = StoringBody(response.body, gatherer: gatherer) { body in
-        // One that is too large, as it turns out, is nevertheless what the server has now.
+        // Even if it turns out to be too large, it is what the server has now.
         if let body { cache.store(stored, body, url: key, since: epoch) } else { cache.remove(stored, url: key) }
       }
     } else if query.isCacheable {
       if query.method == "HEAD" {
         applyHead(fields, code, query, old, requestTime, now)
       } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407, !query.isRangeRefused(code) {
-        // What the server has now is something else, which must not be stored: what was stored is over.
+        // The server's current response must not be stored: the stored one is obsolete.
         cache.remove(old.response, url: query.key)
       }
     }
@@ -214,14 +215,14 @@ extension CachingTransport {
     return mayBeStored ? response : nil
   }
 
-  /// Whether the response is another URL's, to which the session has followed a redirect by itself: for how long the
-  /// redirect is right is not known.
+  /// Returns whether the response is that of another URL, because the session has followed a redirect itself: the
+  /// freshness of the redirect is unknown.
   private func isRedirected(_ head: ResponseHead, _ query: CacheQuery) -> Bool {
     guard wire.resolvesRedirects, let url = head.urlResponse.url else { return false }
     return CacheLocation.key(of: url) != query.key
   }
 
-  /// What the response to a HEAD says about the stored response to a GET (RFC 9111 §4.3.5).
+  /// Updates the stored response to a GET from the response to a HEAD (RFC 9111 §4.3.5).
   private func applyHead(
     _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
   ) {

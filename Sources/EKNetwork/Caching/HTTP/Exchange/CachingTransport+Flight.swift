@@ -5,9 +5,10 @@ import Foundation
 #endif
 
 extension CachingTransport {
-  /// Sends a request together with those that ask for the same thing meanwhile, if it is one that can be shared.
+  /// Sends a request together with concurrent requests for the same response, if it can be shared.
   ///
-  /// Only one whose body is collected anyway: a stream goes at the pace of its reader, for which no other should wait.
+  /// Only requests whose body is collected are shared: a stream proceeds at the pace of its reader, for which no other
+  /// request should wait.
   func fetchTogether(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
@@ -23,11 +24,11 @@ extension CachingTransport {
         return try await fly(request, query, entry, plan)
       }
     } catch let error as URLError where error.code == .timedOut && !isOwn.withLock({ $0 }) {
-      // It was another one's time that was over.
+      // The timeout was that of another request.
       return try await fetch(request, query, entry, plan)
     }
     if let response = landing.take() { return response }
-    // A request of its own, where this one cannot be shared.
+    // The response cannot be shared: send this request separately.
     guard let entry = landing.shared else { return try await fetch(request, query, entry, plan) }
     var status = CacheStatus(forward: plan.forward ?? .uriMiss)
     status.isCollapsed = true
@@ -38,7 +39,7 @@ extension CachingTransport {
     return response
   }
 
-  /// The flight itself: reads a body that is going to be stored, so that the others have it.
+  /// Performs the flight: reads a body that is being stored, so that the other requests can use it.
   private func fly(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> CacheFlights.Landing {
@@ -57,7 +58,7 @@ extension CachingTransport {
       }
       response.body = PrefixedBody(chunks, body, hasRest: false)
     }
-    // What was stored, or renewed, a moment ago is there for all that the rules allow it.
+    // A response stored or renewed a moment ago can be used by all whom the rules allow to use it.
     guard let stored = cache.find(query).entry,
       case .use = CachePlan(mode: query.mode, request: query.directives, stored: stored.response, now: cache.now())
     else { return alone(response, query) }

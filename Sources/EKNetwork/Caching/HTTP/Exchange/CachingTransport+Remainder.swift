@@ -5,8 +5,8 @@ import Foundation
 #endif
 
 extension CachingTransport {
-  /// Where the rest of a stored body comes from if its file turns out to be damaged: from the server, if it still has the
-  /// very same bytes (RFC 9110 §13.1.5) and may be asked. `nil` where that cannot be known.
+  /// Returns a source for the rest of a stored body whose file turns out to be damaged: the server, if it may be
+  /// contacted and still has the same bytes (RFC 9110 §13.1.5). Returns `nil` if that cannot be determined.
   func remainder(
     of entry: CacheEntry, for request: TransportRequest, _ query: CacheQuery
   ) -> DiskBodyReader.Remainder? {

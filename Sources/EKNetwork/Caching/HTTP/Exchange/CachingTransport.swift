@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A transport with a cache in front of it: acts on what ``CachePlan`` decides about each request, redirects and
-/// retries included, for they are above it.
+/// A transport with a cache in front of it, which acts on the ``CachePlan`` of each request, including redirects and
+/// retries, as these are handled above it.
 struct CachingTransport: Transport {
   let wire: any Transport
   let cache: HTTPCache
@@ -53,7 +53,8 @@ struct CachingTransport: Transport {
     return response
   }
 
-  /// RFC 9111 §5.2.1.7 has a 504 for a request that said so itself; the mode has the error of its kind.
+  /// Returns a 504 for a request with the `only-if-cached` directive (RFC 9111 §5.2.1.7), and throws for the cache
+  /// mode.
   private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
     guard query.mode != .onlyIfCached else {
       throw URLError(

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension ResponseHead {
-  /// The head with one more field.
+  /// Returns the head with one more field.
   func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
     guard let status = statusCode else { return self }
     var fields = cacheFields
@@ -13,7 +13,8 @@ extension ResponseHead {
     return Self.make(status: status, reason: reasonPhrase, fields: fields, url: url) ?? self
   }
 
-  /// A head of HTTP/1.1, which is what every version comes down to here. `nil` for what no head can hold.
+  /// Creates an HTTP/1.1 head, which represents every version here. Returns `nil` for values that a head cannot
+  /// contain.
   static func make(status: Int, reason: String, fields: CacheFields, url: URL) -> ResponseHead? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })

@@ -1,23 +1,23 @@
 import Foundation
 
-/// A body that is put into the cache while it is read, if it is read to its end.
+/// A body that is stored in the cache while it is read, if it is read to its end.
 ///
-/// Unchecked: what is mutable is used by `next()` alone, which has one caller at a time.
+/// Unchecked: mutable state is accessed by `next()` only, which has one caller at a time.
 final class StoringBody: TransportBody, @unchecked Sendable {
   private let body: any TransportBody
   private let finish: @Sendable (BodyGatherer.Content?) -> Void
   private var gatherer: BodyGatherer?
 
   /// - Parameters:
-  ///   - gatherer: Gathers the body.
-  ///   - finish: Takes the whole body; `nil` when it turns out that it cannot be stored.
+  ///   - gatherer: Collects the body.
+  ///   - finish: Receives the complete body; `nil` if it turns out that it cannot be stored.
   init(_ body: any TransportBody, gatherer: BodyGatherer, finish: @escaping @Sendable (BodyGatherer.Content?) -> Void) {
     self.body = body
     self.gatherer = gatherer
     self.finish = finish
   }
 
-  /// Whether what is still to come can be stored. If not, nobody needs it where nobody else reads it.
+  /// Whether the rest of the body can be stored. If not, it need not be read unless there is another reader.
   var isStoring: Bool { gatherer != nil }
 
   var timings: NetworkTimings? { body.timings }

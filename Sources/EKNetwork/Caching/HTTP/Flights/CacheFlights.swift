@@ -1,15 +1,15 @@
 import Foundation
 
-/// The requests under way, which others for the same response join.
+/// The requests in flight, which other requests for the same response join.
 ///
-/// RFC 9111 §4 allows to collapse requests where the response may be used for each of them. Whether it may, its head
-/// tells; those who have waited in vain then send requests of their own. Where that has happened, none waits any more
-/// until a response could be stored.
+/// RFC 9111 §4 allows requests to be collapsed if the response may be used for each of them. That is known only from
+/// its head; if it may not, the requests that waited are sent separately, and no later request for the URL waits until
+/// a response could be stored.
 final class CacheFlights: Sendable {
-  /// What a flight has brought.
+  /// The result of a flight.
   final class Landing: Sendable {
     private let response: Locked<TransportResponse?>
-    /// What the others get: the response as it was stored; `nil` if they may not have it.
+    /// The response for the other requests, as it was stored; `nil` if they may not use it.
     let shared: CacheEntry?
 
     init(_ response: TransportResponse, shared: CacheEntry?) {
@@ -17,7 +17,7 @@ final class CacheFlights: Sendable {
       self.shared = shared
     }
 
-    /// The response itself, for the first that asks. If none does it ends with this object.
+    /// Returns the response itself to the first caller. If there is none, it ends with this object.
     func take() -> TransportResponse? {
       response.withLock { response in
         defer { response = nil }
@@ -26,9 +26,9 @@ final class CacheFlights: Sendable {
     }
   }
 
-  /// The greatest body that is read for several at once.
+  /// The largest body that is read for several requests at once.
   static let greatestBody: Int64 = 1024 * 1024
-  /// So many URLs are remembered, and then none.
+  /// The maximum number of URLs remembered, after which all are forgotten.
   private static let memory = 4096
 
   private let flights = SharedFlights<FlightKey>()
@@ -36,16 +36,16 @@ final class CacheFlights: Sendable {
 
   /// Waits for the flight of a key, which is started if there is none.
   ///
-  /// - Throws: What the flight throws, to every caller; `CancellationError` at once when the caller's task is cancelled. The
-  ///   flight goes on for the others, and ends with the last of them.
+  /// - Throws: The error of the flight, for every caller; `CancellationError` at once if the caller's task is
+  ///   cancelled. The flight continues for the others, and is cancelled with the last of them.
   func join(_ key: FlightKey, _ start: @escaping @Sendable () async throws -> Landing) async throws -> Landing {
     try await flights.run(key, start)
   }
 
-  /// Whether a request for a URL should wait for the response to another one.
+  /// Returns whether a request for a URL should wait for the response to another one.
   func mayShare(_ url: String) -> Bool { unshared.withLock { !$0.contains(url) } }
 
-  /// Notes whether the response for a URL could be shared.
+  /// Records whether the response for a URL could be shared.
   func note(_ url: String, isShared: Bool) {
     unshared.withLock { unshared in
       if isShared {
@@ -57,6 +57,6 @@ final class CacheFlights: Sendable {
     }
   }
 
-  /// For tests: how many wait for a response, whichever it is.
+  /// For tests: the number of callers that wait for any response.
   var waiting: Int { flights.waiterCount(Landing.self) }
 }

@@ -1,7 +1,7 @@
-/// What requests have in common that can share a response: everything that it may depend on, how long they are ready to
-/// wait for it, and that nothing has made invalid what the first one gets.
+/// The key of requests that can share a response: everything that the response may depend on, their timeouts, and the
+/// invalidation epoch of the URL.
 struct FlightKey: Hashable, Sendable {
-  /// Fields that name one exchange, for logs, and make no other response of it.
+  /// Fields that identify a single request, for logs and traces, and do not affect the response.
   private static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]
@@ -14,7 +14,7 @@ struct FlightKey: Hashable, Sendable {
     text += " \(request.wantsTimings) \(query.epoch) \(query.identity.credentials ?? "-")\n"
     for field in query.fields.fields {
       let name = field.name.lowercased()
-      // Neither a name nor a value can hold a line break: the text has one reading.
+      // Neither a name nor a value can contain a line break: the text is unambiguous.
       if !Self.ignored.contains(name) { text += "\(name):\(field.value)\n" }
     }
     self.text = text

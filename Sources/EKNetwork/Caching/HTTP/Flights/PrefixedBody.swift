@@ -1,12 +1,12 @@
 import Foundation
 
-/// A body whose beginning has been read already.
+/// A body whose beginning has already been read.
 final class PrefixedBody: TransportBody {
   private let prefix: Locked<[Data]>
   private let rest: any TransportBody
   private let hasRest: Bool
 
-  /// - Parameter hasRest: Whether the body goes on after the prefix.
+  /// - Parameter hasRest: Whether the body continues after the prefix.
   init(_ prefix: [Data], _ rest: any TransportBody, hasRest: Bool) {
     self.prefix = Locked(prefix.reversed())
     self.rest = rest

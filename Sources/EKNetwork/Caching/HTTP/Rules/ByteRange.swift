@@ -1,11 +1,11 @@
-/// One range of bytes, as a request asks for it (RFC 9110 §14.1.2).
+/// A single byte range of a request (RFC 9110 §14.1.2).
 enum ByteRange: Sendable, Equatable {
-  /// `bytes=first-last`, or without an end.
+  /// `bytes=first-last`, or `bytes=first-`.
   case from(Int64, through: Int64?)
-  /// `bytes=-count`: the last ones.
+  /// `bytes=-count`: the last `count` bytes.
   case suffix(Int64)
 
-  /// `nil` for several ranges, another unit, and what is malformed: then the server shall see to it.
+  /// Returns `nil` for multiple ranges, other units and malformed values, which are left to the server.
   init?(_ value: String) {
     guard value.lowercased().hasPrefix("bytes=") else { return nil }
     let members = FieldList.members(String(value.dropFirst(6)))
@@ -31,7 +31,7 @@ enum ByteRange: Sendable, Equatable {
     }
   }
 
-  /// The offsets in a representation of that length; `nil` when it has none of them (416).
+  /// Returns the offsets in a representation of the given length; `nil` if the range is not satisfiable (416).
   func offsets(in length: Int64) -> Range<Int64>? {
     switch self {
     case .from(let first, let last):

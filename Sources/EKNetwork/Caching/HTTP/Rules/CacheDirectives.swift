@@ -1,11 +1,11 @@
-/// What a `Cache-Control` field says (RFC 9111 §5.2), in a request or in a response.
+/// The directives of a `Cache-Control` field (RFC 9111 §5.2), of a request or a response.
 struct CacheDirectives: Sendable, Equatable {
-  /// A number of seconds, or what should have been one.
+  /// A number of seconds, or an invalid value.
   enum Seconds: Sendable, Equatable {
     case some(Int64)
     case invalid
 
-    /// RFC 9111 §4.2.1: freshness information that is invalid makes stale.
+    /// RFC 9111 §4.2.1: invalid freshness information means stale.
     var orStale: Int64 {
       if case .some(let seconds) = self { seconds } else { 0 }
     }
@@ -16,7 +16,7 @@ struct CacheDirectives: Sendable, Equatable {
   /// The field names of a qualified `no-cache="…"` (§5.2.2.4), in lower case.
   var noCacheFields: [String] = []
   var maxAge: Seconds?
-  // Of responses alone.
+  // Response directives.
   var isPublic = false
   var isPrivate = false
   var mustRevalidate = false
@@ -25,28 +25,29 @@ struct CacheDirectives: Sendable, Equatable {
   var isImmutable = false
   /// RFC 5861 §3.
   var staleWhileRevalidate: Int64?
-  /// RFC 5861 §4, in requests as well.
+  /// RFC 5861 §4, in requests as well as in responses.
   var staleIfError: Int64?
-  // Of requests alone.
-  /// How stale a response may be; ``DeltaSeconds/greatest`` for any.
+  // Request directives.
+  /// How stale a response may be, in seconds; ``DeltaSeconds/greatest`` for any.
   var maxStale: Int64?
   var minFresh: Int64?
   var onlyIfCached = false
 
-  /// Whether the response may be given to others than who has asked. Of two that contradict each other, such as a server's
-  /// `private` and a proxy's `public`, the stricter counts (§4.2.1).
+  /// Whether the response may be used for other users as well. Of two contradicting directives, such as a server's
+  /// `private` and a proxy's `public`, the stricter applies (§4.2.1).
   var isShareable: Bool { isPublic && !isPrivate }
 
   init() {}
 
-  /// Of a directive that comes twice the first one counts (§4.2.1). Unknown directives are ignored (§5.2.3).
+  /// Parses a field value. Of a repeated directive the first occurrence counts (§4.2.1). Unknown directives are ignored
+  /// (§5.2.3).
   init(_ value: String?) {
     guard let value else { return }
     var seen: Set<String> = []
     for member in FieldList.members(value) {
       let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = parts[0].lowercased()
-      // A second no-cache may say more than the first: with field names it does not exclude the one without.
+      // A second no-cache may add to the first: one with field names does not exclude one without.
       guard name == "no-cache" || seen.insert(name).inserted else { continue }
       apply(name, parts.count > 1 ? Self.unquoted(parts[1]) : nil)
     }
@@ -64,14 +65,14 @@ struct CacheDirectives: Sendable, Equatable {
     case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) }.map { .some($0) } ?? .invalid
     case "public": isPublic = true
     case "private": isPrivate = true
-    // For a private cache s-maxage says nothing, and proxy-revalidate neither (§5.2.2.8, §5.2.2.10).
+    // A private cache ignores s-maxage and proxy-revalidate (§5.2.2.8, §5.2.2.10).
     case "must-revalidate": mustRevalidate = true
     case "must-understand": mustUnderstand = true
     case "immutable": isImmutable = true
     case "stale-while-revalidate": staleWhileRevalidate = argument.flatMap { DeltaSeconds.parse($0) }
     case "stale-if-error": staleIfError = argument.flatMap { DeltaSeconds.parse($0) }
     case "max-stale":
-      // §5.2.1.2: without a value, any age will do.
+      // §5.2.1.2: without a value, any staleness is accepted.
       maxStale = argument == nil ? DeltaSeconds.greatest : argument.flatMap { DeltaSeconds.parse($0) }
     case "min-fresh": minFresh = argument.flatMap { DeltaSeconds.parse($0) }
     case "only-if-cached": onlyIfCached = true
@@ -79,7 +80,7 @@ struct CacheDirectives: Sendable, Equatable {
     }
   }
 
-  /// §5.2: recipients take both forms of an argument, token and quoted string.
+  /// §5.2: recipients accept both forms of an argument, token and quoted string.
   private static func unquoted(_ argument: Substring) -> String {
     guard argument.utf8.count > 1, argument.hasPrefix("\""), argument.hasSuffix("\"") else { return String(argument) }
     var text = ""

@@ -1,15 +1,17 @@
 import Foundation
 
-/// Who asked: what a request proves about its sender. Two senders share no response unless it may be shared.
+/// The identity of a request's sender, by its credentials and cookies. Two identities share only responses that may be
+/// shared.
 struct CacheIdentity: Sendable, Hashable {
-  /// A digest of the credentials; `nil` without any.
+  /// A digest of the credentials; `nil` if there are none.
   let credentials: String?
-  /// A digest of the cookies; `nil` without any.
+  /// A digest of the cookies; `nil` if there are none.
   let cookies: String?
 
   /// - Parameters:
-  ///   - fields: The fields of the request as it is sent. One whose name merely looks like a credential costs a hit.
-  ///   - session: What else tells the users of sessions apart.
+  ///   - fields: The fields of the request as it is sent. A field whose name merely resembles a credential costs a
+  ///     cache hit.
+  ///   - session: What else distinguishes the users of sessions.
   init(_ fields: CacheFields, session: String? = nil) {
     var text = ""
     for field in fields.fields {
@@ -28,10 +30,10 @@ struct CacheIdentity: Sendable, Hashable {
 
   var isAnonymous: Bool { credentials == nil && cookies == nil }
 
-  /// Whether a response that was given to this identity may be given to another one.
+  /// Returns whether a response to a request of this identity may be used for another identity.
   ///
-  /// RFC 9111 §3.5, by which caches that several people share go: yes if the response says `public`. What was given to
-  /// a user who had no cookie yet is for the same user with one, too.
+  /// RFC 9111 §3.5, the rule for shared caches: it may if the response is `public`. A response to a user without a
+  /// cookie may also be used once the same user has one.
   func mayShare(with other: CacheIdentity, directives: CacheDirectives) -> Bool {
     self == other || directives.isShareable || (isAnonymous && other.credentials == nil)
   }

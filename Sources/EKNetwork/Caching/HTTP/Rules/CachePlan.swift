@@ -1,15 +1,15 @@
 import Foundation
 
-/// What to do about a request, given the response that is stored for it (RFC 9111 §4, and the modes of Fetch).
+/// The action for a request, given the response that is stored for it (RFC 9111 §4, and the cache modes of Fetch).
 enum CachePlan: Sendable, Equatable {
-  /// Hand out the stored response.
+  /// Return the stored response.
   case use
-  /// Hand it out, and ask the server meanwhile whether it is still the one (RFC 5861 §3).
+  /// Return the stored response, and revalidate it in the background (RFC 5861 §3).
   case useAndRevalidate
-  /// Ask the server whether it is still the one.
+  /// Validate the stored response with the server.
   case validate(CacheStatus.Forward)
   case forward(CacheStatus.Forward)
-  /// Nothing is stored, and nothing may be sent.
+  /// Fail: nothing is stored, and the request may not be sent.
   case unavailable
 
   init(mode: CacheMode, request: CacheDirectives, stored: StoredResponse?, isVaryMiss: Bool = false, now: Date) {
@@ -24,7 +24,7 @@ enum CachePlan: Sendable, Equatable {
     case .reload: self = .forward(.request)
     case .forceCache, .onlyIfCached: self = .use
     case .noCache:
-      // RFC 8246 §2: what is immutable cannot have changed while it is fresh.
+      // RFC 8246 §2: an immutable response cannot have changed while it is fresh.
       let isImmutable = stored.directives.isImmutable && !stored.directives.noCache
       let isFresh = stored.freshness.remaining(at: now) > 0
       self = isImmutable && isFresh ? .use : Self.asking(stored, isFresh ? .request : .stale)
@@ -34,7 +34,7 @@ enum CachePlan: Sendable, Equatable {
     if mode == .default, request.onlyIfCached { self = .unavailable }
   }
 
-  /// Why the request is sent; `nil` when it need not be.
+  /// The reason why the request is sent; `nil` if it is not.
   var forward: CacheStatus.Forward? {
     switch self {
     case .validate(let reason), .forward(let reason): reason
@@ -48,7 +48,7 @@ enum CachePlan: Sendable, Equatable {
     // §5.2.1.4 and §5.2.2.4
     if request.noCache { return asking(stored, isFresh ? .request : .stale) }
     if stored.directives.noCache { return asking(stored, .stale) }
-    // §5.2.1.1. What is no number of seconds asks for the newest.
+    // §5.2.1.1. An invalid number of seconds requires the newest response.
     if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge.orStale) {
       return asking(stored, isFresh ? .request : .stale)
     }
@@ -57,7 +57,7 @@ enum CachePlan: Sendable, Equatable {
       return asking(stored, isFresh ? .request : .stale)
     }
     if isFresh { return .use }
-    // §5.2.2.2: never stale.
+    // §5.2.2.2: must never be used stale.
     guard !stored.directives.mustRevalidate else { return asking(stored, .stale) }
     // §5.2.1.2
     if let maxStale = request.maxStale, maxStale == DeltaSeconds.greatest || -remaining <= Double(maxStale) {
@@ -66,7 +66,7 @@ enum CachePlan: Sendable, Equatable {
     if let window = stored.directives.staleWhileRevalidate, request.maxAge == nil, request.minFresh == nil,
       -remaining <= Double(window)
     {
-      // §5.2.1.7: nothing is sent for a request that may not be.
+      // §5.2.1.7: no request is sent if the caller does not allow it.
       return request.onlyIfCached ? .use : .useAndRevalidate
     }
     return asking(stored, .stale)

@@ -1,14 +1,14 @@
-/// How a cache came to its response, for the `Cache-Status` field (RFC 9211 §2).
+/// How a cache obtained a response, for the `Cache-Status` field (RFC 9211 §2).
 struct CacheStatus: Sendable, Equatable {
-  /// §2.2: why the request was sent.
+  /// §2.2: the reason why the request was forwarded.
   enum Forward: String, Sendable {
-    /// The cache was told to keep out.
+    /// The cache was configured not to handle the request.
     case bypass
     /// The method's semantics require it.
     case method
     /// Nothing is stored for the URL.
     case uriMiss = "uri-miss"
-    /// What is stored for the URL, this request does not select.
+    /// Responses are stored for the URL, but this request selects none of them.
     case varyMiss = "vary-miss"
     /// A stored response could have been used, but the request asked for a newer one.
     case request
@@ -19,14 +19,14 @@ struct CacheStatus: Sendable, Equatable {
   static let field = "Cache-Status"
   static let name = "EKNetwork"
 
-  /// `nil` for a hit.
+  /// The reason why the request was forwarded; `nil` for a hit.
   var forward: Forward?
-  /// The status of the response that came, where it is not the one that is handed out.
+  /// The status code of the response that was received, if it is not the one that is returned.
   var forwardStatus: Int?
   var isStored = false
-  /// §2.6: whether the request waited for another one's response.
+  /// §2.6: whether the request waited for the response to another one.
   var isCollapsed = false
-  /// §2.4: seconds for which the response is still fresh; negative: for which it has been stale.
+  /// §2.4: the remaining freshness lifetime, in seconds; negative if the response is stale.
   var remaining: Double?
   /// §2.8, a token.
   var detail: String?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether a response may be stored, and is worth it (RFC 9111 §3).
+/// The rules for whether a response may be stored, and is worth storing (RFC 9111 §3).
 enum CacheableResponse {
   /// The final status codes that this cache understands, for `must-understand` (§5.2.2.3).
   private static let understood: Set<Int> = [
@@ -14,8 +14,8 @@ enum CacheableResponse {
   ) -> Bool {
     guard !request.noStore, status >= 200 else { return false }
     switch status {
-    // A part, and a verdict on a client's copy, are no representations. A request for credentials says what was wrong
-    // with one request, and not what the next one shall be given.
+    // A partial response and a 304 are not complete representations. 401 and 407 are about the credentials of one
+    // request, and say nothing about the next.
     case 206, 304, 401, 407: return false
     default: break
     }
@@ -27,20 +27,20 @@ enum CacheableResponse {
     switch method {
     case "GET": break
     case "POST":
-      // RFC 9110 §9.3.3: with explicit freshness, and a Content-Location that says that this is what GET would return.
+      // RFC 9110 §9.3.3: only with explicit freshness and a Content-Location that says that GET would return the same.
       guard freshness.isExplicit, let location = fields.value("content-location"),
         URL(string: location, relativeTo: url)?.absoluteString == url.absoluteString
       else { return false }
     default: return false
     }
-    // §4.1: nothing matches it, ever.
+    // §4.1: no request ever matches it.
     guard !VaryingFields.isUnmatchable(fields) else { return false }
     // §3: explicit permission, or a status code that is cacheable by default.
     guard
       freshness.isExplicit || response.isPublic || response.isPrivate
         || ResponseFreshness.heuristicStatuses.contains(status)
     else { return false }
-    // What is stale at once and cannot be validated would never be used.
+    // A response that is stale at once and cannot be validated would never be used.
     return ResponseValidators(fields).exist || (freshness.lifetime > freshness.initialAge && !response.noCache)
   }
 }

@@ -1,9 +1,9 @@
 /// Non-negative numbers of seconds in header fields (RFC 9111 §1.2.2).
 enum DeltaSeconds {
-  /// What stands for everything greater: "2147483648 or the greatest positive integer".
+  /// The number that stands for every greater one: "2147483648 or the greatest positive integer".
   static let greatest: Int64 = 2_147_483_648
 
-  /// `nil` for anything but digits.
+  /// Parses a number of seconds; returns `nil` for anything but digits.
   static func parse(_ text: some StringProtocol) -> Int64? {
     guard !text.isEmpty else { return nil }
     var number: Int64 = 0

@@ -1,7 +1,7 @@
 /// The comma-separated lists of header fields (RFC 9110 §5.6.1).
 enum FieldList {
-  /// The members of a list, blanks around them removed and empty ones left out. A comma within a quoted string parts
-  /// nothing.
+  /// Returns the members of a list without surrounding whitespace, omitting empty ones. A comma within a quoted string
+  /// does not separate members.
   static func members(_ value: String) -> [Substring] {
     var members: [Substring] = []
     var start = value.startIndex
@@ -16,7 +16,7 @@ enum FieldList {
       switch bytes[index] {
       case UInt8(ascii: "\""): isQuoted.toggle()
       case UInt8(ascii: "\\") where isQuoted:
-        // A quoted pair: what follows has no meaning (RFC 9110 §5.6.4).
+        // A quoted pair: the next character is taken literally (RFC 9110 §5.6.4).
         index = bytes.index(after: index)
         if index == bytes.endIndex { continue }
       case UInt8(ascii: ",") where !isQuoted:
@@ -32,7 +32,7 @@ enum FieldList {
 }
 
 extension Substring {
-  /// Without the spaces and tabs around it.
+  /// Returns the text without leading and trailing spaces and tabs.
   func trimmingBlanks() -> Substring {
     var rest = utf8
     func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

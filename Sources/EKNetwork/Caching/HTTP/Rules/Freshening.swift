@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a 304 or the response to a HEAD changes about a stored response (RFC 9111 §3.2, §4.3.4, §4.3.5).
+/// The changes that a 304 or the response to a HEAD makes to a stored response (RFC 9111 §3.2, §4.3.4, §4.3.5).
 enum Freshening {
-  /// Hop-by-hop (RFC 9110 §7.6.1), or about the body that was stored and stays as it is (RFC 9111 §3.2).
+  /// The fields about the stored body, which stays as it is (RFC 9111 §3.2).
   private static let kept: Set<String> = ["content-length", "content-encoding", "content-range", "content-md5"]
 
-  /// Whether a 304 is about this response. One that names another version cannot be used (§4.3.4).
+  /// Returns whether a 304 applies to this response. One for another version cannot be used (§4.3.4).
   static func applies(_ update: CacheFields, to stored: CacheFields) -> Bool {
     let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
     if let new = new.strongTag, let old = old.strongTag { return new == old }
@@ -13,7 +13,7 @@ enum Freshening {
     return new == old
   }
 
-  /// Whether a HEAD's response describes the stored response still (§4.3.5).
+  /// Returns whether the response to a HEAD still describes the stored response (§4.3.5).
   static func headMatches(_ update: CacheFields, _ stored: CacheFields) -> Bool {
     let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
     if let tag = new.entityTag, tag != old.entityTag { return false }
@@ -22,10 +22,10 @@ enum Freshening {
     return true
   }
 
-  /// The stored fields, updated.
+  /// Returns the stored fields with the update applied.
   static func updated(_ stored: CacheFields, with update: CacheFields, at now: Date) -> CacheFields {
     var result = stored
-    // The age, and without a new date the date, are those of the old response.
+    // The stored Age, and a Date that the update does not replace, describe the old response.
     result.remove("age")
     let update = StoredFields.kept(of: update)
     let names = Set(update.fields.map { $0.name.lowercased() }).subtracting(kept)

@@ -6,12 +6,12 @@ extension HTTPDate {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// The date as a sender writes it, an IMF-fixdate (RFC 9110 §5.6.7), in whole seconds.
+  /// Returns the date as an IMF-fixdate (RFC 9110 §5.6.7), in whole seconds.
   static func text(_ date: Date) -> String {
     // Years 1970 to 9999, which have four digits.
     let seconds = Int(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
     let (days, time) = (seconds / 86_400, seconds % 86_400)
-    // The civil calendar from days, whose years begin in March so that a leap day is the last one.
+    // Converts days to a civil date, with years that begin in March so that a leap day is the last day of its year.
     let shifted = days + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097

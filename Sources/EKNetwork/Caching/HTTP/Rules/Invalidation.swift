@@ -1,14 +1,14 @@
 import Foundation
 
-/// Which stored responses an unsafe request makes invalid (RFC 9111 §4.4).
+/// The stored responses that an unsafe request invalidates (RFC 9111 §4.4).
 enum Invalidation {
-  /// RFC 9110 §9.2.1. Of a method that is not known, the worst is assumed.
+  /// RFC 9110 §9.2.1. Unknown methods are assumed to be unsafe.
   static func isSafe(_ method: String) -> Bool {
     method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
   }
 
-  /// The URLs whose stored responses are invalid after a response to such a request: the request's own, and those that
-  /// `Location` and `Content-Location` name, of the same origin alone (else one site could empty another's cache).
+  /// Returns the URLs whose stored responses such a response invalidates: that of the request, and those in `Location`
+  /// and `Content-Location` if they have the same origin (otherwise one site could empty another's cache).
   static func urls(method: String, url: URL, status: Int, fields: CacheFields) -> [URL] {
     // §4.4: a "non-error response" has a 2xx or 3xx status code.
     guard !isSafe(method), (200..<400).contains(status) else { return [] }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// How long a response may be used without asking the server, and how old it is (RFC 9111 §4.2).
+/// The freshness lifetime and the age of a response (RFC 9111 §4.2).
 struct ResponseFreshness: Sendable, Equatable {
-  /// No heuristic keeps anything for longer than a day: after that, it is a guess about a guess.
+  /// The longest heuristic lifetime, in seconds: one day.
   static let longestHeuristic: Double = 86_400
-  /// RFC 9110 §15.1: the status codes for which a cache may invent a lifetime, but for 206 and 501's kin that it lists.
+  /// The heuristically cacheable status codes of RFC 9110 §15.1, except 206.
   static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-  /// Seconds; 0 when the response is stale from the beginning.
+  /// The freshness lifetime in seconds; 0 if the response is stale from the beginning.
   let lifetime: Double
-  /// Whether the server gave the lifetime itself.
+  /// Whether the server specified the lifetime.
   let isExplicit: Bool
   /// RFC 9111 §4.2.3, `corrected_initial_age`.
   let initialAge: Double
@@ -19,24 +19,24 @@ struct ResponseFreshness: Sendable, Equatable {
     let date = fields.values("date").first.flatMap { HTTPDate.parse($0, now: responseTime) }
     (lifetime, isExplicit) = Self.lifetime(
       status: status, fields: fields, directives: directives, date: date ?? responseTime, now: responseTime)
-    // §4.2.3. A server's clock that is ahead of ours makes nothing younger.
+    // §4.2.3. If the server's clock is ahead of ours, the response does not become younger.
     let apparentAge = max(0, date.map { responseTime.timeIntervalSince($0) } ?? 0)
     let correctedAge = Double(Self.age(fields)) + max(0, responseTime.timeIntervalSince(requestTime))
     initialAge = max(apparentAge, correctedAge)
     self.responseTime = responseTime
   }
 
-  /// §4.2.3, `current_age`, in seconds.
+  /// Returns `current_age` (§4.2.3), in seconds.
   func age(at now: Date) -> Double { initialAge + max(0, now.timeIntervalSince(responseTime)) }
 
-  /// How much longer it is fresh, in seconds; negative: how long it has been stale. A clock that was set back by more
-  /// than a minute tells nothing any more: stale.
+  /// Returns the remaining freshness lifetime in seconds; negative if the response is stale. After the clock was set
+  /// back by more than a minute, the age is unknown and the response counts as stale.
   func remaining(at now: Date) -> Double {
     let rest = lifetime - age(at: now)
     return now.timeIntervalSince(responseTime) < -60 ? min(rest, -1) : rest
   }
 
-  /// §5.1. Of a list the first member counts; what is no number is ignored.
+  /// §5.1. Of a list the first member counts; an invalid number is ignored.
   private static func age(_ fields: CacheFields) -> Int64 {
     guard let value = fields.values("age").first, let first = FieldList.members(value).first else { return 0 }
     return DeltaSeconds.parse(first) ?? 0
@@ -53,7 +53,7 @@ struct ResponseFreshness: Sendable, Equatable {
       guard let time = HTTPDate.parse(first, now: now) else { return (0, true) }
       return (max(0, time.timeIntervalSince(date)), true)
     }
-    // §4.2.2: a tenth of the time for which it has not changed.
+    // §4.2.2: a tenth of the time since the last modification.
     guard heuristicStatuses.contains(status) || directives.isPublic,
       let modified = fields.values("last-modified").first.flatMap({ HTTPDate.parse($0, now: now) })
     else { return (0, false) }

@@ -1,6 +1,6 @@
-/// What the server can be asked by whether a stored response is still the one (RFC 9110 §8.8, §13).
+/// The validators with which a stored response can be revalidated (RFC 9110 §8.8, §13).
 struct ResponseValidators: Sendable, Equatable {
-  /// The entity tag as it came, weak ones with their `W/`.
+  /// The entity tag as received; a weak one includes its `W/`.
   let entityTag: String?
   let lastModified: String?
 
@@ -13,16 +13,16 @@ struct ResponseValidators: Sendable, Equatable {
 
   var exist: Bool { entityTag != nil || lastModified != nil }
 
-  /// §8.8.3: strong tags name the bytes, weak ones the meaning.
+  /// §8.8.3: a strong tag identifies the exact bytes, a weak one equivalent content.
   var strongTag: String? {
     guard let entityTag, !entityTag.hasPrefix("W/") else { return nil }
     return entityTag
   }
 
-  /// RFC 9110 §8.8.3.2: what a weak comparison looks at.
+  /// RFC 9110 §8.8.3.2: the part that a weak comparison compares.
   var opaqueTag: Substring? { entityTag.map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0[...] } }
 
-  /// RFC 9111 §4.3.1: both, where there are both: old servers know dates alone.
+  /// RFC 9111 §4.3.1: both fields if there are both validators, as old servers only support dates.
   var conditionalFields: [(name: String, value: String)] {
     var fields: [(name: String, value: String)] = []
     if let entityTag { fields.append(("If-None-Match", entityTag)) }

@@ -1,6 +1,6 @@
-/// What is kept of a response's fields (RFC 9111 §3.1).
+/// The header fields of a response that are stored (RFC 9111 §3.1).
 enum StoredFields {
-  /// RFC 9110 §7.6.1, and those between a client and its proxy (RFC 9111 §3.1).
+  /// The hop-by-hop fields (RFC 9110 §7.6.1), and those between a client and its proxy (RFC 9111 §3.1).
   private static let connection: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
     "proxy-authentication-info", "proxy-authorization",

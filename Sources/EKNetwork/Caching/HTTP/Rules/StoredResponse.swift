@@ -1,22 +1,22 @@
 import Foundation
 
-/// A stored response without its body: all that the rules look at.
+/// A stored response without its body, as the caching rules see it.
 struct StoredResponse: Sendable, Equatable {
   /// The status code.
   let status: Int
-  /// The reason phrase that came with it, which means nothing, but belongs to the response.
+  /// The reason phrase, which has no meaning but is part of the response.
   let reason: String
-  /// What is kept of the response's fields.
+  /// The stored header fields.
   let fields: CacheFields
   let requestTime: Date
   let responseTime: Date
   let varying: VaryingFields
-  /// Whose response it is.
+  /// The identity whose request the response answers.
   let identity: CacheIdentity
-  /// Whether the body is as it was sent, although it has a content coding.
+  /// Whether the body is stored with its content coding, as it was sent.
   let isEncoded: Bool
 
-  // Derived once.
+  // Computed once.
   let hasContentCoding: Bool
   let directives: CacheDirectives
   let freshness: ResponseFreshness
@@ -30,7 +30,7 @@ struct StoredResponse: Sendable, Equatable {
     self.reason = reason
     directives = CacheDirectives(fields.value("cache-control"))
     var fields = fields
-    // Another user who gets the response must not get a session with it.
+    // Another user who receives the response must not receive a session with it.
     if directives.isShareable { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
     self.fields = fields
     self.requestTime = requestTime
@@ -44,7 +44,7 @@ struct StoredResponse: Sendable, Equatable {
     validators = ResponseValidators(fields)
   }
 
-  /// The same response after the server said something newer about it.
+  /// Returns the response updated with newer header fields from the server.
   func freshened(with update: CacheFields, requestTime: Date, responseTime: Date) -> StoredResponse {
     StoredResponse(
       status: status, reason: reason, fields: Freshening.updated(fields, with: update, at: responseTime),
@@ -52,9 +52,9 @@ struct StoredResponse: Sendable, Equatable {
       isEncoded: isEncoded)
   }
 
-  /// RFC 5861 §4: whether it may stand for a response that is an error.
+  /// RFC 5861 §4: whether it may be used in place of an error.
   func mayReplaceError(at now: Date, request: CacheDirectives) -> Bool {
-    // RFC 9111 §5.2.2.2 and §5.2.2.4: these forbid it whatever else is said.
+    // RFC 9111 §5.2.2.2 and §5.2.2.4: these forbid it in any case.
     guard !directives.mustRevalidate, !directives.noCache else { return false }
     let stale = -freshness.remaining(at: now)
     let allowed = [directives.staleIfError, request.staleIfError].compactMap { $0 }.max()

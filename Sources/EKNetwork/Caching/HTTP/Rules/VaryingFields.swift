@@ -1,9 +1,9 @@
-/// What a response depends on besides its URL (RFC 9111 §4.1): the request's fields that its `Vary` names.
+/// The request fields that a response depends on besides its URL, as named by its `Vary` (RFC 9111 §4.1).
 struct VaryingFields: Sendable, Equatable {
   struct Selector: Sendable, Equatable {
     /// In lower case.
     var name: String
-    /// Normalised; `nil` when the request had no such field.
+    /// The normalised value; `nil` if the request had no such field.
     var value: String?
   }
 
@@ -11,7 +11,7 @@ struct VaryingFields: Sendable, Equatable {
   /// The language of the response, in lower case, if it has exactly one.
   let language: String?
 
-  /// Whether `Vary` has a member `*`: then nothing that the cache could compare decides.
+  /// Whether `Vary` has a member `*`: then no request fields can be compared.
   static func isUnmatchable(_ response: CacheFields) -> Bool {
     response.values("vary").contains { FieldList.members($0).contains("*") }
   }
@@ -30,11 +30,11 @@ struct VaryingFields: Sendable, Equatable {
     self.language = language
   }
 
-  /// Whether a request selects this response.
+  /// Returns whether a request selects this response.
   func match(_ request: CacheFields) -> Bool {
     selectors.allSatisfy { selector in
       if Self.normalised(selector.name, request) == selector.value { return true }
-      // RFC 9110 §12.5.4: who gets the one language that he prefers to all others can get nothing better.
+      // RFC 9110 §12.5.4: there is no better response for a user who gets the one language preferred to all others.
       guard selector.name == "accept-language", let language, let value = request.value("accept-language") else {
         return false
       }
@@ -48,12 +48,12 @@ struct VaryingFields: Sendable, Equatable {
     return members.count == 1 ? members[0].lowercased() : nil
   }
 
-  /// RFC 9111 §4.1: blanks around commas, and lines that were joined, change nothing; of languages and codings neither
-  /// do their order and case.
+  /// RFC 9111 §4.1: whitespace around commas and joined lines make no difference; for languages and codings neither do
+  /// order and case.
   private static func normalised(_ name: String, _ fields: CacheFields) -> String? {
     guard let value = fields.value(name) else { return nil }
     switch name {
-    // Compared, never read: what is secret is not kept.
+    // Only ever compared, so the secret itself is not stored.
     case "cookie", "authorization", "proxy-authorization": return CacheIdentity.digest(value)
     case "accept-language", "accept-encoding", "accept-charset": return WeightedPreferences(value).normalised
     default: return FieldList.members(value).joined(separator: ",")

@@ -1,8 +1,8 @@
-/// A weighted list of what a client accepts (RFC 9110 §12.4.2): languages, content codings or character sets.
+/// A weighted list of a client's preferences (RFC 9110 §12.4.2): languages, content codings or character sets.
 struct WeightedPreferences: Sendable {
   private struct Preference {
     var tag: String
-    /// Thousandths.
+    /// In thousandths.
     var weight: Int
   }
 
@@ -17,18 +17,18 @@ struct WeightedPreferences: Sendable {
     .sorted { $0.weight == $1.weight ? $0.tag < $1.tag : $0.weight > $1.weight }
   }
 
-  /// One text for all lists that mean the same.
+  /// The list in a normal form, equal for all equivalent lists.
   var normalised: String {
     preferences.map { $0.weight == 1000 ? $0.tag : "\($0.tag);q=\($0.weight)" }.joined(separator: ",")
   }
 
-  /// What is preferred to all others; `nil` where there is no such thing.
+  /// The member preferred to all others; `nil` if there is none.
   var favourite: String? {
     guard let first = preferences.first, first.weight > 0, first.tag != "*" else { return nil }
     return preferences.count > 1 && preferences[1].weight == first.weight ? nil : first.tag
   }
 
-  /// `qvalue`: 0 or 1 with up to three decimals. What is none counts as 0.
+  /// Parses a `qvalue`: 0 or 1 with up to three decimals. An invalid one counts as 0.
   private static func thousandths(_ text: Substring) -> Int {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     let decimals = parts.count > 1 ? parts[1] : ""

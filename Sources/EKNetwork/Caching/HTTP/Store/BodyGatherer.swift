@@ -1,14 +1,14 @@
 import Foundation
 
-/// Gathers a body that is going to be stored: in memory while it is small, then in a file.
+/// Collects a body that is to be stored: in memory while it is small, then in a file.
 ///
-/// Not Sendable: belongs to the body that is being read.
+/// Not Sendable: owned by the body that is being read.
 final class BodyGatherer {
-  /// What is kept in memory of a body that a disk can take.
+  /// The largest part of a body that is kept in memory if there is a disk store.
   static let greatestBuffer: Int64 = 256 * 1024
   private static let greatestReservation: Int64 = 1024 * 1024
 
-  /// A whole body.
+  /// A complete body.
   enum Content {
     case data(Data)
     case written(DiskBodyWriter)
@@ -28,22 +28,22 @@ final class BodyGatherer {
   private var writer: DiskBodyWriter?
 
   /// - Parameters:
-  ///   - memoryLimit: The greatest body that the memory takes.
-  ///   - expected: How long the body will be, if that is known.
+  ///   - memoryLimit: The largest body that the memory store accepts.
+  ///   - expected: The expected length of the body, if known.
   init(memoryLimit: Int64, disk: DiskStore?, expected: Int64?) {
     self.memoryLimit = memoryLimit
     self.disk = disk
     bufferLimit = disk == nil ? memoryLimit : Self.greatestBuffer
-    // What the server announces need not come.
+    // The server may announce more than it sends.
     data.reserveCapacity(Int(clamping: min(expected ?? 0, bufferLimit, Self.greatestReservation)))
   }
 
-  /// `false` when the body cannot be stored after all.
+  /// Appends a chunk; returns `false` if the body cannot be stored.
   func append(_ chunk: Data) -> Bool {
     if writer == nil, Int64(data.count) + Int64(chunk.count) > bufferLimit {
       writer = disk?.bodyWriter()
       if writer == nil {
-        // Without a disk there is the memory still.
+        // Without a file the body can still be kept in memory.
         bufferLimit = memoryLimit
       } else {
         let buffered = data
@@ -57,7 +57,7 @@ final class BodyGatherer {
     return true
   }
 
-  /// The whole body.
+  /// Returns the complete body.
   func finish() -> Content { writer.map { .written($0) } ?? .data(data) }
 
   private func write(_ chunk: Data) -> Bool {

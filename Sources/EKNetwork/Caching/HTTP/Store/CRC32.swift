@@ -1,8 +1,9 @@
 import Foundation
 
-/// CRC-32 (ISO 3309), against what breaks by itself: half a block written, a bit turned over. Eight bytes at a time.
+/// A CRC-32 checksum (ISO 3309), against accidental damage such as a partially written block or a flipped bit.
+/// Processes eight bytes at a time.
 struct CRC32: Sendable {
-  /// The remainders of a byte that up to seven others follow, 256 for each.
+  /// The remainders of a byte followed by zero to seven others, 256 for each.
   private static let tables: [UInt32] = {
     var tables = (0..<256).map { (index: UInt32) -> UInt32 in
       (0..<8).reduce(index) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
@@ -16,7 +17,7 @@ struct CRC32: Sendable {
 
   private var state = ~UInt32(0)
 
-  /// The sum of what was added.
+  /// The checksum of the bytes added so far.
   var value: UInt32 { ~state }
 
   mutating func add(_ bytes: UnsafeRawBufferPointer) {

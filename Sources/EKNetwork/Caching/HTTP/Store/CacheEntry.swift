@@ -4,7 +4,7 @@ import Foundation
 struct CacheEntry: Sendable {
   var response: StoredResponse
   var body: CachedBody
-  /// What it takes of the memory, roughly.
+  /// The approximate memory usage, in bytes.
   let cost: Int
 
   init(response: StoredResponse, body: CachedBody) {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Where a response is looked for: a URL, and the part of the cache that belongs to one identity.
+/// The location of responses in the cache: a URL, and the partition that belongs to one identity.
 struct CacheLocation: Sendable, Hashable {
   let url: String
   let partition: String
 
-  /// Of responses that may be shared by all users.
+  /// The partition of responses that all users may share.
   static let publicPartition = "*"
   static let anonymousPartition = ""
 
-  /// The URL as the key of everything that is stored for it: without fragment and default port, scheme and host in
-  /// lower case (RFC 3986 §6.2).
+  /// Returns the key of everything that is stored for a URL: the URL without fragment and default port, with scheme and
+  /// host in lower case (RFC 3986 §6.2).
   static func key(of url: URL) -> String {
     let text = url.absoluteString
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
@@ -29,7 +29,7 @@ struct CacheLocation: Sendable, Hashable {
     return parts.string ?? text
   }
 
-  /// Where a response is put.
+  /// The location at which a response is stored.
   init(url: String, identity: CacheIdentity, directives: CacheDirectives) {
     self.url = url
     partition = directives.isShareable ? Self.publicPartition : Self.partition(of: identity)
@@ -40,7 +40,7 @@ struct CacheLocation: Sendable, Hashable {
     self.partition = partition
   }
 
-  /// Where to look for a response, in this order.
+  /// Returns the locations at which to look for a response, in order.
   static func candidates(url: String, identity: CacheIdentity) -> [CacheLocation] {
     var partitions = [partition(of: identity)]
     if !identity.isAnonymous, identity.credentials == nil { partitions.append(anonymousPartition) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The body of a stored response: in memory, or in a file, which is read when it is asked for.
+/// The body of a stored response: in memory, or in a file that is read on demand.
 enum CachedBody: Sendable {
   case data(Data)
   case file(DiskBody)
@@ -12,10 +12,10 @@ enum CachedBody: Sendable {
     }
   }
 
-  /// The bytes of a range, to be pulled.
+  /// Returns a body that reads a range of bytes.
   ///
-  /// - Parameter remainder: Gets the rest from elsewhere, from an offset on, when the file turns out to be damaged amid
-  ///   the range.
+  /// - Parameter remainder: Fetches the rest from elsewhere, from an offset on, if the file turns out to be damaged in
+  ///   the middle of the range.
   func reader(_ range: Range<Int64>, remainder: DiskBodyReader.Remainder?) -> any TransportBody {
     guard !range.isEmpty else { return BufferedBody(Data()) }
     switch self {

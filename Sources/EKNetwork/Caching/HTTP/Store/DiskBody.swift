@@ -1,7 +1,7 @@
 import Foundation
 
-/// A body in a file of its own: blocks, each with its digest behind it. A digest is also one of the file's number and the
-/// block's place, so that no block can be taken for another one.
+/// A body in a file of its own: a sequence of blocks, each followed by its digest. A digest also covers the number of
+/// the file and the index of the block, so that no block can be mistaken for another.
 final class DiskBody: Sendable {
   static let blockSize = 64 * 1024
   static let digestSize = 4
@@ -9,10 +9,10 @@ final class DiskBody: Sendable {
   let length: Int64
   private let number: UInt64
   private let file: OpenFile
-  /// Called when the file is not what was written.
+  /// Called when the file is damaged.
   private let onDamage: @Sendable () -> Void
 
-  /// `nil` when there is no such file, or it is not as long as it has to be.
+  /// Opens a file; returns `nil` if it does not exist or does not have the expected length.
   init?(_ path: String, number: UInt64, length: Int64, onDamage: @escaping @Sendable () -> Void) {
     guard let file = OpenFile(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else { return nil }
     var status = stat()
@@ -35,7 +35,7 @@ final class DiskBody: Sendable {
 
   private static func blocks(in length: Int64) -> Int64 { (length - 1) / Int64(blockSize) + 1 }
 
-  /// A block, checked; `nil` when it is not what was written.
+  /// Returns a verified block; `nil` if it is damaged.
   func block(_ index: Int64) -> Data? {
     let start = index * Int64(Self.blockSize)
     guard start >= 0, start < length else { return nil }
@@ -53,7 +53,7 @@ final class DiskBody: Sendable {
     return data.prefix(count)
   }
 
-  /// The whole body, checked.
+  /// Returns the complete body, verified.
   func data() -> Data? {
     var data = Data(capacity: Int(clamping: length))
     for index in 0..<Self.blocks(in: length) {

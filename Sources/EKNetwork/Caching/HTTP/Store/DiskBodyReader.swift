@@ -1,15 +1,15 @@
 import Foundation
 
-/// Reads a body out of its file, block by block.
+/// Reads a body from its file, block by block.
 ///
-/// Unchecked: what is mutable without a lock is used by `next()` alone, which has one caller at a time.
+/// Unchecked: mutable state without a lock is accessed by `next()` only, which has one caller at a time.
 final class DiskBodyReader: TransportBody, @unchecked Sendable {
-  /// The bytes of a range from somewhere else.
+  /// Fetches a range of bytes from elsewhere.
   typealias Remainder = @Sendable (Range<Int64>) async throws -> any TransportBody
 
   private struct State {
     var isCancelled = false
-    /// Where the rest comes from, if not out of the file.
+    /// The source of the remaining bytes, if not the file.
     var rest: (any TransportBody)?
   }
 
@@ -42,8 +42,8 @@ final class DiskBodyReader: TransportBody, @unchecked Sendable {
     return isWhole ? block : block.subdata(in: (block.startIndex + start)..<(block.startIndex + stop))
   }
 
-  /// The file is damaged, amid a body too large to be checked beforehand. Where the rest is not to be had, it is as if a
-  /// connection had broken: what can be tried again is.
+  /// Continues after the file turned out to be damaged, in a body too large to be verified beforehand. If the rest is
+  /// unavailable, the failure is that of a lost connection, so that a request that can be retried is.
   private func nextOfRemainder() async throws -> Data? {
     guard let remainder else {
       throw URLError(

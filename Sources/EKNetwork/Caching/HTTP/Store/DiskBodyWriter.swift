@@ -1,11 +1,11 @@
 import Foundation
 
-/// Writes a body into a temporary file, which gets its name when the body is complete. Dropped before that, it leaves
-/// nothing.
+/// Writes a body to a temporary file, which is renamed when the body is complete. A writer released before that removes
+/// the file.
 ///
-/// Not Sendable: belongs to the body that is being read.
+/// Not Sendable: owned by the body that is being read.
 final class DiskBodyWriter {
-  /// What the file is called by, and its blocks are marked with.
+  /// The number in the name of the file and in the digests of its blocks.
   let number: UInt64
   private let path: String
   private let file: OpenFile
@@ -15,7 +15,7 @@ final class DiskBodyWriter {
   private var isFinished = false
 
   init(_ file: OpenFile, at path: String) {
-    // 0 is a body that has no file.
+    // 0 stands for a body without a file of its own.
     number = UInt64.random(in: 1...UInt64.max)
     self.path = path
     self.file = file
@@ -24,7 +24,7 @@ final class DiskBodyWriter {
 
   deinit { if !isFinished { unlink(path) } }
 
-  /// `false` when the disk takes no more: `errno` says why.
+  /// Appends a chunk; returns `false` if writing fails, with the reason in `errno`.
   func append(_ chunk: Data) -> Bool {
     var rest = chunk[...]
     while !rest.isEmpty {
@@ -37,7 +37,7 @@ final class DiskBodyWriter {
     return true
   }
 
-  /// Gives the file its name. `false` when that fails: `errno` says why.
+  /// Renames the file to its final name; returns `false` if that fails, with the reason in `errno`.
   func finish(as final: String) -> Bool {
     guard block.isEmpty || flush(), rename(path, final) == 0 else { return false }
     isFinished = true

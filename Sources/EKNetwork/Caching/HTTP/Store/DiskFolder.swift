@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of a store, which no other user of the machine can read or write. Paths are relative to it.
+/// The folder of a store, which no other user can read or write. Paths are relative to it.
 final class DiskFolder: Sendable {
   private static let temporaryPrefix = "new-"
 
@@ -17,8 +17,8 @@ final class DiskFolder: Sendable {
 
   static func isTemporary(_ name: String) -> Bool { name.hasPrefix(temporaryPrefix) }
 
-  /// Whether the process that has made a temporary file is known to be no more. Where that is an error, because it lives
-  /// in another container, its response is not stored.
+  /// Returns whether the process that created a temporary file is known to have exited. If that is wrong, because the
+  /// process runs in another container, its response is not stored.
   static func isOrphan(_ name: String) -> Bool {
     guard let owner = name.dropFirst(temporaryPrefix.utf8.count).split(separator: "-").first.flatMap({ pid_t($0) }),
       owner > 0
@@ -28,7 +28,8 @@ final class DiskFolder: Sendable {
 
   func full(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Whether the folder is there, and no other user's. Looks once; what fails is tried again the next time.
+  /// Creates the folder if needed, and returns whether it exists and belongs to this user. Checks once; after a
+  /// failure, the next call checks again.
   func prepare() -> Bool {
     if isReady.withLock({ $0 }) { return true }
     guard let code = obstacle() else {
@@ -41,7 +42,7 @@ final class DiskFolder: Sendable {
 
   private func obstacle() -> Int32? {
     guard directory.isFileURL else { return ENOTDIR }
-    // The umask takes from the rights of a new folder, and adds none.
+    // The umask removes permissions from a new folder, and adds none.
     var isMade = mkdir(path, 0o700) == 0
     if !isMade, errno == ENOENT {
       try? FileManager.default.createDirectory(
@@ -49,7 +50,7 @@ final class DiskFolder: Sendable {
       isMade = mkdir(path, 0o700) == 0
     }
     guard isMade || errno == EEXIST else { return errno }
-    // Where others may write, one of them may have put it there, or a link to somewhere.
+    // In a directory that others can write to, one of them may have created it, or a link to elsewhere.
     var status = stat()
     guard lstat(path, &status) == 0 else { return errno }
     guard status.st_mode & S_IFMT == S_IFDIR else { return ENOTDIR }
@@ -60,7 +61,7 @@ final class DiskFolder: Sendable {
 
   // MARK: - Files
 
-  /// A new file under a name that is not looked up; `nil` when there cannot be any.
+  /// Creates a file under a name that is never looked up; returns `nil` on failure.
   func makeTemporary() -> (file: OpenFile, path: String)? {
     guard prepare() else { return nil }
     let name = full("\(Self.temporaryPrefix)\(getpid())-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))")
@@ -72,18 +73,18 @@ final class DiskFolder: Sendable {
     return nil
   }
 
-  /// Makes a folder within this one, if it is not there.
+  /// Creates a subfolder, if it does not exist.
   func makeFolder(_ name: String) {
     if mkdir(full(name), 0o700) != 0, errno == ENOENT, prepareAgain() { mkdir(full(name), 0o700) }
   }
 
-  /// Systems empty the folders of their users' caches.
+  /// Prepares the folder again: systems purge the cache folders of their users.
   private func prepareAgain() -> Bool {
     isReady.withLock { $0 = false }
     return prepare()
   }
 
-  /// Writes a file that is there as a whole or not at all.
+  /// Writes a file atomically.
   func write(_ bytes: Data, as name: String) -> Bool {
     guard let (file, temporary) = makeTemporary() else { return false }
     guard file.append(bytes), rename(temporary, full(name)) == 0 else {
@@ -94,7 +95,7 @@ final class DiskFolder: Sendable {
     return true
   }
 
-  /// The names in the folder, or in one within it.
+  /// Returns the names in the folder, or in a subfolder.
   func names(in folder: String? = nil) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder.map(full) ?? path)) ?? []
   }
@@ -103,10 +104,11 @@ final class DiskFolder: Sendable {
 
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
-  /// Says of a file that it was used now, which is all that there is of an order.
+  /// Marks a file as used now, by its modification time, which is the only record of the order of use.
   func touch(_ name: String) { touch([name]) }
 
-  /// The same of several, the latest last: the system's own time goes on by milliseconds, and would make them equal.
+  /// Marks several files as used, the latest last: the system's own time stamps have a resolution of milliseconds, and
+  /// would be equal.
   func touch(_ names: [String]) {
     var time = Int64(Date().timeIntervalSince1970 * 1_000_000) - Int64(names.count)
     for name in names {

@@ -1,12 +1,12 @@
-/// Where the files of a response lie: `xx/<URL>-<identity>-<variant>`, digests in hexadecimal digits; a body of its own
-/// has the number of its file behind that.
+/// The paths of a response's files: `xx/<URL>-<identity>-<variant>`, with digests in hexadecimal digits; a separate
+/// body file has its number appended.
 struct DiskName: Sendable {
-  /// The greatest number of variants (RFC 9111 §4.1) of one URL for one identity.
+  /// The variants (RFC 9111 §4.1) of one URL for one identity.
   static let variants = 0..<MemoryStore.maximumVariants
 
-  /// What the file itself says of its URL and identity, in full.
+  /// The full key of URL and identity, which is stored in the file.
   let key: String
-  /// The folder within the store.
+  /// The subfolder of the store.
   let folder: String
   private let stem: String
 
@@ -21,7 +21,7 @@ struct DiskName: Sendable {
 
   static func digest(of text: String) -> String { SHA256.hexadecimal(Array(text.utf8)) }
 
-  /// What the names of all files begin with that belong to a URL.
+  /// Returns the prefix of the names of all files for a URL.
   static func prefix(_ url: String) -> String { String(url.prefix(32)) }
 
   func path(_ variant: Int) -> String { "\(stem)-\(variant)" }

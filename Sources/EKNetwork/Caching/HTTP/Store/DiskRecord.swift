@@ -1,13 +1,13 @@
 import Foundation
 
-/// What the file of a response holds before its body: a head of fixed length, and the response's fields.
+/// The part of a response's file before its body: a head of fixed length, and the response's fields.
 ///
-/// Nothing in it can be read that the response does not need: the URL and who asked are digests, and what a server set
-/// as cookies was taken by the session when it came.
+/// It contains nothing that the response does not need: the URL and the identity are digests, and cookies set by the
+/// server were taken by the session when the response arrived.
 struct DiskRecord: Sendable {
-  /// Magic, version, lengths and digests.
+  /// The size of the magic number, version, lengths and digests.
   static let headLength = 48
-  /// A greater one is no head: those that come over the wire are bounded.
+  /// The largest valid size of the fields: those received over the network are bounded.
   static let greatestFields = 4 * 1024 * 1024
   private static let magic: UInt64 = 0x3145_4843_4143_4B45
   private static let version: UInt32 = 1
@@ -17,12 +17,12 @@ struct DiskRecord: Sendable {
   var key: String
   var response: StoredResponse
   var bodyLength: Int64
-  /// Names the file of the body; 0: the body is in this file.
+  /// The number of the body's file; 0 if the body is in this file.
   var bodyFile: UInt64 = 0
-  /// Of a body in this file.
+  /// The digest of a body in this file.
   var bodyDigest: UInt32 = 0
 
-  /// A record whose body lies behind it.
+  /// Creates a record that is followed by its body.
   init(_ key: String, _ response: StoredResponse, body: Data) {
     self.key = key
     self.response = response
@@ -30,7 +30,7 @@ struct DiskRecord: Sendable {
     bodyDigest = CRC32.of(body)
   }
 
-  /// A record whose body has a file of its own.
+  /// Creates a record whose body is in a separate file.
   init(_ key: String, _ response: StoredResponse, bodyFile: UInt64, length: Int64) {
     self.key = key
     self.response = response
@@ -77,7 +77,7 @@ struct DiskRecord: Sendable {
 
   // MARK: - Reading
 
-  /// The record at the beginning of a file, and how long it is there; `nil` unless everything in it is as it was written.
+  /// Returns the record at the beginning of a file, and its length there; `nil` if any of it is damaged.
   static func read(_ bytes: UnsafeRawBufferPointer) -> (record: DiskRecord, length: Int)? {
     guard bytes.count >= headLength else { return nil }
     let headBytes = UnsafeRawBufferPointer(rebasing: bytes[..<headLength])
@@ -85,7 +85,7 @@ struct DiskRecord: Sendable {
     guard head.number64() == magic, head.number32() == version,
       let length = head.number32().flatMap({ Int(exactly: $0) }),
       let bodyLength = head.number64().flatMap({ Int64(exactly: $0) }), let bodyFile = head.number64(),
-      // More than any disk holds would overflow what is computed with it.
+      // Larger than any disk; it would overflow in calculations.
       bodyLength <= Int64(1) << 60,
       let bodyDigest = head.number32(), let digest = head.number32(), head.number32() == 0,
       head.number32() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),

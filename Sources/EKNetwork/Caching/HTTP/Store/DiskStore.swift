@@ -1,18 +1,18 @@
 import Foundation
 
-/// The responses in a directory, which several processes may share.
+/// A store of responses in a directory, which several processes may share.
 ///
-/// A response is a file with its fields, and its body if that is small; a larger body is a file beside it. Both are
-/// written under a temporary name and then renamed, so that a file with a right name is complete, or was damaged later,
-/// which lengths and digests tell. There is no index: a file is found by its name, and its time of modification says
-/// when it was used last. Nothing is read when the store is opened, and nothing is locked: of two who write the same
-/// response one prevails, as a whole.
+/// A response is a file with its fields, and its body if that is small; a larger body is in a separate file beside it.
+/// Both are written under a temporary name and then renamed, so that a file under a final name is either complete or
+/// was damaged later, which its lengths and digests reveal. There is no index: a file is found by its name, and its
+/// modification time is the time of its last use. Nothing is read when the store is opened, and nothing is locked: of
+/// two writers of the same response one prevails, as a whole.
 final class DiskStore: Sendable {
-  /// A body up to this size lies in the file of its response.
+  /// The largest body that is stored in the file of its response.
   static let greatestInlineBody = 32 * 1024
-  /// A body up to this size is checked as a whole before a byte is handed out.
+  /// The largest body that is verified completely before any of it is returned.
   static let greatestCheckedBody: Int64 = 4 * 1024 * 1024
-  /// The same for all stores of a process: no caller waits for this work.
+  /// Shared by all stores of a process: no caller waits for its work.
   private static let queue = DispatchQueue(label: "EKNetwork.HTTPCache", qos: .utility)
 
   private struct Loaded {
@@ -24,7 +24,7 @@ final class DiskStore: Sendable {
 
   let folder: DiskFolder
   private let usage: Locked<DiskUsage>
-  /// What was used in memory meanwhile, the oldest first: here it would look unused.
+  /// Returns the locations used in memory meanwhile, the oldest first, which would look unused here.
   private let used: @Sendable () -> [CacheLocation]
 
   init(
@@ -40,7 +40,7 @@ final class DiskStore: Sendable {
 
   // MARK: - Reading
 
-  /// The response that a request selects, the youngest of several (RFC 9111 §4), and whether there are others alone.
+  /// Returns the newest response that a request selects (RFC 9111 §4), or, if there is none, whether there are others.
   func find(
     _ locations: [CacheLocation], where selects: (StoredResponse) -> Bool
   ) -> (found: (entry: CacheEntry, location: CacheLocation)?, hasOthers: Bool) {
@@ -63,7 +63,7 @@ final class DiskStore: Sendable {
 
   private func load(_ name: DiskName, _ path: String) -> Loaded? {
     let full = folder.full(path)
-    // Nothing is waited for: a name that no file has may be a pipe's.
+    // Must not block: the path may be that of a pipe.
     guard let file = OpenFile(full, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else {
       if errno != ENOENT { folder.fail(.read, full, errno) }
       return nil
@@ -100,7 +100,7 @@ final class DiskStore: Sendable {
       let file = DiskBody(
         folder.full(bodyPath), number: record.bodyFile, length: record.bodyLength, onDamage: { self.damaged(path) })
     else {
-      // Another one may have taken its place, and removed this one, a moment ago: that is no damage.
+      // Another response may have replaced this one, and removed its file, a moment ago: that is not damage.
       if folder.exists(bodyPath) { damaged(path) }
       return nil
     }
@@ -110,14 +110,14 @@ final class DiskStore: Sendable {
 
   // MARK: - Writing
 
-  /// Begins a body too large to lie beside its fields; `nil` when that cannot be.
+  /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure.
   func bodyWriter() -> DiskBodyWriter? { folder.makeTemporary().map { DiskBodyWriter($0.file, at: $0.path) } }
 
-  /// A body could not be written to its end.
+  /// Reports that a body could not be written completely.
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
-  /// Stores a response in the place of the variant with the same selecting fields. What cannot be written is not stored,
-  /// nor is what it should have replaced any longer.
+  /// Stores a response, replacing the variant with the same selecting fields. If writing fails, the replaced variant is
+  /// removed nevertheless.
   func store(_ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation) {
     guard folder.prepare() else { return }
     let name = DiskName(location)
@@ -139,8 +139,8 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Writes other fields beside a body that is stored already, unless another process has stored another version since:
-  /// its body is not this response's.
+  /// Rewrites the fields of a stored response, unless another process has stored another version since, whose body does
+  /// not belong to this response.
   func renew(_ former: StoredResponse, as response: StoredResponse, at location: CacheLocation) {
     guard folder.prepare() else { return }
     let name = DiskName(location)
@@ -156,7 +156,7 @@ final class DiskStore: Sendable {
     count(DiskUsage.size(Int64(bytes.count)))
   }
 
-  /// Puts a body where it belongs, and says so in a record; `nil` when that cannot be.
+  /// Stores a body in its final place, and returns a record that refers to it; `nil` on failure.
   private func place(
     _ body: BodyGatherer.Content, of response: StoredResponse, _ name: DiskName, _ path: String
   ) -> (DiskRecord, inline: Data)? {
@@ -179,8 +179,8 @@ final class DiskStore: Sendable {
     return (DiskRecord(name.key, response, bodyFile: writer.number, length: writer.length), Data())
   }
 
-  /// Where a response is put, and what it replaces: every variant with the same selecting fields, of which two processes
-  /// may have made two, and if there is no place left the oldest one.
+  /// Returns the path for a response, and what it replaces: every variant with the same selecting fields, of which two
+  /// processes may have created two, or the oldest variant if there is no free place.
   private func slot(for response: StoredResponse, _ name: DiskName) -> (path: String, replaced: [Loaded]) {
     let all = variants(name)
     let same = all.filter { $0.response.varying.selectors == response.varying.selectors }
@@ -200,7 +200,7 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Removes what is stored for a URL, no matter who asked for it.
+  /// Removes all responses for a URL, of all users.
   func removeAll(of url: String) {
     let digest = DiskName.digest(of: url)
     let name = DiskName(CacheLocation(url: url, partition: ""), url: digest)
@@ -224,7 +224,7 @@ final class DiskStore: Sendable {
     if bodyFile != 0 { folder.remove(DiskName.body(path, bodyFile)) }
   }
 
-  /// Reports and removes what is not what was written: with all that has its name, for what it says is not known.
+  /// Reports and removes a damaged file, together with all files of the same name, as its contents are unknown.
   private func damaged(_ path: String) {
     folder.fail(.read, folder.full(path), 0)
     let parts = path.split(separator: "/")
@@ -240,10 +240,11 @@ final class DiskStore: Sendable {
     Self.queue.async { self.look() }
   }
 
-  /// Waits for what is under way in the background.
+  /// Waits for pending background work.
   func settle() { Self.queue.sync {} }
 
-  /// Counts what is there, also of other processes, and removes what was not used for longest, down to nine tenths.
+  /// Measures what is stored, including by other processes, and evicts the least recently used responses down to nine
+  /// tenths of the capacity.
   private func look() {
     let capacity = usage.withLock { $0.capacity }
     var survey = DiskSurvey(folder)

@@ -1,31 +1,31 @@
 import Foundation
 
-/// What lies in the folder of a store: each response with its bodies, how much they take, and when they were used.
+/// A survey of the folder of a store: each response with its bodies, their sizes, and when they were used.
 struct DiskSurvey {
-  /// In seconds. A temporary file, or a body without a response, without change for so long is left over.
+  /// The age in seconds at which an unchanged temporary file, or a body without a response, counts as abandoned.
   private static let patience: TimeInterval = 3600
 
   struct Response {
-    /// The record, within the store's folder.
+    /// The path of the record, relative to the store's folder.
     var name: String
-    /// The files of bodies beside it: one at most, unless two processes have stored it at the same time.
+    /// The body files of the response: at most one, unless two processes have stored it at the same time.
     var bodies: [String] = []
     var bytes: Int64 = 0
-    /// When the record was used; 0 without one.
+    /// The time of the record's last use; 0 if there is no record.
     var used = 0.0
-    /// When the youngest of the bodies was written.
+    /// The time at which the newest of the bodies was written.
     var written = 0.0
 
     var hasRecord: Bool { used > 0 }
-    /// Whether one body alone belongs to it, or none: else two processes have stored it at the same time, and which of
-    /// the bodies is the record's is not known here.
+    /// Whether there is a record with at most one body: otherwise the record is missing, or two processes have stored
+    /// the response at the same time, and which body belongs to the record is not known here.
     var isClear: Bool { bodies.count < (hasRecord ? 2 : 1) }
   }
 
   private(set) var responses: [Response] = []
-  /// Temporary files whose process is no more, and what belongs to nothing and was not touched for long.
+  /// Temporary files whose process has exited, and unreferenced files that were unchanged for long.
   private(set) var abandoned: [String] = []
-  /// What everything else takes.
+  /// The size of all other files.
   private(set) var bytes: Int64 = 0
 
   init(_ folder: DiskFolder, now: Date = Date()) {
@@ -65,13 +65,13 @@ struct DiskSurvey {
     }
   }
 
-  /// Removes responses, what was not used for longest first, until no more than that is left, and returns what is.
+  /// Removes the least recently used responses until the size is within the limit, and returns the remaining size.
   func evict(downTo limit: Int64, _ remove: (String) -> Void) -> Int64 {
     var rest = bytes
     guard rest > limit else { return rest }
     func time(_ response: Response) -> Double { max(response.used, response.hasRecord ? 0 : response.written) }
     for response in responses.sorted(by: { time($0) < time($1) }) where rest > limit {
-      // First the record: a body without one cannot be found.
+      // The record first: a body without a record cannot be found.
       if response.hasRecord { remove(response.name) }
       for body in response.bodies { remove(body) }
       rest -= response.bytes

@@ -1,31 +1,31 @@
-/// How much a store has on disk, as far as one process knows, and when it has to look.
+/// The disk usage of a store, as far as one process knows it, and when it has to be surveyed.
 struct DiskUsage: Sendable {
   let capacity: Int64
-  /// What the last look has found, and left; `nil` before the first one.
+  /// The size that the last survey left; `nil` before the first one.
   private var found: Int64?
-  /// What was written since the last look began.
+  /// The number of bytes written since the last survey began.
   private var written: Int64 = 0
   private var isLooking = false
-  /// What had been written when the look that is under way began.
+  /// The number of bytes that had been written when the current survey began.
   private var seen: Int64 = 0
 
-  /// No more than can be added to without an overflow: who says `.max` wants no limit.
+  /// Limited, so that additions do not overflow: `.max` means no limit.
   init(capacity: Int64) { self.capacity = min(max(0, capacity), Int64(1) << 60) }
 
-  /// One response may take a quarter of it all.
+  /// The largest body that is stored: a quarter of the capacity.
   var greatestBody: Int64 { capacity / 4 }
 
-  /// Whether what is there, as far as that is known, is too much.
+  /// Whether the known usage exceeds the capacity.
   var isExceeded: Bool { found.map { $0 + written > capacity } ?? false }
 
-  /// Whether a body may be stored: not if it is too large, or would go too far beyond the capacity because what has to
-  /// make place for it is late.
+  /// Returns whether a body may be stored: it must not be too large, nor exceed the capacity by too much while eviction
+  /// is lagging behind.
   func hasPlace(for body: Int64) -> Bool {
     body <= greatestBody && (found ?? capacity) + written + Self.size(body + 1) <= capacity + capacity / 2
   }
 
-  /// Counts a file. Whether the folder is to be surveyed now: at first, when there is too much, and from time to time, for other
-  /// processes may write as well.
+  /// Counts a file, and returns whether the folder is to be surveyed now: at first, when the capacity is exceeded, and
+  /// from time to time, as other processes may write as well.
   mutating func add(_ size: Int64) -> Bool {
     written += size
     guard !isLooking, isExceeded || found == nil || written > capacity / 8 else { return false }
@@ -34,7 +34,7 @@ struct DiskUsage: Sendable {
     return true
   }
 
-  /// What a look has left.
+  /// Records the size that a survey has left.
   mutating func looked(_ left: Int64) {
     found = left
     written -= seen
@@ -42,12 +42,12 @@ struct DiskUsage: Sendable {
     isLooking = false
   }
 
-  /// Everything is gone.
+  /// Records that everything was removed.
   mutating func clear() {
     guard !isLooking else { return }
     (found, written) = (0, 0)
   }
 
-  /// What a file of that length takes: whole blocks.
+  /// Returns the disk space of a file, in whole blocks.
   static func size(_ length: Int64) -> Int64 { (min(max(0, length), Int64(1) << 52) + 4095) / 4096 * 4096 }
 }

@@ -1,14 +1,14 @@
-/// When what is stored for a URL was last made invalid, or removed by its owner: a response that was asked for before
-/// that is what was to be got rid of, and must not be stored behind it.
+/// A log of when the responses for a URL were last invalidated or removed: a response that was requested before that is
+/// outdated, and must not be stored afterwards.
 struct InvalidationLog: Sendable {
-  /// So many URLs are remembered; of the others it is then assumed that they were just made invalid.
+  /// The maximum number of URLs remembered; all others are then treated as having just been invalidated.
   private static let memory = 1024
 
   private var count = 0
   private var latest: [String: Int] = [:]
   private var latestOfOthers = 0
 
-  /// A number that is another one after each time.
+  /// Returns a number that changes with each invalidation of a URL.
   func epoch(of url: String) -> Int { latest[url] ?? latestOfOthers }
 
   mutating func note(_ url: String) {

@@ -1,13 +1,13 @@
-/// The responses in memory: bounded in bytes, what was not used for longest goes first.
+/// A store of responses in memory, bounded in bytes, which evicts the least recently used ones.
 ///
-/// A value without a lock: its owner has one.
+/// Not synchronised: its owner holds a lock.
 struct MemoryStore: Sendable {
-  /// The greatest number of variants (RFC 9111 §4.1) of one URL for one identity.
+  /// The maximum number of variants (RFC 9111 §4.1) of one URL for one identity.
   static let maximumVariants = 8
 
   private struct Node {
     var location: CacheLocation
-    /// The one used last comes first.
+    /// The most recently used one comes first.
     var variants: [CacheEntry]
     var cost: Int
     var newer: Int
@@ -25,10 +25,10 @@ struct MemoryStore: Sendable {
 
   init(capacity: Int) { self.capacity = max(0, capacity) }
 
-  /// One response may take a quarter of it all, so that it does not turn out everything else.
+  /// The largest response that is stored: a quarter of the capacity, so that it does not evict everything else.
   var greatestCost: Int { capacity / 4 }
 
-  /// The variant at a place that a request selects, and whether there are others alone.
+  /// Returns the variant at a location that a request selects, or, if there is none, whether there are others.
   mutating func find(
     _ location: CacheLocation, where selects: (StoredResponse) -> Bool
   ) -> (entry: CacheEntry?, hasOthers: Bool) {
@@ -43,7 +43,7 @@ struct MemoryStore: Sendable {
     return (variants[position], false)
   }
 
-  /// Where there is something, what was not used for longest first.
+  /// The locations of all responses, the least recently used first.
   var locations: [CacheLocation] {
     var locations: [CacheLocation] = []
     var index = oldest
@@ -54,7 +54,7 @@ struct MemoryStore: Sendable {
     return locations
   }
 
-  /// Puts a response in the place of the variant with the same selecting fields. Returns what has to be released.
+  /// Inserts a response, replacing the variant with the same selecting fields. Returns the entries to release.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
     var released = remove(entry.response.varying, at: location)
     guard entry.cost <= greatestCost else { return released }
@@ -84,7 +84,7 @@ struct MemoryStore: Sendable {
     return [entry]
   }
 
-  /// Removes everything that is stored for a URL, no matter who asked for it.
+  /// Removes all responses for a URL, of all users.
   mutating func removeAll(of url: String) -> [CacheEntry] {
     (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
   }

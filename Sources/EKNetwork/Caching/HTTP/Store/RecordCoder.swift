@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes the parts of a record one after the other, numbers in little-endian order, texts behind their length.
+/// Writes the parts of a record one after the other: numbers in little-endian order, texts preceded by their length.
 struct RecordWriter {
   private(set) var bytes = Data()
 
@@ -24,7 +24,7 @@ struct RecordWriter {
   }
 }
 
-/// Reads what ``RecordWriter`` has written. What is not there is `nil`, whatever the bytes say.
+/// Reads what ``RecordWriter`` has written. Missing or invalid parts are `nil`, whatever the bytes.
 struct RecordReader {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -46,7 +46,7 @@ struct RecordReader {
   mutating func date() -> Date? {
     guard let bits = number64() else { return nil }
     let seconds = Double(bitPattern: bits)
-    // A date outside of the calendar would be a trap in every calculation.
+    // A date outside the calendar would trap in calculations.
     return seconds.isFinite && abs(seconds) < 1e11 ? Date(timeIntervalSince1970: seconds) : nil
   }
 
@@ -64,7 +64,7 @@ struct RecordReader {
     return isThere == 0 ? .some(nil) : text().map { .some($0) }
   }
 
-  /// How many things follow, each of which takes at least so many bytes.
+  /// Returns the number of elements that follow, each of which takes at least `size` bytes.
   mutating func count(ofAtLeast size: Int) -> Int? {
     guard let count = number32().flatMap({ Int(exactly: $0) }), count <= (bytes.count - position) / size else {
       return nil

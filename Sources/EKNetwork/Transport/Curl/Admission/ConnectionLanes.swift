@@ -1,27 +1,27 @@
-/// How the connections to one origin are divided among event loops: the first is the origin's own, and the others help
-/// where it has as many requests under way as are its share.
+/// The division of the connections to one origin among event loops: the first loop is the origin's own, and the others
+/// help when it has as many requests in progress as its share.
 ///
-/// Each loop keeps its connections to itself, idle ones too. With fixed shares all loops together never have more than the
-/// session allows.
+/// Each loop keeps its connections to itself, including idle ones. With fixed shares, all loops together never have
+/// more than the session allows.
 struct ConnectionLanes {
-  /// With fewer connections a loop does less in each turn, and a request costs more than it would on a loop alone.
+  /// With fewer connections a loop does less in each turn, and a request costs more than it would on a single loop.
   private static let smallestShare = 32
 
   private let connections: Int
   private let count: Int
   private var own = 0
-  /// Of the loops that help; empty until there is one.
+  /// The counts of the loops that help; empty until there is one.
   private var others: [Int] = []
 
   /// - Parameters:
-  ///   - connections: How many there may be.
-  ///   - loops: How many loops there are.
+  ///   - connections: The maximum number of connections.
+  ///   - loops: The number of loops.
   init(connections: Int, loops: Int) {
     self.connections = connections
     count = max(1, min(loops, connections / Self.smallestShare))
   }
 
-  /// The loop for one more request, counted from the origin's own.
+  /// Returns the loop for one more request, counted from the origin's own.
   mutating func take() -> Int {
     guard count > 1, own >= share(of: 0) else {
       own += 1
@@ -37,7 +37,7 @@ struct ConnectionLanes {
     return free + 1
   }
 
-  /// A request of this loop is over.
+  /// Notes that a request of this loop is over.
   mutating func release(_ lane: Int) {
     if lane == 0 { own -= 1 } else { others[lane - 1] -= 1 }
   }

@@ -1,12 +1,12 @@
-/// The requests of one event loop, from their submission to their end: which may begin, and which have to wait for a
-/// connection.
+/// The requests of one event loop, from submission to end, which decides which of them may begin and which have to wait
+/// for a connection.
 ///
-/// Each session has a queue for each origin, and a limit of connections to it: a server that is full, or that does not
-/// respond, holds up only the requests of the same session to itself. Within a queue the order is that of
-/// submission. Every operation takes constant time, however many wait, but for ``ConnectionLimit``'s look at the
-/// connections of one origin when HTTP/2 opens one more.
+/// Each session has a queue for each origin, and a limit of connections to it: a server that is overloaded or does not
+/// respond only delays requests of the same session to itself. Each queue is in order of submission. Every operation
+/// takes constant time, however many requests wait, except that ``ConnectionLimit`` goes through the connections of one
+/// origin when HTTP/2 opens one more.
 struct RequestQueue<Request> {
-  /// Whose connections to where.
+  /// The session and the origin that connections belong to.
   struct Key: Hashable {
     var session: ObjectIdentifier
     /// Requests that must not share connections are never in the same queue.
@@ -14,7 +14,7 @@ struct RequestQueue<Request> {
     var origin: Origin
   }
 
-  /// A request's place. Not to be used after ``remove(_:)``.
+  /// A request's place. It must not be used after ``remove(_:)``.
   struct Ticket: Equatable {
     fileprivate var index: Int
   }
@@ -23,7 +23,7 @@ struct RequestQueue<Request> {
     case free
     case waiting
     case begun
-    /// With the local port of its connection.
+    /// Sent, with the local port of its connection.
     case sent(Int32)
   }
 
@@ -34,7 +34,7 @@ struct RequestQueue<Request> {
     var previous = -1
     var next = -1
     var ownConnection = false
-    /// Which loop has it, counted from the origin's own.
+    /// The loop that runs it, counted from the origin's own.
     var lane = 0
   }
 
@@ -49,7 +49,7 @@ struct RequestQueue<Request> {
     var limit: ConnectionLimit
     var lanes: ConnectionLanes
     var waiting = List()
-    /// Sent once in vain, and to be sent again over a connection of their own. They go first.
+    /// Requests that failed once and are to be sent again over a connection of their own. They go first.
     var resending = List()
     var isToBeChecked = false
     var isUnused: Bool { limit.active == 0 && waiting.isEmpty && resending.isEmpty }
@@ -67,25 +67,25 @@ struct RequestQueue<Request> {
   private var queues: [OriginQueue] = []
   private var freeQueues: [Int] = []
   private var queueIndex: [Key: Int] = [:]
-  /// Queues in which something has changed.
+  /// The queues in which something has changed.
   private var unchecked: [Int] = []
 
-  /// How many requests there are, waiting or under way.
+  /// The number of requests, waiting or in progress.
   private(set) var count = 0
-  /// How many requests wait.
+  /// The number of requests that wait.
   private(set) var waitingCount = 0
-  /// How many origins, each for one session, have requests.
+  /// The number of origins, counted for each session, that have requests.
   var originCount: Int { queueIndex.count }
 
   /// - Parameters:
   ///   - mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
-  ///   - loops: Among how many event loops requests that cannot share connections may be divided.
+  ///   - loops: The number of event loops among which requests that cannot share connections may be divided.
   init(mayShareConnections: Bool = true, loops: Int = 1) {
     self.mayShareConnections = mayShareConnections
     self.loops = loops
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
   /// Puts a request at the end of its queue.
   mutating func submit(_ request: Request, key: Key, connections: Int) -> Ticket {
@@ -100,7 +100,7 @@ struct RequestQueue<Request> {
     return Ticket(index: index)
   }
 
-  /// The request is being sent, perhaps for the second time, from this local port; 0 when it is not known.
+  /// Notes that the request is being sent, perhaps for the second time, from this local port; 0 if it is not known.
   mutating func sent(_ ticket: Ticket, port: Int32) {
     let entry = entries[ticket.index]
     switch entry.state {
@@ -112,14 +112,14 @@ struct RequestQueue<Request> {
     check(entry.queue)
   }
 
-  /// The head of the response is there.
+  /// Notes that the response head has been received.
   mutating func responded(_ ticket: Ticket, isHTTP2: Bool) {
     let queue = entries[ticket.index].queue
     queues[queue].limit.responded(isHTTP2: isHTTP2)
     check(queue)
   }
 
-  /// The request has to be sent again over a connection of its own. It goes before those that have not begun.
+  /// Queues the request again, over a connection of its own and before those that have not begun.
   mutating func resend(_ ticket: Ticket) {
     guard end(ticket.index) else { return }
     entries[ticket.index].state = .waiting
@@ -129,7 +129,7 @@ struct RequestQueue<Request> {
     check(entries[ticket.index].queue)
   }
 
-  /// The request is over, or waits no longer.
+  /// Removes a request, which is over or no longer waits.
   mutating func remove(_ ticket: Ticket) {
     let index = ticket.index
     let entry = entries[index]
@@ -146,18 +146,18 @@ struct RequestQueue<Request> {
     check(entry.queue)
   }
 
-  /// Which loop has the request, from when it begins: 0 is the queue's own.
+  /// Returns the loop that runs the request, once it has begun; 0 is the queue's own.
   func lane(of ticket: Ticket) -> Int { entries[ticket.index].lane }
 
-  /// Whether the request has begun and waits for other requests on its connections, which is not the server's silence.
+  /// Returns whether the request has begun and waits for other requests on its connections, which is not idle time.
   func waitsForStream(_ ticket: Ticket) -> Bool {
     let entry = entries[ticket.index]
     return entry.state == .begun && queues[entry.queue].limit.waitsForStream
   }
 
-  // MARK: - What is to be done
+  // MARK: - Admission
 
-  /// The next request that may begin, which counts as begun from now on. To be called when every request that has ended
+  /// Returns the next request that may begin, and counts it as begun. Must be called when every request that has ended
   /// has been removed.
   mutating func next() -> (request: Request, ticket: Ticket)? {
     while let queue = unchecked.last {
@@ -200,7 +200,7 @@ struct RequestQueue<Request> {
     let limit = ConnectionLimit(connections: connections, negotiates: negotiates)
     let queue = OriginQueue(
       key: key, limit: limit,
-      // What may share a connection belongs to one loop.
+      // Requests that may share a connection belong to one loop.
       lanes: ConnectionLanes(connections: limit.connections, loops: negotiates ? 1 : loops))
     let index = freeQueues.popLast() ?? queues.count
     if index == queues.count { queues.append(queue) } else { queues[index] = queue }
@@ -214,7 +214,7 @@ struct RequestQueue<Request> {
     freeQueues.append(queue)
   }
 
-  /// Takes a request off its connection. `false` when it has none.
+  /// Takes a request off its connection. Returns `false` if it has none.
   private mutating func end(_ index: Int) -> Bool {
     let entry = entries[index]
     switch entry.state {

@@ -1,21 +1,21 @@
-/// Frees what has not been used for a while: it holds what is not in use, by the time at which its end has come.
+/// A collection of unused resources, ordered by the time at which they expire.
 ///
-/// A resource that is used again and again stays at its first place, and is only looked at when that time has come: use
+/// A resource that is used repeatedly keeps its first position, and is only checked when that time has come: using it
 /// costs nothing, and there is no polling.
 struct UnusedResources<Resource: Disposable> {
-  /// How long a resource is kept without being used, in nanoseconds.
+  /// How long an unused resource is kept, in nanoseconds.
   let lifetime: UInt64
   private var heap = DeadlineHeap<Resource>()
 
   init(lifetime: UInt64) { self.lifetime = lifetime }
 
-  /// When ``next(notAfter:)`` is to be asked again; `nil` for never.
+  /// When to call ``next(notAfter:)`` again; `nil` for never.
   var deadline: UInt64? { heap.first }
 
-  /// One more uses the resource.
+  /// Adds a user of the resource.
   func begin(_ resource: Resource) { resource.users += 1 }
 
-  /// One fewer uses the resource.
+  /// Removes a user of the resource.
   mutating func end(_ resource: Resource, at now: UInt64) {
     resource.users -= 1
     guard resource.users == 0 else { return }
@@ -23,10 +23,10 @@ struct UnusedResources<Resource: Disposable> {
     if resource.deadlineIndex < 0 { heap.insert(resource, at: now.addingClamped(lifetime)) }
   }
 
-  /// Gives up a resource whose time has come.
+  /// Removes and returns a resource that has expired.
   mutating func next(notAfter now: UInt64) -> Resource? {
     while let resource = heap.popFirst(notAfter: now) {
-      // Its next end of use puts it back.
+      // It is inserted again at its next end of use.
       guard resource.users == 0 else { continue }
       let deadline = resource.unusedSince.addingClamped(lifetime)
       guard deadline > now else { return resource }
@@ -36,10 +36,10 @@ struct UnusedResources<Resource: Disposable> {
   }
 }
 
-/// What ``UnusedResources`` frees.
+/// A resource that ``UnusedResources`` manages.
 protocol Disposable: DeadlineHeapElement {
-  /// How many use it.
+  /// The number of its users.
   var users: Int { get set }
-  /// When the last use has ended, in nanoseconds.
+  /// When its last use ended, in nanoseconds.
   var unusedSince: UInt64 { get set }
 }

@@ -3,12 +3,13 @@
   import Foundation
   import FoundationNetworking
 
-  /// What libcurl calls, in a turn of the event loop, from within a call to it.
+  /// The callbacks that libcurl makes in a turn of the event loop, from within a call to it.
   extension CurlHandle {
     fileprivate func received(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard let transfer else { return 0 }
       transfer.loopLastActivity = eventLoop.now
-      // libcurl takes for a body what follows an interim response and is not HTTP. No body is read before its head.
+      // libcurl takes anything after an interim response that is not HTTP for a body. No body is accepted before its
+      // head.
       guard transfer.loopParser.isComplete else {
         transfer.loopFailure = CurlError.make(
           .badServerResponse, "The server sent a body before a final response head", url: transfer.request.url)
@@ -61,10 +62,10 @@
       }
     }
 
-    /// Called before each time that the request is sent.
+    /// Called each time before the request is sent.
     fileprivate func isAboutToSend(port: Int32) -> Int32 {
       guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
-      // A proxy may have been connected to before the name was looked up.
+      // With a proxy, the host name may have been looked up after the socket was opened.
       ended()
       if !transfer.loopResends.hasResent, isMisplaced(transfer, port: port) {
         transfer.loopMisplaced()
@@ -78,14 +79,14 @@
       return Int32(EKN_PREREQFUNC_OK)
     }
 
-    /// Whether the request must not go out over the connection that libcurl has chosen for it.
+    /// Returns whether the request must not be sent over the connection that libcurl has chosen for it.
     private func isMisplaced(_ transfer: CurlTransfer, port: Int32) -> Bool {
-      // Begun before the origin was distrusted: libcurl may have given it the connection of another.
+      // It began before the origin was distrusted: libcurl may have given it a connection that others use.
       if mayShareConnection, !transfer.loopTrustsOrigin { return true }
       guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
         let socket = transfer.loopPool?.socket(port: Int(port))
       else { return false }
-      // RFC 9112 §6.3: what came after the last response is none to this request.
+      // RFC 9112 §6.3: data that arrived after the last response is not a response to this request.
       return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
     }
 
@@ -96,7 +97,7 @@
     }
   }
 
-  /// What libcurl is given to call, with the handle as its context.
+  /// The callbacks that are passed to libcurl, with the handle as their context.
   enum CurlCallbacks {
     static let write: ekn_data_callback = { data, size, count, context in
       handle(context)?.received(UnsafeRawBufferPointer(start: data, count: size * count)) ?? 0

@@ -2,8 +2,8 @@
   import CCurl
 
   extension CurlHandle {
-    /// What libcurl has measured of the transfer that has just ended. Its times are all counted from the start; a phase
-    /// that did not happen has the time of the one before it, or none.
+    /// The timings that libcurl has measured for the transfer that has just ended. libcurl counts all times from the
+    /// start; a phase that did not take place has the time of the one before it, or none.
     var timings: NetworkTimings {
       let lookedUp = time(EKN_INFO_NAMELOOKUP_TIME)
       let connected = time(EKN_INFO_CONNECT_TIME)
@@ -24,7 +24,7 @@
       .microseconds(ekn_easy_info_offset(easy, Int32(info)))
     }
 
-    /// libcurl's `CURL_HTTP_VERSION_…`.
+    /// Returns the name of libcurl's `CURL_HTTP_VERSION_…`.
     private static func protocolName(_ version: Int) -> String? {
       switch version {
       case 1: "HTTP/1.0"

@@ -3,7 +3,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// A libcurl easy handle. Belongs to the thread that holds the event loop's turn.
+  /// A libcurl easy handle. It belongs to the thread that holds the event loop's turn.
   final class CurlHandle {
     let easy: OpaquePointer
     private(set) var transfer: CurlTransfer?
@@ -13,9 +13,9 @@
     let capabilities: CurlCapabilities
     /// Whether libcurl may put the transfer on a connection that others use.
     private(set) var mayShareConnection = false
-    /// What an abandoned transfer's options still point to.
+    /// The request of an abandoned transfer, which libcurl's options still point to.
     private var abandonedRequest: CurlRequest?
-    /// What libcurl wants to know of which socket.
+    /// The socket that libcurl has asked to watch, and the events that it waits for.
     private(set) var watched: (socket: Int32, what: Int32)?
     unowned let eventLoop: CurlEventLoop
 
@@ -39,7 +39,7 @@
       lookup.deallocate()
     }
 
-    /// Sets every option that the transfer needs, and says why it must not begin where one that matters was refused.
+    /// Sets every option that the transfer needs, and returns an error if one that matters was refused.
     func prepare(for transfer: CurlTransfer) -> (any Error)? {
       self.transfer = transfer
       errorText.pointee = 0
@@ -53,7 +53,8 @@
       setProtocols(&settings)
       settings.set(.buffersize, 64 * 1024)
       settings.set(.tcpKeepalive, 1)
-      // Connecting is under the transfer's own idle timeout; libcurl's limit of 300 s would cut a longer one short.
+      // Connecting is limited by the transfer's own idle timeout; libcurl's limit of 300 s would cut a longer one
+      // short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.suppressConnectHeaders, 1)
       settings.set(.httpContentDecoding, 0)
@@ -79,7 +80,8 @@
       }
     }
 
-    /// Opens its sockets. Removing a handle whose name is being resolved must not wait for the resolver's thread.
+    /// Sets how sockets are opened, and keeps the removal of a handle whose name is being resolved from waiting for the
+    /// resolver's thread.
     private func watchLookup(_ settings: inout CurlSettings) {
       settings.note(.opensocketfunction, ekn_easy_open_sockets(easy, lookup))
       if capabilities.joinsResolver {
@@ -89,7 +91,7 @@
       }
     }
 
-    /// libcurl sends a request again by itself when a reused connection dies before the response begins.
+    /// Controls how libcurl sends a request again by itself when a reused connection fails before the response begins.
     private func watchResend(
       of request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
@@ -97,7 +99,7 @@
         if ekn_easy_set_prereq_callback(easy, CurlCallbacks.prereq, context) != 0 {
           settings.note(.xferinfofunction, 1)
         }
-        // Only HTTP/2 has refusals, and only these requests need to know of them.
+        // Only HTTP/2 has refusals, and only these requests depend on them.
         if request.mayUseHTTP2, !request.isIdempotent { settings.note(.verbose, ekn_easy_watch_resend(easy, resend)) }
       } else if !request.isIdempotent || request.hasExpectation {
         settings.note(.xferinfofunction, ekn_easy_watch_resend(easy, resend))
@@ -114,7 +116,7 @@
       if mayShareConnection {
         settings.set(.pipewait, 1)
       } else {
-        // Nothing negotiates HTTP/2 here, but some versions believe a status line that claims it.
+        // HTTP/2 is not negotiated here, but some versions believe a status line that claims it.
         settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       }
       if let proxies = request.proxies { settings.apply(proxies, isSecure: request.isSecure) }
@@ -136,52 +138,53 @@
       settings.set(.httpheader, pointer: UnsafeRawPointer(request.headerLines.list))
     }
 
-    /// Whether the server has said that it has not looked at the request, so that it can be sent again.
+    /// Whether the server has stated that it has not processed the request, so that it can be sent again.
     var wasRefused: Bool { resend.pointee.is_refused }
 
     /// Whether the transfer was ended because libcurl was about to send it again.
     var wasStopped: Bool { resend.pointee.must_stop }
 
-    /// Whether a final response head is there.
+    /// Whether a final response head has been received.
     var hasResponse: Bool { resend.pointee.has_response }
 
-    /// Whether the last transfer went over a connection that another had used before.
+    /// Whether the last transfer used a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 
-    /// What the kernel has of the transfer's connection, and of those that share it; nothing while there is none.
+    /// The output state in the kernel of the transfer's connection, and of those that share it; empty while there is
+    /// none.
     var output: ekn_socket_output {
-      // libcurl names a shared socket with one of its transfers only.
+      // libcurl reports a shared socket for one of its transfers only.
       let shared = mayShareConnection ? localPort : 0
       return (watched?.socket ?? transfer?.loopPool?.socket(port: shared)).map(ekn_socket_get_output)
         ?? ekn_socket_output()
     }
 
-    /// Takes the handle off its transfer. Nothing of the transfer's stays reachable from libcurl.
+    /// Detaches the handle from its transfer, after which libcurl has no pointer to anything of the transfer.
     func finish() {
       ekn_easy_reset(easy)
       transfer = nil
       abandonedRequest = nil
     }
 
-    /// Whether to remove the handle now would wait for a name to be resolved.
+    /// Whether removing the handle now would wait for a name to be resolved.
     var isResolving: Bool { capabilities.joinsResolver && lookup.pointee.is_running }
 
-    /// No name is being resolved any more.
+    /// Notes that no name is being resolved any more.
     func ended() { lookup.pointee.is_running = false }
 
-    /// Takes the handle off its transfer while its host's name is still being resolved. It ends with that, for it gets no
-    /// connection any more.
+    /// Detaches the handle from its transfer while its host name is still being resolved. The handle ends after that,
+    /// because it gets no connection any more.
     func abandon() {
       lookup.pointee.is_abandoned = true
       abandonedRequest = transfer?.request
       transfer = nil
     }
 
-    /// Keeps what libcurl wants to know of a socket, and returns what it was given.
+    /// Records the events that libcurl waits for on a socket, and returns those for which the poller has to watch it.
     func watch(_ socket: Int32, _ what: Int32) -> Int32 {
       if what != EKN_POLL_REMOVE {
         watched = (socket, what)
-        // A body may be read before libcurl has named its socket.
+        // The body may be read before libcurl has reported its socket.
         if transfer?.loopIsAwaitingBody == true { notePausedBody() }
       } else if watched?.socket == socket {
         watched = nil
@@ -189,7 +192,7 @@
       return capabilities.readsWhilePaused && transfer?.loopIsHeldBack == true ? Self.withoutReading(what) : what
     }
 
-    /// The body has nothing to send.
+    /// Notes that the body has nothing to send.
     func notePausedBody() {
       guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
       if let socket = watched?.socket ?? pool.socket(port: localPort) { pool.pauses(transfer, at: socket) }
@@ -207,7 +210,7 @@
       }
     }
 
-    /// What went wrong, in libcurl's words.
+    /// Returns what went wrong, as libcurl reports it.
     func failure(code: Int) -> CurlError.Failure {
       let text = String(cString: errorText)
       return CurlError.Failure(

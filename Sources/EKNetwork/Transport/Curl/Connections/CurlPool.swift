@@ -2,24 +2,24 @@
   import CCurl
   import Foundation
 
-  /// The connections of all sessions that may share them. Belongs to the thread that holds the event loop's turn.
+  /// The connections of all sessions that may share them. It belongs to the thread that holds the event loop's turn.
   ///
-  /// Sessions share what is idle: credentials travel with requests, not with connections. How many requests of a session
-  /// are under way is not limited here but by ``RequestQueue``, so no session takes the places of another.
+  /// Sessions share idle connections: credentials belong to requests, not to connections. The number of requests of a
+  /// session in progress is not limited here but by ``RequestQueue``, so that no session takes the places of another.
   final class CurlPool: Disposable {
-    /// Idle connections kept for reuse, and idle easy handles likewise.
+    /// The number of idle connections to keep for reuse, and likewise of idle easy handles.
     private static let maximumIdle = 64
 
-    /// Connections are only shared where all of it is the same: a session that trusts others must not inherit them, and a
-    /// tunnel through a proxy belongs to those who have its credentials.
+    /// The properties that must all be the same for connections to be shared: a session that trusts other authorities
+    /// must not inherit them, and a tunnel through a proxy belongs to those who have its credentials.
     struct Key: Hashable, Sendable {
       var tls: TLSOptions?
-      /// `nil` takes them from the environment.
+      /// The proxies; `nil` means those of the environment.
       var proxies: SessionProxies?
-      /// What the file of authorities in `tls` was when the request began.
+      /// The version of the file of authorities in `tls` when the request began.
       var authorities: FileStamp?
 
-      /// The key at this moment: a file of authorities that was replaced is another.
+      /// The key at this moment: it changes when the file of authorities is replaced.
       var current: Key {
         guard let file = tls?.certificateAuthorityFile else { return self }
         var key = self
@@ -31,28 +31,29 @@
     let multi: OpaquePointer
     let index: Int
     let key: Key
-    /// When libcurl wants to be called although no socket has anything, in nanoseconds of the loop's clock.
+    /// When libcurl has to be called even if no socket is ready, in nanoseconds of the loop's clock.
     var timer: UInt64?
     private(set) var activeCount = 0
-    /// How many transfers wait or are under way.
+    /// The number of transfers that use the pool, waiting or in progress.
     var users = 0
     var unusedSince: UInt64 = 0
     var deadlineIndex = -1
-    /// How many connections libcurl keeps, those that are in use included.
+    /// The number of connections that libcurl keeps, including those in use.
     private var capacity = 0
     private var idleHandles: [CurlHandle] = []
-    /// Of transfers that have been cancelled, and that libcurl has to end first.
+    /// The handles of cancelled transfers that libcurl has yet to end.
     private var abandonedHandles: [ObjectIdentifier: CurlHandle] = [:]
-    /// Who has claimed a version of HTTP that was not negotiated. libcurl believes it, and would from then on send
-    /// several requests at once over connections to that origin that cannot tell their responses apart.
+    /// The origins that have claimed a version of HTTP that was not negotiated. libcurl believes it, and would from
+    /// then on send several requests at once over connections to that origin that cannot tell their responses apart.
     private var distrusted: Set<Origin> = []
     private static let maximumDistrusted = 1_000
-    /// Transfers that may share their connection, by its local port: where libcurl may leave data behind.
+    /// The transfers that may share their connection, by its local port, if libcurl may leave data behind.
     private var sharing: [Int32: [ObjectIdentifier: CurlTransfer]] = [:]
-    /// The sockets of connections and their local ports, both ways.
+    /// The local ports of the connections' sockets, and the reverse.
     private var ports: [Int32: Int] = [:]
     private var sockets: [Int: Int32] = [:]
-    /// Transfers whose bodies have nothing to send, by their sockets: where libcurl would wait for those alone.
+    /// The transfers whose bodies have nothing to send, by their sockets, because libcurl would only wait for the
+    /// bodies.
     private var pausedBodies: [Int32: CurlTransfer] = [:]
     private unowned let eventLoop: CurlEventLoop
 
@@ -73,20 +74,20 @@
 
     private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-    /// Whether libcurl says when it begins to send a request.
+    /// Whether libcurl reports when it begins to send a request.
     var reportsSending: Bool { eventLoop.capabilities.asksBeforeSending }
 
-    /// Uses HTTP/1.1 for all further requests to an origin: those share no connection.
+    /// Uses HTTP/1.1 for all further requests to an origin, so that they share no connection.
     func distrust(_ origin: Origin) {
       if distrusted.count < Self.maximumDistrusted { distrusted.insert(origin) }
     }
 
-    /// Whether HTTP/2 may be negotiated with an origin. With none, where too many have claimed it without that.
+    /// Returns whether HTTP/2 may be negotiated with an origin. Once too many origins are distrusted, it is with none.
     func trusts(_ origin: Origin) -> Bool {
       distrusted.isEmpty || (distrusted.count < Self.maximumDistrusted && !distrusted.contains(origin))
     }
 
-    /// Closes all connections. Only when nothing is under way, and for good.
+    /// Closes all connections permanently. Must only be called when nothing is in progress.
     func close() {
       idleHandles = []
       ekn_multi_cleanup(multi)
@@ -107,16 +108,16 @@
       return true
     }
 
-    /// Nothing of a transfer's body can be sent for now.
+    /// Notes that a transfer's body has nothing to send for now.
     func pauses(_ transfer: CurlTransfer, at socket: Int32) {
       goesOn(transfer)
       transfer.loopPausedSocket = socket
       pausedBodies[socket] = transfer
-      // The server may have closed by now, in which case nothing more is heard of it.
+      // The server may already have closed the connection, in which case there are no further events.
       eventLoop.heard(transfer)
     }
 
-    /// There is more of the body, or the transfer is over.
+    /// Notes that there is more of the body, or that the transfer is over.
     func goesOn(_ transfer: CurlTransfer) {
       guard transfer.loopPausedSocket >= 0 else { return }
       if pausedBodies[transfer.loopPausedSocket] === transfer { pausedBodies[transfer.loopPausedSocket] = nil }
@@ -143,16 +144,17 @@
       release(handle)
     }
 
-    /// libcurl counts connections in use along with idle ones. Its default, four times the handles of the moment, closes
-    /// connections after a burst; a constant would leave none to be reused beside many feeds.
+    /// Adjusts the number of connections to keep. libcurl counts those in use along with idle ones. Its default, four
+    /// times the current number of handles, closes connections after a burst; a constant would leave none for reuse
+    /// beside many streams.
     private func fitCapacity() {
       let wanted = activeCount + Self.maximumIdle
       guard wanted > capacity || wanted < capacity / 4 else { return }
-      // Where libcurl refuses it, fewer connections are reused.
+      // If libcurl refuses it, fewer connections are reused.
       if ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), wanted * 2) == 0 { capacity = wanted * 2 }
     }
 
-    /// A transfer that may share its connection is being sent from this port.
+    /// Notes that a transfer that may share its connection is being sent from this port.
     func sends(_ transfer: CurlTransfer, port: Int32) {
       guard eventLoop.capabilities.leavesDataBehind, port > 0, port != transfer.loopPort else { return }
       leave(transfer)
@@ -168,14 +170,14 @@
       transfer.loopPort = 0
     }
 
-    /// A transfer reads no more, for now or for good: another has to look for what its connection holds. One is enough,
-    /// for it reads for all.
+    /// Handles a transfer that stops reading, for now or for good: another has to check for data that its connection
+    /// holds. One is enough, because it reads for all.
     func stopped(_ transfer: CurlTransfer) {
       guard transfer.loopPort > 0 else { return }
       let others = sharing[transfer.loopPort]?.values
       let other = others?.first { $0 !== transfer && $0.loopPauseBits == 0 }
       guard let handle = other?.loopHandle else { return }
-      // It is not paused; libcurl runs it in its next turn all the same.
+      // It is not paused, but this makes libcurl run it in its next turn.
       _ = ekn_easy_pause(handle.easy, Int32(EKN_PAUSE_CONT))
       timer = 0
     }
@@ -187,12 +189,12 @@
       hears(from: socket)
     }
 
-    /// Something has come over a socket, whether libcurl waits for it or not.
+    /// Handles input on a socket, whether libcurl waits for it or not.
     func hears(from socket: Int32) {
       if let transfer = pausedBodies[socket] { eventLoop.heard(transfer) }
     }
 
-    /// The next transfer that has ended, and libcurl's result code.
+    /// Returns the next transfer that has ended, and libcurl's result code.
     func nextFinished() -> (transfer: CurlTransfer, code: Int)? {
       while true {
         let completion = ekn_multi_next_completion(multi)
@@ -217,14 +219,14 @@
         Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue()
       }
       if what == EKN_POLL_REMOVE {
-        // Once there is a response, it is the socket of a connection, whose closing is reported. Before, it may be a
-        // resolver's.
+        // Once there is a response, it is the socket of a connection, whose closing is reported. Before that, it may be
+        // a resolver's socket.
         if let handle, handle.hasResponse {
           _ = handle.watch(socket, what)
           return eventLoop.letGo(socket)
         }
       } else if ports[socket] == nil {
-        // What has none is a resolver's.
+        // A socket without a port is a resolver's.
         let port = Int(ekn_socket_local_port(socket))
         if port > 0 { (ports[socket], sockets[port]) = (port, socket) }
       }
@@ -236,10 +238,10 @@
       eventLoop.closes(socket)
     }
 
-    /// The socket of the connection with this local port.
+    /// Returns the socket of the connection with this local port.
     func socket(port: Int) -> Int32? { sockets[port] }
 
-    /// Watches the socket of a transfer that has been paused, or goes on, for what there is to do.
+    /// Updates how the socket of a transfer that was paused or resumed is watched.
     func watchAgain(_ handle: CurlHandle) {
       guard let (socket, what) = handle.watched else { return }
       eventLoop.watch(socket, handle.watch(socket, what), pool: index)

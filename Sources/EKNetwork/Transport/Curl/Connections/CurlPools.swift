@@ -1,14 +1,14 @@
 #if os(Linux)
   import CCurl
 
-  /// The pools of an event loop. What has not been used for a while is freed, with its idle connections.
+  /// The pools of an event loop. Those that have not been used for a while are freed, with their idle connections.
   struct CurlPools {
-    /// Pools by the number that the poller's tags bear.
+    /// The pools by the number in the poller's tags.
     private var pools: [CurlPool?] = []
     private var numbers: [CurlPool.Key: Int] = [:]
     private var unused: UnusedResources<CurlPool>
 
-    /// - Parameter lifetime: How long a pool is kept without being used, in nanoseconds.
+    /// - Parameter lifetime: How long an unused pool is kept, in nanoseconds.
     init(lifetime: UInt64) { unused = UnusedResources(lifetime: lifetime) }
 
     /// When ``freeUnused(now:)`` is due; `.max` for never.
@@ -17,7 +17,7 @@
     /// The earliest timer of a pool; `.max` for none.
     var timer: UInt64 { pools.reduce(.max) { min($0, $1?.timer ?? .max) } }
 
-    /// Calls libcurl where it has asked for that. Whether it has.
+    /// Calls libcurl for the timers that are due, and returns whether there were any.
     func fireTimers(now: UInt64) -> Bool {
       var hasFired = false
       for case let pool? in pools {
@@ -29,15 +29,15 @@
       return hasFired
     }
 
-    /// How many pools there are.
+    /// The number of pools.
     var count: Int { numbers.count }
 
     subscript(number: Int) -> CurlPool? { pools.indices.contains(number) ? pools[number] : nil }
 
-    /// By number.
+    /// The pools by number.
     var all: [CurlPool?] { pools }
 
-    /// The pool of a key, which is in use until ``release(_:now:)``.
+    /// Returns the pool of a key, which is in use until ``release(_:now:)``.
     mutating func acquire(_ key: CurlPool.Key, for eventLoop: CurlEventLoop) -> CurlPool? {
       if let number = numbers[key], let pool = pools[number] {
         unused.begin(pool)
@@ -53,10 +53,11 @@
 
     mutating func release(_ pool: CurlPool, now: UInt64) { unused.end(pool, at: now) }
 
-    /// Lets go of what has not been used for its lifetime. Never while events of the poller wait to be looked at.
+    /// Frees the pools that have been unused for their lifetime. Must not be called while events of the poller have yet
+    /// to be handled.
     mutating func freeUnused(now: UInt64) {
       while let pool = unused.next(notAfter: now) {
-        // A transfer that was cancelled waits for its name to be resolved still.
+        // A cancelled transfer still waits for its name to be resolved.
         guard pool.activeCount == 0 else {
           unused.begin(pool)
           unused.end(pool, at: now)

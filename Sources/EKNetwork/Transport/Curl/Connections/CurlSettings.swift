@@ -1,7 +1,7 @@
 #if os(Linux)
   import CCurl
 
-  /// Sets the options of an easy handle, and keeps in mind the first that matters and was refused.
+  /// The options of an easy handle. It records the first required option that was refused.
   struct CurlSettings {
     private let easy: OpaquePointer
     private(set) var refused: CurlOption?
@@ -16,7 +16,7 @@
       note(option, ekn_easy_set_offset(easy, option.rawValue, offset))
     }
 
-    /// `nil` changes nothing.
+    /// Sets a string option; `nil` changes nothing.
     mutating func set(_ option: CurlOption, _ value: String?) {
       if let value { note(option, ekn_easy_set_string(easy, option.rawValue, value)) }
     }
@@ -29,25 +29,25 @@
       note(option, ekn_easy_set_data_callback(easy, option.rawValue, callback))
     }
 
-    /// Keeps what a call of libcurl's that sets an option has returned.
+    /// Records the result of a libcurl call that sets an option.
     mutating func note(_ option: CurlOption, _ code: Int32) {
       if code != 0, refused == nil, option.isRequired { refused = option }
     }
 
-    /// Why the transfer must not begin; `nil` where it may.
+    /// The reason why the transfer must not begin; `nil` if it may.
     var error: TransportOptionError? {
       refused.map { TransportOptionError(option: $0.name, library: "libcurl \(CurlLibrary.versionText)") }
     }
   }
 
   extension TLSOptions {
-    /// What the options are called by libcurl.
+    /// The corresponding options of libcurl.
     var curlOptions: [(option: CurlOption, value: String)] {
       var options: [(CurlOption, String?)] = [
         (.cainfo, certificateAuthorityFile?.path),
         (.sslcert, clientCertificate?.certificateFile.path),
         (.sslkey, clientCertificate?.keyFile.path),
-        // Without one OpenSSL would ask the terminal, and wait for it on the event loop's thread.
+        // Without a password OpenSSL would prompt for one on the terminal, blocking the event loop's thread.
         (.keypasswd, clientCertificate.map { $0.keyPassword ?? "" }),
       ]
       if !pinnedPublicKeys.isEmpty {
@@ -58,9 +58,9 @@
   }
 
   extension SessionProxies {
-    /// What the proxies of a request are called by libcurl.
+    /// Returns the corresponding options of libcurl for a request.
     func curlOptions(isSecure: Bool) -> [(option: CurlOption, value: String)] {
-      // An empty string keeps libcurl from looking at the environment.
+      // An empty string keeps libcurl from using the environment.
       let options: [(CurlOption, String)] = [(.proxy, (isSecure ? secure : plain) ?? ""), (.noproxy, exceptions)]
       guard let user else { return options }
       return options + [(.proxyusername, user), (.proxypassword, password ?? "")]
@@ -68,7 +68,7 @@
   }
 
   extension CurlSettings {
-    /// Trusts the system's authorities where the options name no file of others.
+    /// Trusts the system's authorities, unless the options specify a file of others.
     mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities) {
       if !authorities.usesFolder(with: tls) { set(.capath, pointer: nil) }
       set(.proxyCainfo, authorities.file)

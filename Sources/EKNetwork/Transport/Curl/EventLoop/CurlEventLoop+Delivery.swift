@@ -1,7 +1,7 @@
 #if os(Linux)
   import CCurl
 
-  /// What transfers hand to their consumers, and what they hear while their bodies wait.
+  /// Delivery to consumers, and events from the server for transfers whose bodies wait.
   extension CurlEventLoop {
     func markDirty(_ transfer: CurlTransfer) {
       guard !transfer.loopIsDirty else { return }
@@ -9,7 +9,7 @@
       dirty.append(transfer)
     }
 
-    /// Hands on what a transfer has gathered, and stops its receiving when its consumer is behind.
+    /// Delivers what a transfer has gathered, and pauses receiving if its consumer falls behind.
     func deliver(_ transfer: CurlTransfer) {
       let delivery = transfer.loopDeliver()
       if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
@@ -21,7 +21,8 @@
       }
     }
 
-    /// Consumers are resumed once the turn is over: what they go on with is theirs.
+    /// Gathers the deliveries of the turn. Consumers are resumed once it is over, so that their code does not run
+    /// within it.
     func gatherDeliveries(into finished: inout [CurlTransfer.Queue.Delivery]) {
       for transfer in dirty {
         transfer.loopIsDirty = false
@@ -36,7 +37,7 @@
       swap(&deliveries, &finished)
     }
 
-    /// Something came from the server while a transfer's body had nothing to send.
+    /// Notes that something arrived from the server while a transfer's body had nothing to send.
     func heard(_ transfer: CurlTransfer) { heard.append(transfer) }
 
     func lookAtPausedBodies() {

@@ -1,11 +1,12 @@
 #if os(Linux)
-  /// How loops help each other with a busy origin. Its own loop has the queue and the limit of connections, and lends what
-  /// may begin; another carries it out, on connections of its own, and hands the response to the consumer itself.
+  /// The way in which loops help each other with a busy origin. The origin's own loop has the queue and the connection
+  /// limit, and lends transfers that may begin; another loop runs them, on its own connections, and delivers the
+  /// response to the consumer itself.
   ///
-  /// A consumer speaks to the origin's loop alone, which passes on what concerns a loan. A transfer may be back, and lent
-  /// again, before that arrives: a loop acts on what it has borrowed, and on nothing else.
+  /// A consumer only calls the origin's loop, which forwards what concerns a loan. A transfer may have been returned,
+  /// and lent again, before that arrives: a loop only acts on transfers that it has borrowed.
   extension CurlEventLoop {
-    /// What the origin's loop keeps of a transfer that another has.
+    /// The record that the origin's loop keeps of a transfer that another loop runs.
     struct Loan {
       let borrower: CurlEventLoop
       let ticket: RequestQueue<CurlTransfer>.Ticket
@@ -14,10 +15,10 @@
 
     // MARK: - The origin's loop
 
-    /// Whether another loop carries out a transfer that may begin.
+    /// Lends a transfer that may begin, and returns whether another loop runs it.
     func lend(_ transfer: CurlTransfer, _ ticket: RequestQueue<CurlTransfer>.Ticket) -> Bool {
       let lane = queue.lane(of: ticket)
-      // Without descriptors for another loop there is only this one.
+      // If there are no descriptors for another loop, this one has to run it.
       guard lane > 0, let pool = transfer.loopPool, let borrower = group[(index + lane) % group.count]
       else { return false }
       deadlines.remove(transfer)
@@ -41,7 +42,8 @@
       resend(transfer)
     }
 
-    /// Whether an operation concerns a transfer that this loop does not have; if another has it, that one hears of it.
+    /// Returns whether an operation concerns a transfer that this loop does not run; if another does, forwards it
+    /// there.
     func passesOn(_ operation: Operation) -> Bool {
       switch operation {
       case .start, .take, .takeBack: return false
@@ -69,7 +71,7 @@
 
     // MARK: - Both
 
-    /// A transfer, which is not under way any more, is to be sent again.
+    /// Sends a transfer, which is no longer in progress, again.
     func resend(_ transfer: CurlTransfer) {
       if let ticket = transfer.loopTicket {
         queue.resend(ticket)

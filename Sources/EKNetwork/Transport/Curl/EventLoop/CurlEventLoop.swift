@@ -3,20 +3,20 @@
   import Foundation
   import FoundationNetworking
 
-  /// One thread that drives transfers: its own epoll, and `curl_multi_socket_action` for the sockets that are
-  /// ready. `curl_multi_poll` would look at every waiting transfer in every turn.
+  /// A thread that drives transfers, with its own epoll instance, and with `curl_multi_socket_action` for the sockets
+  /// that are ready. `curl_multi_poll` would look at every waiting transfer in every turn.
   ///
-  /// A turn: tell libcurl about ready sockets, take all submissions, collect what has finished, begin what may begin, fire
-  /// timers, hand everything to the consumers, sleep. Batching each of these is worth half of the throughput. Where
-  /// nothing is under way, a request is started in a turn on the thread that submits it: waking the loop's thread first
-  /// would take longer than that.
+  /// A turn: tell libcurl about ready sockets, take all submissions, collect finished transfers, begin those that may
+  /// begin, fire timers, deliver everything to the consumers, sleep. Batching each of these steps is worth half of the
+  /// throughput. If nothing is in progress, a request is started in a turn on the thread that submits it: waking the
+  /// loop's thread first would take longer.
   ///
-  /// libcurl gets what can begin at once, and nothing else: those who wait are in `queue`.
+  /// libcurl is only given transfers that can begin at once; those that have to wait are in `queue`.
   ///
-  /// Unchecked: `poller`, `group` and `index` are for every thread; all other state, and libcurl, belong to the thread that holds
-  /// `turn`.
+  /// Unchecked: `poller`, `group` and `index` may be used on every thread; all other state, and libcurl, belong to the
+  /// thread that holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
-    /// How long connections are kept for the next request: as long as libcurl uses them again (CURLOPT_MAXAGE_CONN).
+    /// How long connections are kept for the next request: as long as libcurl reuses them (CURLOPT_MAXAGE_CONN).
     static let defaultPoolLifetime = Duration.seconds(118)
 
     enum Operation {
@@ -24,9 +24,9 @@
       case cancel(CurlTransfer)
       case resumeReceiving(CurlTransfer)
       case resumeSending(CurlTransfer)
-      /// From the loop whose queue it is in: carry it out.
+      /// From the loop whose queue the transfer is in: run it.
       case take(CurlTransfer)
-      /// From the loop that has carried it out: it is over, or to be sent again.
+      /// From the loop that has run the transfer: it is over, or has to be sent again.
       case takeBack(CurlTransfer, resends: Bool)
     }
 
@@ -34,7 +34,7 @@
     private static let eventCapacity = 256
     /// How often requests may begin within a turn because others have ended in it.
     private static let maximumPasses = 8
-    /// How many turns at most the deadlines wait for events that have not been looked at.
+    /// The maximum number of turns for which deadlines wait for events that have not been handled.
     private static let maximumBatches = 16
 
     let capabilities: CurlCapabilities
@@ -47,22 +47,22 @@
     var pools: CurlPools
     var queue: RequestQueue<CurlTransfer>
     var deadlines = DeadlineHeap<CurlTransfer>()
-    /// Transfers in queues of other loops that this one carries out.
+    /// The transfers in the queues of other loops that this one runs.
     var borrowed: Set<ObjectIdentifier> = []
     var sockets = WatchedSockets()
-    /// With something for their consumers.
+    /// The transfers that have something for their consumers.
     var dirty: [CurlTransfer] = []
-    /// Something came from the server while their bodies had nothing to send.
+    /// The transfers for which something arrived from the server while their bodies had nothing to send.
     var heard: [CurlTransfer] = []
     var deliveries: [CurlTransfer.Queue.Delivery] = []
 
-    /// Lives as long as the process does, and costs nothing while nothing happens. `nil` when libcurl cannot be used, or while
-    /// the process has no descriptors left.
+    /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
+    /// libcurl cannot be used, or if the process has no descriptors left.
     ///
     /// - Parameters:
     ///   - poolLifetime: How long unused connections are kept.
     ///   - group: The loops that help each other.
-    ///   - index: This loop's in the group.
+    ///   - index: The index of this loop in the group.
     init?(poolLifetime: Duration, group: LoopGroup<CurlEventLoop>, index: Int) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.group = group
@@ -74,19 +74,19 @@
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
-    /// Queues an operation. From any thread; never waits for the loop.
+    /// Queues an operation. May be called on any thread; never waits for the loop.
     func submit(_ operation: Operation) {
       if case .start(let transfer) = operation, transfer.request.isQuickToStart, startDirectly(transfer) { return }
       poller.submit(operation)
     }
 
-    /// How many pools there are.
+    /// The number of pools.
     var poolCount: Int { turn.withLock { _ in pools.count } }
 
-    /// How many sockets the poller watches.
+    /// The number of sockets that the poller watches.
     var watchedCount: Int { turn.withLock { _ in sockets.count } }
 
-    /// Starts a transfer on the calling thread, if the turn is free and nothing is under way.
+    /// Starts a transfer on the calling thread, if the turn is free and nothing is in progress.
     private func startDirectly(_ transfer: CurlTransfer) -> Bool {
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
@@ -115,7 +115,8 @@
       var count = 0
       var fullBatches = 0
       while true {
-        // Behind a full batch there are more, perhaps just for what would time out: the process may have been stopped.
+        // After a full batch there are more events, perhaps for transfers that would time out: the process may have
+        // been suspended.
         fullBatches = count < Self.eventCapacity - 1 ? 0 : (fullBatches + 1) % Self.maximumBatches
         turn.withLock { turn in
           now = MonotonicClock.now()
@@ -137,7 +138,7 @@
 
     // MARK: - A turn
 
-    /// - Parameter expires: Whether transfers whose time is over are ended.
+    /// - Parameter expires: Whether to end transfers that have timed out.
     private func finishTurn(
       _ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery], expires: Bool
     ) {
@@ -149,7 +150,7 @@
       while passes < Self.maximumPasses, pools.fireTimers(now: now) {
         collectFinished()
         passes += 1
-        // What could not begin in this turn has a timer that is due: the next one comes at once.
+        // What could not begin in this turn has a timer that is due, so the next turn follows immediately.
         guard admit() else { break }
       }
       gatherDeliveries(into: &finished)
@@ -182,7 +183,7 @@
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    /// Begins whatever may begin. Whether there was something.
+    /// Begins the transfers that may begin, and returns whether there were any.
     @discardableResult
     private func admit() -> Bool {
       let waiting = queue.waitingCount
@@ -193,7 +194,7 @@
     }
 
     func begin(_ transfer: CurlTransfer) {
-      // Cancelled while it waited; the loop has not come to that yet.
+      // It was cancelled while it waited, and the loop has not handled that yet.
       if transfer.loopSubmitted < now, transfer.isOver { return remove(transfer) }
       transfer.loopLastActivity = now
       transfer.loopBegun = now
@@ -213,14 +214,14 @@
       finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
     }
 
-    /// libcurl sends a transfer's request, from this local port.
+    /// Notes that libcurl is sending a transfer's request, from this local port.
     func sent(_ transfer: CurlTransfer, port: Int32) {
       transfer.loopLastActivity = now
       guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, port: port)
     }
 
-    /// A transfer's response head is there.
+    /// Notes that a transfer's response head has been received.
     func responded(_ transfer: CurlTransfer, isHTTP2: Bool) {
       guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
       queue.responded(ticket, isHTTP2: isHTTP2)
@@ -259,7 +260,8 @@
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
         transfer.loopLook(at: now)
-        // Who waits for another request on the same connection does not wait for the server. Who connects has a socket.
+        // A transfer that waits for another request on the same connection does not wait for the server. One that is
+        // connecting has a socket.
         if transfer.request.deadline > now, transfer.loopHandle?.watched == nil, let ticket = transfer.loopTicket,
           queue.waitsForStream(ticket)
         {
@@ -274,7 +276,7 @@
       }
     }
 
-    /// Ends a transfer; its consumer hears of it at the end of the turn.
+    /// Ends a transfer; its consumer is resumed at the end of the turn.
     private func finish(_ transfer: CurlTransfer, with error: (any Error)?) {
       remove(transfer)
       transfer.loopOutcome = error.map { .failure($0) } ?? .success(())
@@ -294,7 +296,7 @@
       giveBack(transfer, resends: false)
     }
 
-    /// When a timer or a deadline is due.
+    /// The time at which the next timer or deadline is due.
     private var due: UInt64 { min(deadlines.first ?? .max, pools.timer) }
   }
 #endif

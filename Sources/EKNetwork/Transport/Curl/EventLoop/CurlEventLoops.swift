@@ -2,13 +2,13 @@
   import Foundation
   import FoundationNetworking
 
-  /// The event loops that drive the requests of the process. All requests to an origin go to the same one, so that they
-  /// find its connections; other origins have other loops, so that a server's cores share the work. Where an origin is busy,
-  /// others help its loop: ``ConnectionLanes``.
+  /// The event loops that drive the requests of the process. All requests to an origin use the same loop, so that they
+  /// find its connections; other origins use other loops, so that the work is divided among a server's cores. If an
+  /// origin is busy, other loops help: ``ConnectionLanes``.
   final class CurlEventLoops: Sendable {
     static let shared = CurlEventLoops(count: LoopCount.ofProcess)
 
-    /// Why a request cannot begin while there is no loop.
+    /// The error of a request that cannot begin because there is no loop.
     static var startError: any Error {
       URLError(
         .resourceUnavailable,
@@ -24,16 +24,16 @@
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 
-    /// The loop for a request. `nil` when libcurl cannot be used, or while the process has no descriptors left.
+    /// Returns the loop for a request, or `nil` if libcurl cannot be used or the process has no descriptors left.
     func loop(for origin: Origin) -> CurlEventLoop? {
       guard loops.count > 1 else { return loops[0] }
       return loops[assignments.withLock { $0.index(of: origin) }]
     }
 
-    /// How many pools of connections there are.
+    /// The number of connection pools.
     var poolCount: Int { loops.started.reduce(0) { $0 + $1.poolCount } }
 
-    /// How many sockets are watched.
+    /// The number of watched sockets.
     var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }
   }
 #endif

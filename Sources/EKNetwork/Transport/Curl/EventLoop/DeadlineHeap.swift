@@ -1,5 +1,5 @@
-/// The deadlines of the transfers of one event loop: a binary heap whose entries know their place, so that the usual
-/// case (a transfer that ends long before its deadline) takes its entry out at once and leaves nothing behind.
+/// The deadlines of the transfers of one event loop: a binary heap whose elements know their index, so that in the
+/// usual case (a transfer that ends long before its deadline) the entry is removed at once and leaves nothing behind.
 struct DeadlineHeap<Element: DeadlineHeapElement> {
   private var entries: [(deadline: UInt64, element: Element)] = []
 
@@ -28,7 +28,7 @@ struct DeadlineHeap<Element: DeadlineHeapElement> {
     }
   }
 
-  /// Takes out the element with the earliest deadline, if that is not after `now`.
+  /// Removes and returns the element with the earliest deadline, if that is not after `now`.
   mutating func popFirst(notAfter now: UInt64) -> Element? {
     guard let first = entries.first, first.deadline <= now else { return nil }
     remove(first.element)
@@ -66,8 +66,8 @@ struct DeadlineHeap<Element: DeadlineHeapElement> {
   }
 }
 
-/// What a ``DeadlineHeap`` holds.
+/// An element of a ``DeadlineHeap``.
 protocol DeadlineHeapElement: AnyObject {
-  /// The element's place in the heap; -1 when it is in none.
+  /// The element's index in the heap; -1 if it is in none.
   var deadlineIndex: Int { get set }
 }

@@ -1,13 +1,13 @@
-/// Which event loop serves which destination: the one with the fewest, and from then on the same one, because there are its
-/// connections and their limit.
+/// The assignment of destinations to event loops: a new destination gets the loop with the fewest, and keeps it,
+/// because that loop has its connections and their limit.
 struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
-  /// Beyond it the hash decides, which never changes either.
+  /// Beyond this number the hash decides, which does not change either.
   private static var maximumRemembered: Int { 1_000 }
 
   private var indices: [Destination: Int] = [:]
   private var counts: [Int]
 
-  /// - Parameter loops: How many there are; at least one.
+  /// - Parameter loops: The number of loops; at least one.
   init(loops: Int) { counts = Array(repeating: 0, count: max(1, loops)) }
 
   mutating func index(of destination: Destination) -> Int {

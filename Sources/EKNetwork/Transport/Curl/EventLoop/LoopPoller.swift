@@ -2,8 +2,8 @@
   import CCurl
   import Foundation
 
-  /// Where the thread of a loop sleeps, and how other threads reach it: what they submit is kept until the loop takes it,
-  /// and the loop is woken only where it sleeps, or is about to.
+  /// The poller in which the thread of a loop sleeps, and the inbox through which other threads reach it: submitted
+  /// operations are kept until the loop takes them, and the loop is only woken if it sleeps or is about to.
   struct LoopPoller<Operation: Sendable>: Sendable {
     private struct Inbox {
       var operations: [Operation] = []
@@ -16,7 +16,7 @@
     private let waker: Int32
     private let inbox = Locked(Inbox())
 
-    /// `nil` when the process has no descriptors left.
+    /// Returns `nil` if the process has no descriptors left.
     init?() {
       var poller: Int32 = -1
       var waker: Int32 = -1
@@ -25,7 +25,7 @@
       self.waker = waker
     }
 
-    /// Keeps an operation for the loop. From any thread; never blocks on the loop.
+    /// Adds an operation to the inbox. May be called on any thread; never blocks on the loop.
     func submit(_ operation: Operation) {
       let mustWake = inbox.withLock { inbox in
         inbox.operations.append(operation)
@@ -35,7 +35,7 @@
       if mustWake { ekn_waker_wake(waker) }
     }
 
-    /// Ends the loop's sleep, this one or the next.
+    /// Ends the loop's current sleep, or the next one.
     func wake() { ekn_waker_wake(waker) }
 
     // MARK: - The loop's thread
@@ -48,18 +48,19 @@
       thread.start()
     }
 
-    /// Swaps what was submitted for an empty array.
+    /// Swaps the submitted operations for an empty array.
     func take(_ operations: inout [Operation]) {
       inbox.withLock { swap(&$0.operations, &operations) }
     }
 
-    /// Watches a socket for what libcurl asks, or no longer. The tag comes back with its events; the largest is taken.
+    /// Watches a socket for the events that libcurl waits for, or stops watching it. Its events carry the tag; the
+    /// largest value is reserved.
     func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
       ekn_poller_watch(poller, socket, what, tag)
     }
 
-    /// Sleeps until sockets are ready, something is submitted, or `timeout` milliseconds are over (-1: never), which is
-    /// asked for only if there is nothing to do. Returns how many of `ready` are to be looked at.
+    /// Sleeps until sockets are ready, something is submitted, or `timeout` milliseconds have passed (-1: never), which
+    /// is only evaluated if there is nothing to do. Returns how many elements of `ready` are valid.
     func wait(into ready: inout [ekn_ready], timeout: () -> Int32) -> Int {
       let hasWork = inbox.withLock { inbox in
         inbox.isAsleep = inbox.operations.isEmpty

@@ -1,15 +1,15 @@
-/// What the thread of an event loop and those that start a request directly know of each other.
+/// The state that the thread of an event loop shares with the threads that start a request directly.
 struct LoopTurn {
-  /// Until when the thread sleeps, if it is not woken.
+  /// The time until which the thread sleeps if it is not woken.
   private(set) var alarm = UInt64.max
   /// Whether a request was started directly while the thread slept.
   var hadDirectStart = false
-  /// How many requests there have been at once since there were none.
+  /// The maximum number of concurrent requests since there were none.
   private var peak = 0
   private(set) var isIdle = true
 
-  /// Whether a request may be started on the thread that submits it: nothing is under way, and requests come one after
-  /// the other. For those that come together one turn of the loop is worth more than to begin with the first at once.
+  /// Whether a request may be started on the thread that submits it: nothing is in progress, and requests arrive one at
+  /// a time. For requests that arrive together, one turn of the loop is worth more than beginning the first at once.
   var allowsDirectStart: Bool { isIdle && peak <= 1 }
 
   mutating func began(_ requests: Int) {
@@ -23,12 +23,12 @@ struct LoopTurn {
   /// Sets the alarm.
   ///
   /// - Parameters:
-  ///   - due: When something under way needs the thread; `.max` for never.
-  ///   - cleanup: When something unused is to be freed; `.max` for never.
-  /// - Returns: For how many milliseconds the thread may sleep, rounded up; -1 for ever.
+  ///   - due: When a request in progress needs the thread; `.max` for never.
+  ///   - cleanup: When an unused resource has to be freed; `.max` for never.
+  /// - Returns: The number of milliseconds for which the thread may sleep, rounded up; -1 for ever.
   mutating func sleep(due: UInt64, cleanup: UInt64, now: UInt64) -> Int32 {
-    // Where nothing is under way any more, an earlier alarm stays: with it in place the next request, whose deadline
-    // will be later, needs not wake the thread.
+    // If nothing is in progress any more, an earlier alarm is kept: the next request, whose deadline will be later,
+    // then does not need to wake the thread.
     if due != .max || alarm <= now || cleanup < alarm { alarm = min(due, cleanup) }
     return LoopTime.sleep(until: alarm, now: now)
   }

@@ -2,18 +2,18 @@
   import CCurl
   import Foundation
 
-  /// The certificate authorities of the system, for requests that name none of their own.
+  /// The certificate authorities of the system, for requests that specify none.
   ///
-  /// Where they are differs by distribution, and libcurl knows the place of the one it was built for: that of another, or none,
-  /// where a program brings its libcurl along.
+  /// Their location differs by distribution. libcurl knows that of the distribution it was built for, which is the
+  /// wrong one, or none, if a program ships its own libcurl.
   struct CurlAuthorities: Equatable, Sendable {
-    /// The file to be named to libcurl; `nil` leaves it to libcurl.
+    /// The file to pass to libcurl; `nil` leaves the choice to libcurl.
     let file: String?
-    /// Whether libcurl's folder of certificates is needed. With it libcurl cannot cache what it has read: 16 ms for each new
-    /// connection.
+    /// Whether libcurl's folder of certificates is needed. With it, libcurl cannot cache what it has read, which costs
+    /// 16 ms for each new connection.
     let needsFolder: Bool
 
-    /// Where distributions keep all of them in one file: Debian, Fedora and Red Hat, SUSE, Alpine.
+    /// The files in which distributions keep all authorities: Debian, Fedora and Red Hat, SUSE, Alpine.
     static let knownFiles = [
       "/etc/ssl/certs/ca-certificates.crt",
       "/etc/pki/tls/certs/ca-bundle.crt",
@@ -23,9 +23,9 @@
     ]
 
     /// - Parameters:
-    ///   - builtIn: The file that libcurl was built with; `nil` for none.
-    ///   - isKnown: Whether libcurl says what that is.
-    ///   - isReadable: Whether a file can be read.
+    ///   - builtIn: The file that libcurl was built with; `nil` if there is none.
+    ///   - isKnown: Whether this libcurl reports that file.
+    ///   - isReadable: Returns whether a file can be read.
     init(builtIn: String?, isKnown: Bool = true, isReadable: (String) -> Bool) {
       if !isKnown || builtIn.map(isReadable) == true {
         file = nil
@@ -36,10 +36,10 @@
       }
     }
 
-    /// Whether libcurl's folder is trusted: not beside authorities that are meant in the place of the system's.
+    /// Returns whether libcurl's folder is trusted, which it is not beside authorities that replace the system's.
     func usesFolder(with tls: TLSOptions?) -> Bool { needsFolder && tls?.certificateAuthorityFile == nil }
 
-    /// Asks libcurl, which has been loaded.
+    /// Queries libcurl, which must be loaded.
     init(easy: OpaquePointer, version: CurlVersion) {
       self.init(
         builtIn: ekn_easy_info_string(easy, Int32(EKN_INFO_CAINFO)).map { String(cString: $0) },

@@ -1,9 +1,9 @@
 #if os(Linux)
   import CCurl
 
-  /// What the libcurl of this machine can do, and which of the known defects it has.
+  /// The capabilities of the installed libcurl, and the known defects that it has.
   struct CurlCapabilities: Sendable {
-    /// Bits of libcurl's `curl_version_info`.
+    /// The feature bits of libcurl's `curl_version_info`.
     struct Features: OptionSet, Sendable {
       let rawValue: Int32
 
@@ -13,20 +13,20 @@
       static let http2 = Features(rawValue: 1 << 16)
     }
 
-    /// The lowest version that is used. It is the oldest among those of the systems that Swift 6 is made for (Red Hat's
-    /// Universal Base Image 9 has 7.76.1): what cannot be tested is not promised.
+    /// The oldest supported version. It is the oldest one on the systems that Swift 6 supports (Red Hat's Universal
+    /// Base Image 9 has 7.76.1): older versions cannot be tested.
     static let lowestVersion = CurlVersion(7, 76)
 
     let version: CurlVersion
-    /// The library that does TLS, and its version; `nil` for none.
+    /// The TLS library and its version; `nil` if there is none.
     let tlsLibrary: String?
     let features: Features
-    /// Options that this libcurl does not know, or was built without.
+    /// The options that this libcurl does not know, or was built without.
     let missingOptions: Set<CurlOption>
     let defects: Set<CurlDefect>
     let authorities: CurlAuthorities
 
-    // What every transfer asks for.
+    // Derived values that every transfer reads.
     let reusesHandles: Bool
     let asksBeforeSending: Bool
     let joinsResolver: Bool
@@ -45,7 +45,7 @@
       self.features = features
       self.missingOptions = missingOptions
       var defects = Set(CurlDefect.allCases.filter { $0.versions.contains(version) })
-      // What can be asked is not guessed from the version.
+      // What can be queried is not derived from the version.
       func note(_ defect: CurlDefect, _ isThere: Bool) {
         if isThere { defects.insert(defect) } else { defects.remove(defect) }
       }
@@ -62,7 +62,7 @@
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }
 
-    /// Asks libcurl, which has been loaded. `nil` when it has no memory for a handle.
+    /// Queries libcurl, which must be loaded. Returns `nil` if libcurl cannot allocate a handle.
     static func measured() -> CurlCapabilities? {
       guard let easy = ekn_easy_init() else { return nil }
       defer { ekn_easy_cleanup(easy) }
@@ -71,7 +71,7 @@
       return CurlCapabilities(
         version: version, tlsLibrary: library.tls.map { String(cString: $0) },
         features: Features(rawValue: library.features),
-        // Nothing is what every option that is known can be set to, and 0 what every number can.
+        // A null pointer is valid for every known pointer option, and 0 for every number.
         missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }),
         authorities: CurlAuthorities(easy: easy, version: version))
     }

@@ -1,60 +1,62 @@
 #if os(Linux)
-  /// What some versions of libcurl do wrong, or cannot do, and what is done about it: one case each, with the test that
-  /// shows it. The versions were read in libcurl's source.
+  /// The defects and limits of some versions of libcurl, and their workarounds: one case each, with the test that
+  /// demonstrates it. The versions were determined from libcurl's source.
   enum CurlDefect: String, CaseIterable, Sendable {
-    /// `headers.c`: the pointer to the latest header of the last transfer stays when that is freed. A response whose first
-    /// header line begins with a blank is then written through it.
+    /// `headers.c`: the pointer to the latest header of the last transfer is kept when that header is freed. A response
+    /// whose first header line begins with a blank is then written through it.
     /// Shown by `LibcurlDefectTests.aFirstLineThatBeginsWithABlankHarmsNothing`.
     case danglingHeader
-    /// `transfer.c`: a request is sent again over another connection when a reused one has died, without asking.
+    /// `transfer.c`: a request is sent again over another connection when a reused one has failed, without a callback
+    /// before it.
     /// Shown by `StaleConnectionTests.aRequestIsOnlySentAgainWhereThatDoesNoHarm`.
     case resendsUnasked
-    /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host's name.
+    /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host name.
     /// Shown by `HangingLookupTests.aCancelledNameLookupHoldsUpNobody`.
     case joinsResolver
-    /// `cf-socket.c`: a transfer that is paused still wants to know when there is something to be read, and reads it.
+    /// `cf-socket.c`: a paused transfer still waits for its socket to become readable, and reads from it.
     /// Shown by `CurlTransportTests.aConsumerThatDoesNotReadStopsTheServer`.
     case readsWhilePaused
-    /// `url.c`: a tunnel through a proxy is used for requests that have other credentials for the proxy.
+    /// `url.c`: a tunnel through a proxy is reused for requests with other credentials for the proxy.
     /// Shown by `ProxyPeerTests.tunnelIdentity`.
     case sharesTunnels
-    /// `openssl.c`: what was read from a file of authorities is kept for a day, even when the file has been replaced.
+    /// `openssl.c`: the contents of a file of authorities are cached for a day, even if the file has been replaced.
     /// Shown by `TLSPeerTests.replacedAuthorities`.
     case keepsAuthorities
-    /// `http.c`: a request with `Expect` is sent again without it after 417, although the response has been handed on.
+    /// `http.c`: a request with `Expect` is sent again without it after 417, although the response has been passed on.
     /// Shown by `LibcurlDefectTests.aRefusedExpectationIsNotAskedAgainBelow`.
     case resendsAfterExpectation
-    /// `http2.c`: a stream that is reset in the same read as its last data ends as though it were complete, and what was
-    /// wrong with one stream is taken for the error of another.
+    /// `http2.c`: a stream that is reset in the same read as its last data ends as if it were complete, and the failure
+    /// of one stream is reported as the error of another.
     /// Shown by `HTTP2FaultPeerTests.truncated`.
     case believesResetStreams
-    /// `http2.c`: while one stream is paused, nothing is read of the others on its connection.
+    /// `http2.c`: while one stream is paused, nothing is read for the others on its connection.
     /// Shown by `HTTP2PeerTests.slowStream`.
     case pausesWholeConnections
     /// `url.c`: a status line that claims HTTP/2 is believed, and from then on several requests at once are sent over
     /// HTTP/1.1 connections to the same origin, whose responses reach the wrong requests.
-    /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
+    /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by
+    /// `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
     case believesStatusLines
-    /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from the
-    /// socket than it has taken, and does not tell the transfers that share the connection.
+    /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from
+    /// the socket than it has consumed, and does not notify the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
     case leavesDataBehind
-    /// `transfer.c`: a request that is sent again over HTTP/2 goes on with its body where the first attempt has stopped, as long
-    /// as that was waiting for room. Shown by `HTTP2FaultPeerTests.refused`.
+    /// `transfer.c`: a request that is sent again over HTTP/2 continues its body where the first attempt stopped, if
+    /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
     case resendsBodyFromMiddle
-    /// `asyn-thrdd.c`: freeing a pool of connections waits for its threads that resolve names, which are 20 at most.
+    /// `asyn-thrdd.c`: freeing a connection pool waits for its resolver threads, of which there are 20 at most.
     /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
     case limitsResolvers
 
-    /// `transfer.c`: a response that ends, and a connection that the server closes, do not end a transfer whose body has
+    /// `transfer.c`: neither the end of the response nor the closing of the connection ends a transfer whose body has
     /// nothing to send at the moment. Shown by `EarlyResponseTests.aRefusalIsHeardWhileTheBodyIsNotThere`.
     case waitsForPausedBodies
 
-    /// `cf-socket.c`: an idle connection on which something has come is used again, and that is taken for the response to the
-    /// next request. Shown by `LibcurlDefectTests.whatComesUnaskedIsNoResponse`.
+    /// `cf-socket.c`: an idle connection on which data has arrived is reused, and that data is taken for the response
+    /// to the next request. Shown by `LibcurlDefectTests.whatComesUnaskedIsNoResponse`.
     case trustsReadableConnections
 
-    /// From the first version that has it up to the first that has not.
+    /// The versions that have the defect, up to the first that does not.
     var versions: Range<CurlVersion> {
       switch self {
       case .danglingHeader: CurlVersion(7, 84)..<CurlVersion(8, 1)
@@ -76,7 +78,7 @@
       }
     }
 
-    /// What is done instead.
+    /// What the library does instead.
     var remedy: String {
       switch self {
       case .danglingHeader: "an easy handle is used for one transfer only; connections are kept"

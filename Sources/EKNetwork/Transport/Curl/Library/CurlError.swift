@@ -2,32 +2,32 @@
   import Foundation
   import FoundationNetworking
 
-  /// What libcurl's result codes mean in the words of Apple's platforms.
+  /// The mapping of libcurl's result codes to the error codes of Apple's platforms.
   enum CurlError {
-    /// Everything about a failed transfer that decides its code.
+    /// The properties of a failed transfer that determine its code.
     struct Failure {
       var code: Int
-      /// libcurl's own sentence about what happened.
+      /// libcurl's own message.
       var text: String
-      /// What a proxy has answered to `CONNECT`, 0 for nothing.
+      /// The status of a proxy's response to `CONNECT`; 0 if there was none.
       var proxyStatus = 0
-      /// The `errno` of the last system call that failed.
+      /// The `errno` of the last failed system call.
       var systemError: Int
-      /// OpenSSL's verdict about the certificate (`X509_V_ERR_…`), 0 for none.
+      /// OpenSSL's verification result for the certificate (`X509_V_ERR_…`); 0 if there is none.
       var verifyResult: Int
     }
 
-    /// `CURLE_HTTP2`: what libcurl makes of a GOAWAY that leaves the request out.
+    /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
     static let framingLoss = 16
     /// `CURLE_PARTIAL_FILE`.
     static let partialBody = 18
     /// `CURLE_GOT_NOTHING`.
     static let emptyReply = 52
-    /// The codes of a connection that ended before a response began: with `CURLE_SEND_ERROR` and `CURLE_RECV_ERROR`, and on
-    /// HTTP/2 ``partialBody`` as well.
+    /// The codes for a connection that ended before a response began: with `CURLE_SEND_ERROR` and `CURLE_RECV_ERROR`,
+    /// and on HTTP/2 ``partialBody`` as well.
     static let connectionLosses: Set<Int> = [framingLoss, partialBody, emptyReply, 55, 56]
 
-    /// The error that a user sees: the code that an Apple developer expects, with libcurl's sentence.
+    /// Returns the error for the user: the code that an Apple developer expects, with libcurl's message.
     static func urlError(_ failure: Failure, url: URL) -> URLError {
       make(urlErrorCode(failure), failure.text, url: url)
     }
@@ -43,29 +43,29 @@
       case 60: certificateCode(failure.verifyResult)
       case 7: connectCode(failure)
       case 56: receiveCode(failure)
-      // From 8.21 on, what is wrong with the key of a client certificate.
+      // From 8.21 on, an invalid key of a client certificate.
       case 43 where failure.text.contains("private key"): .clientCertificateRejected
       default: codes[failure.code]?.code ?? .unknown
       }
     }
 
-    /// `CURLE_COULDNT_CONNECT`, which from 8.21 on also stands for a proxy that opens no tunnel.
+    /// Maps `CURLE_COULDNT_CONNECT`, which from 8.21 on also stands for a proxy that opens no tunnel.
     private static func connectCode(_ failure: Failure) -> URLError.Code {
-      // RFC 9110 §15.5.8: the proxy wants to know who asks.
+      // RFC 9110 §15.5.8: the proxy requires authentication.
       failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
     }
 
-    /// `CURLE_RECV_ERROR` stands both for a connection that broke and for framing that makes no sense.
+    /// Maps `CURLE_RECV_ERROR`, which stands both for a broken connection and for invalid framing.
     private static func receiveCode(_ failure: Failure) -> URLError.Code {
-      // RFC 9110 §15.5.8: the proxy wants to know who asks.
+      // RFC 9110 §15.5.8: the proxy requires authentication.
       if failure.proxyStatus == 407 { return .userAuthenticationRequired }
-      // The tunnel through a proxy was not opened, so that nothing has been sent to the host.
+      // The tunnel through a proxy was not opened, so nothing has been sent to the host.
       if failure.proxyStatus >= 300 || failure.text.contains("CONNECT") { return .cannotConnectToHost }
       let isFraming = ["chunk", "header", "status line"].contains { failure.text.localizedCaseInsensitiveContains($0) }
       return isFraming ? .badServerResponse : .networkConnectionLost
     }
 
-    /// `CURLE_PEER_FAILED_VERIFICATION`: OpenSSL's verdict says why. 0 is a certificate for another host.
+    /// Maps `CURLE_PEER_FAILED_VERIFICATION` by OpenSSL's verification result; 0 means a certificate for another host.
     private static func certificateCode(_ verifyResult: Int) -> URLError.Code {
       switch verifyResult {
       case 9: .serverCertificateNotYetValid
@@ -75,7 +75,7 @@
       }
     }
 
-    /// Each result code that a transfer can end with, and why it maps as it does.
+    /// The result codes that a transfer can end with, and why they map as they do.
     static let codes: [Int: (code: URLError.Code, reason: String)] = [
       1: (.badServerResponse, "the scheme was checked before; what is left is HTTP/0.9 or another protocol's greeting"),
       2: (.unknown, "libcurl could not be initialised"),

@@ -3,11 +3,11 @@
 
   /// The libcurl of the process.
   enum CurlLibrary {
-    /// What it can do; why it is not used where it is not.
+    /// Its capabilities, or why it is not used.
     static let state: Result<CurlCapabilities, Unusable> = load()
 
     struct Unusable: Error, Sendable {
-      /// One sentence that says what to do about it.
+      /// One sentence that says how to fix it.
       let reason: String
     }
 
@@ -28,7 +28,7 @@
       return .success(capabilities)
     }
 
-    /// - Parameter problem: A file or a function of libcurl's.
+    /// - Parameter problem: The name of a file, or of one of libcurl's functions.
     static func reason(problem: String) -> String {
       problem.hasPrefix("libcurl")
         ? "\(problem) cannot be opened: install libcurl \(CurlCapabilities.lowestVersion) or newer (\(packages))"

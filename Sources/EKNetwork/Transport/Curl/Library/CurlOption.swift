@@ -1,5 +1,5 @@
 #if os(Linux)
-  /// The options of libcurl's easy handles that are used, by libcurl's own names and numbers, which are its ABI.
+  /// The options of libcurl's easy handles that are used, by libcurl's names and numbers, which are part of its ABI.
   enum CurlOption: Int32, CaseIterable, Sendable {
     case buffersize = 98
     case cainfo = 10065
@@ -50,7 +50,7 @@
     case writefunction = 20011
     case xferinfofunction = 20219
 
-    /// libcurl's name of the option.
+    /// The option's name in libcurl.
     var name: String {
       String(describing: self).reduce(into: "CURLOPT_") { name, letter in
         if letter.isUppercase { name += "_" }
@@ -58,8 +58,8 @@
       }
     }
 
-    /// Whether safety, or what a request means, depends on the option. What is left makes transfers faster or their errors
-    /// easier to understand, or replaces what another version has.
+    /// Whether safety, or the meaning of a request, depends on the option. The others make transfers faster or errors
+    /// easier to understand, or replace an option of another version.
     var isRequired: Bool {
       switch self {
       case .buffersize, .capath, .connecttimeoutMs, .errorbuffer, .pipewait, .prereqfunction, .protocolsStr,

@@ -11,7 +11,7 @@
       self.patch = patch
     }
 
-    /// - Parameter number: libcurl's own form, 0xXXYYZZ.
+    /// - Parameter number: The version in libcurl's format, 0xXXYYZZ.
     init(number: UInt32) {
       self.init(Int(number >> 16 & 0xff), Int(number >> 8 & 0xff), Int(number & 0xff))
     }

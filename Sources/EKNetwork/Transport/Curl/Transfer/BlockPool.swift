@@ -1,14 +1,14 @@
 import Foundation
 
-/// Memory for large blocks of received bytes, used again: what is given back to the system has to be mapped and cleared
+/// A pool of large memory blocks for received bytes: memory that is returned to the system has to be mapped and cleared
 /// again, page by page, which costs more than receiving into it.
 enum BlockPool {
-  /// Room for a full block and the piece that fills it over the brim.
+  /// The size of a full block and the piece that overflows it.
   static let capacity = BodyBlock.size + 64 * 1024
-  /// How many free blocks are kept, 5 MiB in all.
+  /// The maximum number of free blocks to keep, 5 MiB in all.
   static let limit = 16
 
-  // Unchecked in what it holds: a pointer is in here only while it is not in use.
+  // The compiler does not check the pointers: each is in here only while it is unused.
   private static let free = Locked<[UnsafeMutableRawPointer]>([])
 
   static func take() -> UnsafeMutableRawPointer {

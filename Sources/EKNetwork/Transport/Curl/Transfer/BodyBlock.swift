@@ -1,12 +1,14 @@
 import Foundation
 
-/// Received bytes on their way into one `Data`, which takes the memory over without copying it.
+/// A buffer that gathers received bytes for one `Data`, which takes over the memory without copying it.
 ///
-/// libcurl hands on at most 16 KiB at a time; joining them costs one copy in the cache and saves a hand-over each.
+/// libcurl passes on at most 16 KiB at a time; joining the pieces costs one copy in the cache and saves a delivery
+/// each.
 struct BodyBlock: ~Copyable {
-  /// A block is delivered when it holds this many bytes, and at the end of the event loop's turn in any case.
+  /// The number of bytes at which a block is delivered; at the end of the event loop's turn it is delivered in any
+  /// case.
   static let size = 256 * 1024
-  /// From this size on a block comes from the pool.
+  /// The size from which a block comes from the pool.
   private static let pooledSize = 128 * 1024
 
   private var base: UnsafeMutableRawPointer?
@@ -19,7 +21,7 @@ struct BodyBlock: ~Copyable {
 
   var isFull: Bool { count >= Self.size }
 
-  /// Appends bytes. `outstanding` is how many more are announced after them; it only sizes the first allocation.
+  /// Appends bytes. `outstanding` is the number of bytes announced after them, which only affects the first allocation.
   mutating func append(_ bytes: UnsafeRawBufferPointer, outstanding: Int64) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     if count + bytes.count > capacity {
@@ -31,14 +33,14 @@ struct BodyBlock: ~Copyable {
     count += bytes.count
   }
 
-  /// What is kept in memory as long as ``takeData()`` is.
+  /// The memory that is retained as long as the result of ``takeData()``.
   var memory: Int { isSparse ? count : capacity }
 
-  /// Whether the bytes are too few for the memory that they lie in.
+  /// Whether the bytes use too little of their memory.
   private var isSparse: Bool { count < capacity / 4 }
 
-  /// The bytes, and an empty block; `nil` when there are none. They take their memory along, unless they would hold on
-  /// to more than four times their size: then they are copied.
+  /// Returns the bytes and empties the block, or returns `nil` if there are none. The data takes over the memory,
+  /// unless it would retain more than four times its size: then the bytes are copied.
   mutating func takeData() -> Data? {
     guard let full = base else { return nil }
     let (count, capacity, isSparse) = (count, capacity, isSparse)

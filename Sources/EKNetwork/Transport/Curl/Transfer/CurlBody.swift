@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  /// The consumer's end of a transfer. Its last reference takes the exchange with it.
+  /// The consumer's end of a transfer. Releasing its last reference ends the exchange.
   final class CurlBody: TransportBody {
     private let transfer: CurlTransfer
 

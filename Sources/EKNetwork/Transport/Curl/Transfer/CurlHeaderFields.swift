@@ -1,19 +1,20 @@
 #if os(Linux)
   import Foundation
 
-  /// Turns a request's fields into libcurl's lines. Those of the last request are kept, for the next one mostly has the same.
+  /// Converts a request's fields to libcurl's lines. The last result is cached, because the next request mostly has the
+  /// same.
   struct CurlHeaderFields: Sendable {
-    /// What the fields have to say of the request's content (RFC 9110 §8.6, RFC 9112 §6).
+    /// What the fields have to state about the request's content (RFC 9110 §8.6, RFC 9112 §6).
     enum Content {
-      /// There is none, and none is expected.
+      /// There is no content, and none is expected.
       case none
-      /// There is none, which the method's default is not.
+      /// There is no content, although the method usually has some.
       case empty
       case sized
       case chunked
     }
 
-    /// The name that a request without a `User-Agent` gets, as Foundation gives it the process's.
+    /// The default `User-Agent`, like the one that Foundation derives from the process.
     private static let userAgent = UserAgentConfiguration().generateUserAgentString()
 
     private struct Last {
@@ -22,24 +23,24 @@
       let lines: CurlHeaderLines
     }
 
-    /// Larger lists are not kept.
+    /// The limits of the lists that are cached.
     private static let maximumCount = 64
     private static let maximumBytes = 16_384
 
     private let last = Locked<Last?>(nil)
 
-    /// The lines of these fields and of the defaults for those that are missing.
+    /// Returns the lines for these fields, and for the defaults of those that are missing.
     ///
-    /// - Throws: ``InvalidHeaderError``, or ``TransportOptionError`` when there is no memory.
+    /// - Throws: ``InvalidHeaderError``, or ``TransportOptionError`` if memory is exhausted.
     func lines(for fields: [String: String], content: Content) throws -> CurlHeaderLines {
-      // All of the fields are compared: no request is sent with another one's.
+      // All fields are compared, so that no request is sent with the fields of another.
       if let last = last.withLock({ $0 }), last.content == content, last.fields == fields { return last.lines }
       let lines = try Self.makeLines(fields, content)
       guard fields.count <= Self.maximumCount,
         fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
       else { return lines }
       let next = Last(fields: fields, content: content, lines: lines)
-      // The one before is freed outside of the lock.
+      // The previous value is released outside the lock.
       _ = last.withLock { last in
         defer { last = next }
         return last
@@ -56,8 +57,8 @@
           throw InvalidHeaderError(field: name, reason: .invalidValue)
         }
         let lowercased = name.lowercased()
-        // libcurl writes the length itself, from the body that it sends, and the coding is added below. Any other would
-        // let the server see the request's end elsewhere (RFC 9112 §6.3).
+        // libcurl writes the length itself, from the body that it sends, and the coding is added below. Any other value
+        // would let the server see the end of the request elsewhere (RFC 9112 §6.3).
         if lowercased == "transfer-encoding", value.lowercased() != "chunked" {
           throw InvalidHeaderError(field: name, reason: .managedByLibrary)
         }
@@ -74,12 +75,12 @@
       switch content {
       case .none: break
       case .empty:
-        // RFC 9110 §8.6: a method that anticipates content says so when there is none.
+        // RFC 9110 §8.6: a method that usually has content states that there is none.
         fields.append(("Content-Length", "0"))
       case .sized, .chunked:
         if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
         if !names.contains("content-type") { suppressed.append("Content-Type") }
-        // libcurl would wait a second for a server that does not know RFC 9110 §10.1.1.
+        // Otherwise libcurl would wait a second for servers that do not support RFC 9110 §10.1.1.
         if !names.contains("expect") { suppressed.append("Expect") }
       }
       guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {

@@ -1,12 +1,12 @@
 #if os(Linux)
   import CCurl
 
-  /// libcurl's list of header lines, freed with its last reference.
+  /// A libcurl list of header lines, freed with the last reference.
   final class CurlHeaderLines: @unchecked Sendable {
-    // Unchecked: written by `init` alone. libcurl only reads it, in several transfers at once.
+    // Unchecked: only written in `init`. libcurl only reads it, in several transfers at once.
     let list: OpaquePointer?
 
-    /// `nil` when there is no memory for one of them.
+    /// Returns `nil` if there is not enough memory.
     init?(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
       var list: OpaquePointer?
       func append(_ line: String) -> Bool {

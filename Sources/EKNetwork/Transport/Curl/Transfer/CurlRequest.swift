@@ -2,7 +2,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// A request in the form that libcurl takes. Made on the caller's side, read by the event loop.
+  /// A request in the form that libcurl needs. It is created by the caller and read by the event loop.
   struct CurlRequest: Sendable {
     let url: URL
     let isSecure: Bool
@@ -11,26 +11,26 @@
     let method: String
     let headerLines: CurlHeaderLines
     let upload: (any UploadSource)?
-    /// Whether the request may be sent again when its connection died before a response began.
+    /// Whether the request may be sent again if its connection failed before a response began.
     let isIdempotent: Bool
-    /// Whether it has `Expect` (RFC 9110 §10.1.1).
+    /// Whether it has an `Expect` field (RFC 9110 §10.1.1).
     let hasExpectation: Bool
-    /// Nanoseconds without a byte in either direction after which the server is given up.
+    /// The number of nanoseconds without a byte in either direction after which the request times out.
     let idleTimeout: UInt64
-    /// The end of the attempt, in nanoseconds of the event loop's clock.
+    /// The deadline of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
     let pool: CurlPool.Key
-    /// Whose connections are limited, to where, and to how many.
+    /// The session and the origin whose connections are limited, and their limit.
     let session: ObjectIdentifier
     let origin: Origin
     let connectionsPerHost: Int
-    /// `nil` takes them from the environment.
+    /// The proxies; `nil` means those of the environment.
     let proxies: SessionProxies?
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
 
-    /// Whether it is begun in a moment: no key has to be agreed on, nothing has to be read, and no progress reported.
+    /// Whether starting it takes little time: there is no TLS handshake, no body to be read and no progress to report.
     var isQuickToStart: Bool {
       !isSecure && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }

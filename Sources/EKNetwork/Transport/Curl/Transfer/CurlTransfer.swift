@@ -3,37 +3,37 @@
   import Foundation
   import FoundationNetworking
 
-  /// One exchange on the wire, shared by the event loop, which pushes, and a consumer, which pulls.
+  /// One exchange on the wire, shared by the event loop, which writes, and a consumer, which reads.
   ///
-  /// Unchecked: `request` is immutable, `loop…` members belong to the thread that holds the turn of the event loop that has the
-  /// transfer, but for `loopLoan`, and the rest is in `queue`, which has its lock.
+  /// Unchecked: `request` is immutable; members named `loop…`, except `loopLoan`, belong to the thread that holds the
+  /// turn of the event loop running the transfer; the rest is in `queue`, which has a lock.
   final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
       UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
     >
 
     let request: CurlRequest
-    /// Whose queue it is in. Another may carry it out.
+    /// The event loop in whose queue it is. Another one may run it.
     let eventLoop: CurlEventLoop
     private let queue = Locked(Queue())
     private let measured = Locked<NetworkTimings?>(nil)
 
-    /// While another loop has it. Touched in the turns of `eventLoop` alone.
+    /// The loan, while another loop runs it. Only accessed in the turns of `eventLoop`.
     var loopLoan: CurlEventLoop.Loan?
 
-    // The loop's own that has it, touched in its turns alone.
-    /// From when it is submitted to its end.
+    // State of the loop that runs it, only accessed in that loop's turns.
+    /// Set from submission to the end.
     var loopPool: CurlPool?
     var loopTicket: RequestQueue<CurlTransfer>.Ticket?
-    /// While it is under way.
+    /// Set while it is in progress.
     var loopHandle: CurlHandle?
-    /// When it was submitted, and when it was given to libcurl.
+    /// When it was submitted, and when it was passed to libcurl.
     var loopSubmitted: UInt64 = 0
     var loopBegun: UInt64 = 0
     var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0
     var loopPauseBits = 0
-    /// Its socket, while the body has nothing to send and ``CurlPool`` looks at that; else -1.
+    /// Its socket, while the body has nothing to send and ``CurlPool`` watches the socket; otherwise -1.
     var loopPausedSocket: Int32 = -1
     var loopFailure: (any Error)?
     var loopOutcome: Result<Void, any Error>?
@@ -44,19 +44,19 @@
     private var loopHasHead = false
     private var loopStatus = 0
     private var loopIsChunked = false
-    /// Whether a paused body was allowed to go on because there is a response.
+    /// Whether a paused body was resumed because there is a response.
     private var loopWentOn = false
     private(set) var loopIsHTTP2 = false
-    /// How often the request goes out.
+    /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
-    /// The local port of its connection, where that is of interest; else 0.
+    /// The local port of its connection, if it is needed; otherwise 0.
     var loopPort: Int32 = 0
     /// Whether HTTP/2 may be negotiated for it.
     var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopSent: Int64 = 0
-    /// Whether the request has just been sent, and nothing of its body has been read for it.
+    /// Whether the request has just been sent, and none of its body has been read for it.
     private var loopBeginsBody = false
     private var loopExpected: Int64?
 
@@ -84,7 +84,7 @@
       }
     }
 
-    /// The next chunk, or `nil` at the end.
+    /// Returns the next chunk, or `nil` at the end.
     func next() async throws -> Data? {
       try await withTaskCancellationHandler {
         try await withUnsafeThrowingContinuation { continuation in
@@ -104,10 +104,11 @@
     /// Whether the consumer has left, or everything has been delivered.
     var isOver: Bool { queue.withLock { $0.isOver } }
 
-    /// How long everything took, once the body has ended, if the request asked for it.
+    /// The timings of the exchange, once the body has ended, if the request asked for them.
     var timings: NetworkTimings? { measured.withLock { $0 } }
 
-    /// Ends the exchange: the waiting caller gets the error at once, the event loop closes the connection when it comes to it.
+    /// Ends the exchange: the waiting caller gets the error immediately, and the event loop closes the connection in
+    /// its next turn.
     func cancel() {
       guard let delivery = queue.withLock({ $0.cancel() }) else { return }
       eventLoop.submit(.cancel(self))
@@ -116,9 +117,10 @@
 
     // MARK: - Event loop's side
 
-    /// When the transfer is to be ended if nothing happens, or looked at before.
+    /// The time at which the transfer times out if nothing happens, or has to be checked before.
     var loopDeadline: UInt64 {
-      // A wait for a connection, a consumer that does not read, a body that is not ready are not the server's silence.
+      // Waiting for a connection, for a consumer that does not read, or for a body that is not ready does not count as
+      // idle time.
       guard loopHandle != nil, loopPauseBits == 0 else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
       let nextLook = loopIsSending ? loopProgress.nextLook(after: loopLastActivity, idle: request.idleTimeout) : .max
@@ -127,13 +129,13 @@
 
     private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
 
-    /// Looks whether the kernel goes on sending what libcurl has given it: that is no silence either.
+    /// Checks whether the kernel is still sending what libcurl has given it, which counts as activity.
     func loopLook(at now: UInt64) {
       guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
       if loopProgress.hasMoved(handle.output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
 
-    /// Whether nothing of the transfer is to be read from its socket, which is its own.
+    /// Whether nothing must be read from the transfer's socket, which no other transfer uses.
     var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopIsHTTP2 }
 
     func loopReceivedHead(_ head: RawHead) {
@@ -148,7 +150,7 @@
       loopHasHead = true
     }
 
-    /// Takes body bytes. `true` when a block is full and must be delivered before the next bytes come.
+    /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       loopReceived += Int64(bytes.count)
       request.onReceive?(loopReceived, loopExpected)
@@ -161,8 +163,8 @@
       request.onSend?(loopSent, request.upload?.length)
     }
 
-    /// Whether the whole response is there, and the request is not (RFC 9113 §8.1). libcurl would go on trying to send, in
-    /// a loop, although the server has closed the stream.
+    /// Whether the whole response was received before the request was sent (RFC 9113 §8.1). libcurl would keep trying
+    /// to send, in a loop, although the server has closed the stream.
     var loopHasEarlyResponse: Bool {
       guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
       return loopSent < upload.length ?? .max && loopReceived == loopExpected
@@ -171,12 +173,12 @@
     /// Whether the body has nothing to send, and its socket is not known.
     var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
 
-    /// What becomes of a transfer whose body has nothing to send when something comes from the server.
+    /// What to do with a transfer whose body has nothing to send when something arrives from the server.
     enum PausedBodyAction: Equatable {
       case wait
-      /// libcurl stops sending the body by itself, as soon as it is not paused.
+      /// Resume the body: libcurl then stops sending it by itself.
       case goOn
-      /// It is over, with this code of libcurl's.
+      /// End the transfer with this result code of libcurl's.
       case end(Int)
     }
 
@@ -188,16 +190,16 @@
       }
       guard isAtEnd() else { return .wait }
       guard loopHasHead else { return .end(CurlError.emptyReply) }
-      // RFC 9112 §6.3: without a length and a coding the end of the connection is that of the body.
+      // RFC 9112 §6.3: without a length and a coding, the end of the connection is the end of the body.
       let isComplete = loopExpected.map { $0 == loopReceived } ?? !loopIsChunked
       return .end(isComplete ? 0 : CurlError.partialBody)
     }
 
-    /// The body is going to be sent from its start again: the connection was a stale one.
+    /// The body will be sent again from its start, because the connection was stale.
     func loopRewound() { loopSent = 0 }
 
-    /// Whether the body can be read from where it has to be. libcurl may send a request again and go on with its body where
-    /// the first attempt has stopped: the server would take the rest for the whole.
+    /// Returns whether the body can be read from the right position. libcurl may send a request again and continue its
+    /// body where the first attempt stopped: the server would take the rest for the whole.
     func loopIsAtBodyStart(_ upload: any UploadSource) -> Bool {
       guard loopBeginsBody else { return true }
       loopBeginsBody = false
@@ -210,14 +212,14 @@
       return true
     }
 
-    /// Whether the request may go out now, which libcurl is about to send.
+    /// Returns whether the request, which libcurl is about to send, may be sent.
     func loopSends(wasRefused: Bool) -> Bool {
       guard loopResends.sends(wasRefused: wasRefused, hasResponse: loopHasHead) else { return false }
       loopBeginsBody = true
       return true
     }
 
-    /// The request must not go out over the connection that libcurl has chosen for it.
+    /// Notes that the request must not be sent over the connection that libcurl has chosen for it.
     func loopMisplaced() { loopResends.misplaced() }
 
     private var refusalError: any Error {
@@ -226,7 +228,7 @@
     }
 
     private var loopStopError: (any Error)? {
-      // libcurl would send the request again by itself after 417; whether that is done is not its business.
+      // libcurl would send the request again by itself after 417, which is not for libcurl to decide.
       if loopHasHead { return nil }
       return CurlError.make(
         .networkConnectionLost,
@@ -234,7 +236,8 @@
           + "because it may have been acted upon", url: request.url)
     }
 
-    /// Whether the transfer is to be sent again, for the connection that it met was just being closed, or was not meant for it.
+    /// Returns whether the transfer has to be sent again, because its connection was just being closed, or was not
+    /// meant for it.
     func loopMayResend(after code: Int) -> Bool {
       guard code != 0, let handle = loopHandle else { return false }
       let ending = ResendState.Ending(
@@ -254,7 +257,7 @@
       return true
     }
 
-    /// What the transfer's end means to its consumer; `nil` for success.
+    /// Returns the error with which the transfer ends for its consumer, or `nil` for success.
     func loopError(code: Int) -> (any Error)? {
       if let loopFailure { return loopFailure }
       if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
@@ -267,7 +270,7 @@
       return CurlError.urlError(failure, url: request.url)
     }
 
-    /// The transfer has ended, and its handle still knows how.
+    /// Records the timings of a transfer that has ended, while its handle still has them.
     func loopMeasure() {
       guard request.wantsTimings, var timings = loopHandle?.timings else { return }
       let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
@@ -276,8 +279,8 @@
       measured.withLock { $0 = timings }
     }
 
-    /// Hands everything that has gathered to the consumer. The continuations are resumed by the event loop once it is
-    /// done with libcurl.
+    /// Hands everything that has gathered to the consumer. The event loop resumes the continuations once it has
+    /// returned from libcurl.
     func loopDeliver() -> Queue.Delivery {
       let memory = loopBlock.memory
       let chunk = loopBlock.takeData()
@@ -290,7 +293,7 @@
 
   extension ResponseQueue.Delivery
   where HeadWaiter == UnsafeContinuation<ResponseHead, any Error>, ChunkWaiter == UnsafeContinuation<Data?, any Error> {
-    /// Wakes the waiting caller. Never called under a lock.
+    /// Resumes the waiting caller. Never called under a lock.
     func resume() {
       if let head { head.waiter.resume(with: head.result) }
       if let chunk { chunk.waiter.resume(with: chunk.result) }

@@ -1,18 +1,18 @@
 #if os(Linux)
-  /// How often the request of a transfer goes out. libcurl sends it again by itself where a reused connection dies, and the event
-  /// loop does so where libcurl does not.
+  /// The state that decides how often the request of a transfer is sent. libcurl sends it again by itself when a reused
+  /// connection fails, and the event loop does so where libcurl does not.
   ///
-  /// A second time only where that does no harm (RFC 9110 §9.2.2), or where the server has said that it has not looked at the
-  /// first (RFC 9113 §8.7); never once there is a response.
+  /// It is sent a second time only where that is safe (RFC 9110 §9.2.2), or where the server has stated that it has not
+  /// processed the first (RFC 9113 §8.7), and never once there is a response.
   struct ResendState {
-    /// How a transfer has ended.
+    /// The way in which a transfer ended.
     struct Ending {
-      /// libcurl's result.
+      /// libcurl's result code.
       var code: Int
-      /// Whether the server has said that it has not looked at the request.
+      /// Whether the server has stated that it has not processed the request.
       var wasRefused = false
       var hasReusedConnection = false
-      /// Whether something of a response is there, or another reason to fail.
+      /// Whether part of a response was received, or there is another reason to fail.
       var isFinal = false
     }
 
@@ -31,12 +31,12 @@
     private var isMisplaced = false
     /// Whether a second attempt has begun, which uses a connection of its own.
     private(set) var hasResent = false
-    /// Whether libcurl was kept from sending the request again.
+    /// Whether libcurl was prevented from sending the request again.
     private(set) var isStopped = false
 
     init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
 
-    /// libcurl is about to send the request. Whether it may.
+    /// Returns whether libcurl may send the request, which it is about to do.
     mutating func sends(wasRefused isRefused: Bool, hasResponse: Bool) -> Bool {
       if hasSent, hasResponse || !(isIdempotent || isRefused || wasRefused) {
         isStopped = true
@@ -47,7 +47,7 @@
       return true
     }
 
-    /// The transfer is ended before its request is sent, because it needs another connection.
+    /// Notes that the transfer is ended before its request is sent, because it needs another connection.
     mutating func misplaced() { isMisplaced = true }
 
     mutating func ended(_ ending: Ending) -> Action {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Gathers the head of the final response from the lines that libcurl hands on one by one.
+/// A parser that gathers the head of the final response from the lines that libcurl passes on one by one.
 ///
-/// Every block of lines comes through here: interim responses (RFC 9110 §15.2), the final one, and trailer fields
-/// (RFC 9110 §6.5), which must not end up in the head.
+/// It receives every block of lines: interim responses (RFC 9110 §15.2), the final one, and trailer fields (RFC 9110
+/// §6.5), which must not end up in the head.
 struct ResponseHeadParser {
   enum Action {
     /// The head is not complete yet, or the line was not part of it.
@@ -16,14 +16,14 @@ struct ResponseHeadParser {
     case failure(URLError.Code, String)
   }
 
-  /// libcurl's own limit, where it has one: a head may hold 300 KB in all.
+  /// The limit that libcurl has in some versions: a head may have 300 KB in all.
   static let maximumSize = 300 * 1024
 
   private let url: URL
   private let mayUseHTTP2: Bool
   private var lines: [UInt8] = []
   private var trailerSize = 0
-  /// Whether the final head is there.
+  /// Whether the final head is complete.
   private(set) var isComplete = false
 
   /// - Parameter mayUseHTTP2: Whether the server may have chosen HTTP/2.
@@ -35,7 +35,7 @@ struct ResponseHeadParser {
   /// Whether nothing of a final response has been seen.
   var isEmpty: Bool { lines.isEmpty && !isComplete }
 
-  /// - Parameter isHTTP2: Whether HTTP/2 was negotiated; asked only where the line claims it.
+  /// - Parameter isHTTP2: Whether HTTP/2 was negotiated; only evaluated if the line claims it.
   mutating func line(_ line: UnsafeRawBufferPointer, isHTTP2: @autoclosure () -> Bool) -> Action {
     guard !isComplete else { return trailer(line) }
     if line.starts(with: "HTTP/".utf8) {
@@ -54,7 +54,7 @@ struct ResponseHeadParser {
     return endOfBlock()
   }
 
-  /// They are of no use here, but libcurl keeps them.
+  /// Ignores trailers, but limits their size, because libcurl stores them.
   private mutating func trailer(_ line: UnsafeRawBufferPointer) -> Action {
     trailerSize += line.count
     guard trailerSize <= Self.maximumSize else {
@@ -68,7 +68,7 @@ struct ResponseHeadParser {
       return .failure(.badServerResponse, "The status line is malformed")
     }
     if head.statusCode == 101 {
-      // RFC 9110 §15.2.2: only a request with an Upgrade field may be answered so, and none is sent here.
+      // RFC 9110 §15.2.2: this is only allowed for requests with an Upgrade field, and none is sent here.
       return .failure(.badServerResponse, "The server switched protocols without being asked to")
     }
     guard head.statusCode >= 200 else {
@@ -80,7 +80,8 @@ struct ResponseHeadParser {
     return .head(head)
   }
 
-  /// RFC 9112 §6.1: none but chunked was asked for, and libcurl hands on what it does not know as if it were the body.
+  /// RFC 9112 §6.1: only chunked was offered, and libcurl passes on codings that it does not know as if they were the
+  /// body.
   private func unknownTransferCoding(_ head: RawHead) -> Action? {
     guard head.has("transfer-encoding") else { return nil }
     let codings = head.values("transfer-encoding").flatMap { $0.split(separator: ",") }
@@ -89,7 +90,7 @@ struct ResponseHeadParser {
     return .failure(.badServerResponse, "The transfer coding \"\(coding.prefix(40))\" was not asked for")
   }
 
-  /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they do not count.
+  /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they are ignored.
   private func contradictoryLength(_ head: RawHead) -> Action? {
     guard head.has("content-length"), head.number("content-length") == nil, !head.has("transfer-encoding") else {
       return nil

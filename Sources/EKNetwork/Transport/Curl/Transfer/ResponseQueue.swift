@@ -1,20 +1,19 @@
 import Foundation
 
-/// What lies between the wire, which pushes, and a consumer, which pulls: a response head and a bounded queue of body
-/// chunks.
+/// A response head and a bounded queue of body chunks, between the wire, which writes, and a consumer, which reads.
 ///
-/// A value: the transfer holds it under a lock, passes events in, and acts on what comes out after the lock is free.
-/// Generic over the waiters so that tests need no continuations.
+/// A value type: the transfer holds it under a lock, passes events in, and acts on the results after releasing the
+/// lock. It is generic over the waiters so that tests need no continuations.
 struct ResponseQueue<HeadWaiter, ChunkWaiter> {
-  /// What to do after something arrived from the wire.
+  /// The actions to take after something was received.
   struct Delivery {
     var head: (waiter: HeadWaiter, result: Result<ResponseHead, any Error>)?
     var chunk: (waiter: ChunkWaiter, result: Result<Data?, any Error>)?
-    /// The queue is full: stop reading from the wire.
+    /// Whether the queue is full, so that reading from the wire has to stop.
     var pauses = false
   }
 
-  /// What a consumer gets when it asks for a chunk.
+  /// The result of a consumer's request for a chunk.
   enum Pull {
     case chunk(Data?, resumes: Bool)
     case failure(any Error)
@@ -23,14 +22,15 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
 
   private struct Chunk {
     var data: Data
-    /// What it holds in memory, which is more than its bytes where a block is not full.
+    /// The memory that it retains, which is more than its bytes if a block is not full.
     var memory: Int
   }
 
-  /// Reading from the wire stops when this much memory is held by what waits, and goes on when half of it is free.
+  /// The amount of memory retained by waiting chunks at which reading from the wire stops. It continues when half of it
+  /// is free.
   static var highWater: Int { 512 * 1024 }
-  /// Chunks that wait are joined up to that many bytes: a server that sends byte by byte must not have each of them
-  /// kept as an object of its own.
+  /// The size up to which waiting chunks are joined: if a server sends single bytes, each must not be kept as an object
+  /// of its own.
   private static var joinedSize: Int { 64 * 1024 }
 
   private var head: ResponseHead?
@@ -42,12 +42,12 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   private var outcome: Result<Void, any Error>?
   private var isPaused = false
 
-  /// Whether nothing that arrives will be used: the exchange has ended, or its consumer has left.
+  /// Whether further input will be ignored, because the exchange has ended or its consumer has left.
   var isOver: Bool { outcome != nil }
 
   // MARK: - From the wire
 
-  /// - Parameter memory: What the chunk holds in memory; its bytes, if nothing is said.
+  /// - Parameter memory: The memory that the chunk retains; defaults to its size.
   mutating func deliver(
     head: ResponseHead?, chunk: Data?, memory: Int? = nil, outcome: Result<Void, any Error>?
   ) -> Delivery {
@@ -89,7 +89,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   private mutating func keep(_ data: Data, memory: Int) {
     if firstChunk < chunks.count, chunks[chunks.count - 1].data.count + data.count <= Self.joinedSize {
       chunks[chunks.count - 1].data.append(data)
-      // It grows by doubling.
+      // `Data` grows by doubling.
       let grown = 2 * chunks[chunks.count - 1].data.count
       bufferedMemory += grown - chunks[chunks.count - 1].memory
       chunks[chunks.count - 1].memory = grown
@@ -101,7 +101,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
 
   // MARK: - From the consumer
 
-  /// `nil`: the waiter is kept until the head arrives.
+  /// Returns the head, or `nil` if the waiter is kept until the head arrives.
   mutating func waitForHead(_ waiter: HeadWaiter) -> Result<ResponseHead, any Error>? {
     if let head {
       self.head = nil
@@ -130,14 +130,14 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     case .success: return .chunk(nil, resumes: false)
     case .failure(let error): return .failure(error)
     case nil:
-      // One caller at a time is the contract; a second one must not make the first wait for ever.
+      // Only one caller may wait at a time; a second one must not make the first wait for ever.
       guard chunkWaiter == nil else { return .failure(ConcurrentReadError()) }
       chunkWaiter = waiter
       return .wait
     }
   }
 
-  /// The consumer has left. `nil` when the exchange is over already.
+  /// Handles the consumer's leaving. Returns `nil` if the exchange is already over.
   mutating func cancel() -> Delivery? {
     guard !isOver else { return nil }
     var delivery = Delivery()

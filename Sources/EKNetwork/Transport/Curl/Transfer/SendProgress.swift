@@ -1,30 +1,31 @@
 #if os(Linux)
   import CCurl
 
-  /// Whether an upload moves although its body is not read: the kernel may have megabytes of it still to send, and a slow
-  /// network takes longer for them than a server may be silent.
+  /// Detects whether an upload makes progress while its body is not read: the kernel may still have megabytes of it to
+  /// send, which can take a slow network longer than a server may be idle.
   ///
-  /// A value, driven by looks at what the kernel has still to send, eight in each idle time. A timeout is late by at most one.
+  /// A value type, updated eight times in each idle time with what the kernel still has to send. A timeout is late by
+  /// one such interval at most.
   struct SendProgress {
     private static var looks: UInt64 { 8 }
-    /// What libcurl may hold of a body that it has read.
+    /// The number of bytes of a body that libcurl may have read and not yet sent.
     private static var libraryBuffer: UInt64 { 256 * 1024 }
 
     private var lastLook: UInt64 = 0
     private var last: ekn_socket_output?
-    /// How many bytes are confirmed once all of the body has arrived that has been read. What comes after it on a shared
-    /// connection is another request's.
+    /// The number of confirmed bytes once all of the body that has been read has arrived. What follows on a shared
+    /// connection belongs to another request.
     private var end: UInt64 = 0
 
-    /// When to look again.
+    /// Returns when to check again.
     func nextLook(after activity: UInt64, idle: UInt64) -> UInt64 {
       return max(activity, lastLook).addingClamped(max(1, idle / Self.looks))
     }
 
-    /// Takes what the kernel has of the connection. `true` when bytes of the body have left since the last look; of the first
-    /// look that is unknown, so that it counts where there are any.
+    /// Takes the state of the connection in the kernel. Returns `true` if bytes of the body were sent since the last
+    /// check; the first check cannot tell, and returns `true` if any bytes are queued.
     ///
-    /// - Parameter activity: When something of the body was read.
+    /// - Parameter activity: When part of the body was last read.
     mutating func hasMoved(_ output: ekn_socket_output, since activity: UInt64, at time: UInt64) -> Bool {
       defer {
         last = output
