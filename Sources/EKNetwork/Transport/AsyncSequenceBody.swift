@@ -35,7 +35,7 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
   /// Pulls the next element in a task of its own, which ``cancel()`` can cancel.
   func next() async throws -> Data? {
     try Task.checkCancellation()
-    guard let pull = begin() else {
+    guard let pull = try begin() else {
       // The rest of the body was not read, so this must not look like its end.
       if state.withLock({ $0.isCancelled }) { throw CancellationError() }
       return nil
@@ -71,8 +71,9 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
     withExtendedLifetime(iterator) { pull?.cancel() }
   }
 
-  private func begin() -> Task<Pulled, any Error>? {
-    state.withLock { [makeChunk] state in
+  private func begin() throws -> Task<Pulled, any Error>? {
+    try state.withLock { [makeChunk] state in
+      if state.pull != nil { throw ConcurrentReadError() }
       guard let iterator = state.iterator else { return nil }
       state.iterator = nil
       let taken = Pulled(chunk: nil, iterator: iterator)

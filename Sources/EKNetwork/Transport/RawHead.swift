@@ -151,6 +151,8 @@ struct RawHead: Sendable {
   private static func lines(_ bytes: UnsafeRawBufferPointer) -> [Line] {
     var lines: [Line] = []
     lines.reserveCapacity(16)
+    // Whether the line before is kept, and may be continued (RFC 9112 §5.2).
+    var isContinuable = false
     var start = bytes.endOfLine(from: 0) + 1
     while start < bytes.count {
       let end = bytes.endOfLine(from: start)
@@ -158,15 +160,17 @@ struct RawHead: Sendable {
       let text = bytes.trimmed(start..<end)
       guard start < end, !text.isEmpty else { continue }
       if bytes[start] == UInt8(ascii: " ") || bytes[start] == UInt8(ascii: "\t") {
-        if lines.isEmpty { continue }
-        lines.append(Line(value: text))
+        if isContinuable { lines.append(Line(value: text)) }
       } else if let colon = bytes[text].firstIndex(of: UInt8(ascii: ":")) {
         let name = bytes.trimmed(start..<colon)
+        isContinuable = !name.isEmpty
         // A line without a name (": b") is not a field.
-        guard !name.isEmpty else { continue }
+        guard isContinuable else { continue }
         lines.append(
           Line(
             nameStart: name.lowerBound, nameCount: name.count, value: bytes.trimmed((colon + 1)..<text.upperBound)))
+      } else {
+        isContinuable = false
       }
     }
     return lines

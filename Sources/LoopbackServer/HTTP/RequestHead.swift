@@ -17,6 +17,7 @@ struct RequestHead: Equatable, Sendable {
   /// Parses a block of lines, each ending in CRLF, up to an empty line.
   init(parsing block: [UInt8]) throws(RequestParser.Failure) {
     guard let lineEnd = block.firstIndex(of: .carriageReturn) else { throw Self.bad("no request line") }
+    guard lineEnd + 1 < block.count, block[lineEnd + 1] == .lineFeed else { throw Self.bad("a bare CR") }
     let parts = block[..<lineEnd].split(separator: 0x20, omittingEmptySubsequences: false)
     guard parts.count == 3 else { throw Self.bad("the request line has not three parts") }
     guard !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else { throw Self.bad("bad method") }

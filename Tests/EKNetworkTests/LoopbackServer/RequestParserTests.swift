@@ -89,6 +89,8 @@ struct RequestParserTests {
       ("GE(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
       ("GET / HTTP/2\r\nHost: a\r\n\r\n", 505),
       ("GET / HTTP/1.1\nHost: a\n\n", 400),
+      ("GET / HTTP/1.1\r\r\nHost: a\r\n\r\n", 400),
+      ("GET / HTTP/1.1\rXHost: a\r\n\r\n", 400),
       ("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", 400),
       ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
       ("GET / HTTP/1.1\r\nHost: a\u{0}\r\n\r\n", 400),

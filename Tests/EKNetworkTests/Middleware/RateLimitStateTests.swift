@@ -293,4 +293,39 @@ import Testing
       #expect(waiting.isEmpty)
     }
   }
+
+  @Test func asManyQuotasAsAreReadAreRemembered() {
+    let names = (0..<RateLimitReport.maximumQuotas).map { "q\($0)" }
+    func after(_ later: [String]) -> RateLimitState {
+      var state = state()
+      for reported in [names, later] {
+        #expect(state.arriveIfOpen(at: .zero) == .go)
+        let quotas = reported.map { Quota(name: $0, remaining: reported == names ? 1 : 9, reset: .seconds(60)) }
+        state.end(RateLimitReport(quotas: quotas), at: .zero)
+      }
+      return state
+    }
+    var full = after(["q0"])
+    #expect(full.arriveIfOpen(at: .zero) == .wait)
+    // One more than that: those that the last response did not report are dropped.
+    var over = after(["another"])
+    #expect(over.arriveIfOpen(at: .zero) == .go)
+  }
+
+  @Test func aQuotaIsUnusedFromItsResetOn() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 1, reset: .seconds(10))]), at: .zero)
+    #expect(!state.isUnused(at: .seconds(10) - .nanoseconds(1)))
+    #expect(state.isUnused(at: .seconds(10)))
+  }
+
+  @Test func resetsWithinTwoSecondsAreOfOneWindow() {
+    var allowance = RateLimitAllowance(remaining: 1, reset: .seconds(10))
+    allowance.update(RateLimitAllowance(remaining: 5, reset: .seconds(12)))
+    #expect(allowance == RateLimitAllowance(remaining: 1, reset: .seconds(10)))
+    let next = RateLimitAllowance(remaining: 5, reset: .seconds(12) + .nanoseconds(1))
+    allowance.update(next)
+    #expect(allowance == next)
+  }
 }

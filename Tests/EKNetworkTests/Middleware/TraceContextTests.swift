@@ -48,6 +48,10 @@ import Testing
     #expect(read("\(long)=\(long)") != nil)
     let members = { (count: Int) in (0..<count).map { "k\($0)=v" }.joined(separator: ",") }
     #expect(read(members(32)) == members(32))
+    // 32 members, 8,192 bytes.
+    let longest = (10..<42).map { "k\($0)=" + String(repeating: "v", count: $0 == 41 ? 252 : 251) }.joined(
+      separator: ",")
+    #expect(read(longest) == longest && read(longest + "v") == nil)
     let invalid = [
       "", ",", "a", "a=", "=b", "A=1", "0a=1", "a=1,a=2", "a=b=c", "a@=1", "@a=1", "a@b@c=1", "a=\u{7f}", "a=é",
       "a=b\r\nc: d",

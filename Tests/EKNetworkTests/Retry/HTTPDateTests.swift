@@ -84,6 +84,16 @@ import Testing
   }
 
   /// RFC 9110 §5.6.7.
+  @Test func twoDigitsAreOfThePastFrom50YearsAheadOn() throws {
+    let text = "Sunday, 06-Nov-94 08:49:37 GMT"
+    let future = try #require(HTTPDate.parse("Sat, 06 Nov 2094 08:49:37 GMT", now: Date()))
+    let past = try #require(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT", now: Date()))
+    let now = future.addingTimeInterval(-50 * 365.2425 * 86_400)
+    #expect(HTTPDate.parse(text, now: now) == future)
+    #expect(HTTPDate.parse(text, now: now.addingTimeInterval(-1)) == past)
+  }
+
+  /// RFC 9110 §5.6.7.
   @Test(arguments: [-30, 0, 1, 60, 1970, 2026])
   func twoDigitsAreNeverMoreThan51YearsAhead(year: Int) throws {
     let now = Date(timeIntervalSince1970: Double(year - 1970) * 365.2425 * 86_400)

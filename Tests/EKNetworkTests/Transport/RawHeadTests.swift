@@ -43,6 +43,13 @@ import Testing
     #expect(head.values("content-length") == ["3"])
   }
 
+  @Test(arguments: [": b", "no colon"])
+  func whatContinuesALineThatIsNoFieldIsDropped(_ line: String) throws {
+    let head = try head("HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\(line)\r\n 3\r\nB: 4\r\n\r\n")
+    #expect(head.values("a") == ["1 2"])
+    #expect(head.values("b") == ["4"])
+  }
+
   @Test func noBytesAreTooStrangeForIt() {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("HTTP/1. 200\r\n:\t ab\0".utf8) + [0xff, 0x80]

@@ -13,7 +13,10 @@
     ///   - parameters: The caller's parameters, or `nil` for TCP or TLS with `noDelay`.
     ///   - tls: Options for which servers to trust, which override the parameters.
     init(_ address: ByteTransportEndpoint, _ parameters: SocketParameters?, tls: TLSOptions? = nil) {
-      let given = parameters ?? SocketParameters(isSecure: address.isSecure)
+      // Connections of the same options share their parameters, but not the rule of whom to trust.
+      let given =
+        parameters.map { tls == nil ? $0 : SocketParameters($0.parameters) }
+        ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }
       let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
       connection = NWConnection(host: NWEndpoint.Host(address.host), port: port, using: given.parameters)
@@ -49,7 +52,7 @@
 
   /// The parameters of a connection.
   ///
-  /// Sendable, unchecked: a private copy of the caller's parameters.
+  /// Sendable, unchecked: a private copy of the caller's parameters, not changed once a second thread may use it.
   struct SocketParameters: @unchecked Sendable {
     let parameters: NWParameters
 

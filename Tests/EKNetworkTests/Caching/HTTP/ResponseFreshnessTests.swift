@@ -29,6 +29,7 @@ import Testing
     #expect(freshness([("Expires", date(300)), ("Date", date(400))]).lifetime == 0)
     #expect(freshness([("Expires", date(10)), ("Date", "foo")]).lifetime == 10)
     #expect(freshness([("Expires", "0"), ("Date", date(0))]).lifetime == 0)
+    #expect(freshness([("Expires", "0")]).isExplicit)
   }
 
   @Test func aHeuristicIsATenthAndADayAtMost() {

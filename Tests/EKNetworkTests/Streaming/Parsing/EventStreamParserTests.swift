@@ -141,4 +141,10 @@ import Testing
     let lines = Array(repeating: line, count: 100)
     #expect(parse(lines, with: parser(10_000)).error is StreamLineTooLongError)
   }
+
+  @Test func aLineMayBeAsLongAsTheLimit() {
+    let line = Data("data: 0123456789\n\n".utf8)
+    #expect(parse([line], with: parser(16)).error == nil)
+    #expect(parse([line], with: parser(15)).error is StreamLineTooLongError)
+  }
 }

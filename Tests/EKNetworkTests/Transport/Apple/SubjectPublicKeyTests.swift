@@ -70,6 +70,19 @@ struct SubjectPublicKeyTests {
     #expect(SubjectPublicKey.bytes(inCertificate: empty) == [0x30, 0])
   }
 
+  @Test func lengthsAreDefinite() {
+    func key(_ key: [UInt8]) -> [UInt8]? {
+      // Serial number, algorithm, issuer, validity and subject, then the key.
+      let fields = [0x02, 0x01, 0x01, 0x30, 0x00, 0x30, 0x00, 0x30, 0x00, 0x30, 0x00] + key
+      func sequence(_ content: [UInt8]) -> [UInt8] { [0x30, 0x82, 0, UInt8(content.count)] + content }
+      return SubjectPublicKey.bytes(inCertificate: sequence(sequence(fields))).map(Array.init)
+    }
+    #expect(key([0x30, 0x01, 0xFF]) == [0x30, 0x01, 0xFF])
+    #expect(key([0x30, 0x81, 0x00]) == [0x30, 0x81, 0x00])
+    // X.690 §8.1.3.6 is not for distinguished encoding.
+    #expect(key([0x30, 0x80] + [UInt8](repeating: 0, count: 128)) == nil)
+  }
+
   @Test("A file holds the certificates between its lines, in their order")
   func files() throws {
     let both = "Subject: CN=a\r\n\(Self.elliptic)\n\n\(Self.rsa)\n"

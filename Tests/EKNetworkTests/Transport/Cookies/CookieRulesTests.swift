@@ -189,4 +189,17 @@ import Testing
       ["s=1; SameSite=Strict", "l=2; SameSite=lax", "n=3; SameSite=None; Secure", "d=4"], from: "https://example.com/")
     #expect(try sent(to: url, method: method, start: start) == expected)
   }
+
+  @Test func allDomainsTogetherHaveALimit() throws {
+    let rules = CookieRules(suffixes: Self.list)
+    var cookies = try (0..<CookieRules.mostOfAll).map { index in
+      try #require(
+        HTTPCookie(properties: [.domain: "d\(index / 100).com", .path: "/", .name: "n\(index)", .value: "1"]))
+    }
+    #expect(rules.excess(cookies).isEmpty)
+    cookies.append(
+      try #require(HTTPCookie(properties: [.domain: "last.com", .path: "/", .name: "n", .value: "1", .secure: "TRUE"])))
+    let evicted = rules.excess(cookies)
+    #expect(evicted.count == 1 && evicted.first?.isSecure == false)
+  }
 }

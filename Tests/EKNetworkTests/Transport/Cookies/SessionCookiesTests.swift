@@ -116,6 +116,9 @@ struct SessionCookiesTests {
   @Test("Lines that are too long, or hold control characters, set nothing")
   func refused() {
     #expect(SetCookieLine("a=" + String(repeating: "x", count: 5_000)) == nil)
+    let blanks = String(repeating: " ", count: 2 * SetCookieLine.largestPair - 3)
+    #expect(SetCookieLine("a=1" + blanks)?.value == "1")
+    #expect(SetCookieLine("a=1 " + blanks) == nil)
     #expect(SetCookieLine("a=\u{1}") == nil)
     #expect(SetCookieLine("a=1\r\nX: y") == nil)
     #expect(SetCookieLine("a=1; Path=/" + String(repeating: "x", count: 5_000))?.path == nil)

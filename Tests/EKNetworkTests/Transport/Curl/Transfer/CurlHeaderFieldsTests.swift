@@ -40,6 +40,16 @@
       }
     }
 
+    @Test func listsUpToTheLimitsAreKept() throws {
+      for fields in [
+        ["X-A": String(repeating: "a", count: 16_381)],
+        Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-\($0)", "1") }),
+      ] {
+        let first = try headerFields.lines(for: fields, content: .none)
+        #expect(try headerFields.lines(for: fields, content: .none) === first)
+      }
+    }
+
     @Test func largeListsAreNotKept() throws {
       for large in [
         ["X-A": String(repeating: "a", count: 16_384)],
