@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the lines that only Apple's platforms compile."""
+"""Counts the lines that are compiled only for Apple's platforms."""
 import pathlib, re, sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = {"apple": {"Darwin", "Combine", "os", "Network"}, "linux": {"Glibc", "FoundationNetworking"}}
@@ -9,7 +9,7 @@ def holds(condition, side):
     text = re.sub(r"os\((\w+)\)", lambda m: str(m[1] == SYSTEMS[side]), text)
     text = text.replace("!", " not ").replace("&&", " and ").replace("||", " or ")
     try: return bool(eval(text))
-    except NameError: return None  # -D flags: the same on both
+    except NameError: return None  # -D flags have the same value on both
 def active(lines, side):
     stack, out = [], []
     for line in lines:

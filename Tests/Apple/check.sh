@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Type-checks this package for Apple's platforms, on Linux: check.sh [--modules | --quick]
-#   --modules  only builds the modules that the check needs
-#   --quick    only the library, for macOS
+#   --modules  only builds the required modules
+#   --quick    checks only the library, for macOS
 # Writes to $APPLE_MODULES (default: .build-apple in the checkout) and nothing else.
 set -uo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
@@ -31,7 +31,7 @@ for module in CZlib CSession; do
 done >"$maps/module.modulemap"
 sources() { find "$checkout/$1" -name '*.swift' | sort; }
 
-# Checks run side by side, each with a log of its own.
+# Checks run in parallel, each with its own log.
 step() { # name, command...
   local name="$1" log
   shift
@@ -44,7 +44,7 @@ step() { # name, command...
     grep -aE '^[^ ]+: (error|warning): |Stack dump|^error' "$log" | sed "s|$checkout/||" | sort -u | head -40
   fi
 }
-settle() { # waits for what runs; leaves if something failed
+settle() { # waits for the running checks; exits if one failed
   wait
   [ ! -e "$APPLE_SCRATCH/failed" ] || exit 1
 }
@@ -59,7 +59,7 @@ if [ "$mode" = --quick ]; then
 fi
 
 jobs="${APPLE_JOBS:-$(nproc)}"
-side() { # as step, beside at most so many others
+side() { # like step, in parallel with at most $jobs others
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   step "$@" &
 }
@@ -77,14 +77,14 @@ for platform in macos ios; do
     compile $platform EKNetworkTests sil -enable-testing -I "$maps" "${upcoming[@]}" $(sources Tests/EKNetworkTests)
 done
 while IFS='|' read -r name options; do
-  # The last one wins.
+  # The last of several options wins.
   side "macos: clients, $name" compile macos Clients sil -wmo -parse-as-library -I "$maps" $options $(sources Tests/Clients/Sources)
 done <"$here/../Clients/modes.txt"
 side "ios: clients" compile ios Clients sil -wmo -parse-as-library -I "$maps" $(sources Tests/Clients/Sources)
 side "macos: EKNetworkDemo" compile macos EKNetworkDemo sil -I "$maps" "${upcoming[@]}" $(sources Sources/EKNetworkDemo)
 side "macos: AutobahnClient" \
   compile macos AutobahnClient sil -parse-as-library -I "$maps" "${upcoming[@]}" $(sources Tests/Autobahn)
-# The recipes' screen; its packages for servers are not there.
+# Only the screen of the recipes: the packages for servers are not available.
 screen() {
   compile macos SwiftUI module "$here/stubs/modules/SwiftUI.swift" &&
     compile macos Recipes sil -target arm64-apple-macosx14.0 -I "$maps" \

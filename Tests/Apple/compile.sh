@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compile.sh PLATFORM MODULE sil|module [options] SOURCES...: compiles a module for an Apple target as far as that goes
-# without an SDK: up to the passes behind the type checker (initialisation, `sending`, exclusivity), and with "module"
-# leaves a module for those that import it. Wants the environment of check.sh.
+# compile.sh PLATFORM MODULE sil|module [options] SOURCES...: compiles a module for an Apple target as far as possible
+# without an SDK: up to the passes after the type checker (initialisation, `sending`, exclusivity). With "module" it also
+# emits a module for importers. Requires the environment of check.sh.
 set -u
 platform="$1" module="$2" mode="$3"
 shift 3

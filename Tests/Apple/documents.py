@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles the Swift blocks of the documents for macOS: documents.py MAPS. Started by check.sh.
+"""Compiles the Swift blocks of the documentation for macOS: documents.py MAPS. Started by check.sh.
 
-What is for Linux alone says so by `#if os(Linux)` in the block.
+Code for Linux only is marked by `#if os(Linux)` in the block.
 """
 import concurrent.futures, os, pathlib, re, subprocess, sys, tempfile
 
@@ -16,7 +16,7 @@ IMPORT = re.compile(r"^import EKNetwork$", re.M)
 
 
 def named_blocks():
-    """(document, block) pairs that are compiled. What two documents share is compiled once."""
+    """Returns the (document, block) pairs to compile. Blocks that several documents share are compiled once."""
     articles = sorted((ROOT / "Sources/EKNetwork/EKNetwork.docc").rglob("*.md"))
     found = {}
     for path in [ROOT / name for name in ("README.md", "API.md", "API_RU.md")] + articles:
@@ -27,7 +27,7 @@ def named_blocks():
 
 
 def programs(pairs):
-    """Sources to be compiled together: all that runs in functions at once, declarations each by themselves."""
+    """Yields the programs to compile: one with all statement blocks in functions, and one for each block of declarations."""
     bodies = ["import EKNetwork\n"]
     for index, (name, block) in enumerate(pairs):
         location = f'#sourceLocation(file: "{name}", line: {block.line})\n'

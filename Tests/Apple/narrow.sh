@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the code that reads a server's numbers where integers have 32 bits, as they have on some watches: in WebAssembly.
+# Runs the code that parses numbers sent by a server with 32-bit integers, as on some watches, by compiling it to WebAssembly.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 toolchain="${SWIFT_TOOLCHAIN:-$(dirname "$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")")}/usr"
@@ -23,7 +23,7 @@ for check in integers frames cookies keys; do
   esac
 done
 if run trap >/dev/null 2>&1; then
-  echo "narrow.sh: an overflow is not seen"
+  echo "narrow.sh: an overflow is not detected"
   exit 1
 fi
-echo "32 bits: in order"
+echo "32 bits: all checks pass"

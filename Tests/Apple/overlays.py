@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compiles the overlays in stubs/swift, textual interfaces without their first lines, for an Apple target."""
+"""Compiles the overlays in stubs/swift, textual interfaces without their header lines, for an Apple target."""
 import os, subprocess, sys
 sys.dont_write_bytecode = True
 from stdlib import PLATFORMS, with_visionos
 TOOLCHAIN = os.environ["SWIFT_TOOLCHAIN"]
 STDLIB, OUT = os.environ["APPLE_STDLIB"], os.environ["APPLE_OVERLAYS"]
-# In the order of their dependencies.
+# In dependency order.
 MODULES = ["Darwin", "ObjectiveC", "Dispatch", "Combine", "Foundation", "os", "Security", "Network"]
 UNDERLYING = {"Darwin", "ObjectiveC", "Foundation", "Security"}
 

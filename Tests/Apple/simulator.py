@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The identifier of a simulator that is there: simctl list devices available --json | simulator.py PLATFORM DEVICE"""
+"""Prints the identifier of an available simulator: simctl list devices available --json | simulator.py PLATFORM DEVICE"""
 import json, re, sys
 
 platform, device = sys.argv[1:3]
-# "visionOS" is "xrOS" in the names of its runtimes.
+# The names of its runtimes say "xrOS" instead of "visionOS".
 name = {"visionOS": "xrOS"}.get(platform, platform)
 
 
@@ -20,5 +20,5 @@ found = [
     if one["name"].startswith(device)
 ]
 if not found:
-    sys.exit(f"no simulator of {device} for {platform}")
+    sys.exit(f"no {device} simulator for {platform}")
 print(max(found)[1])

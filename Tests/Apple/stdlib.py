@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Builds the standard library's modules for an Apple target from the interfaces that the Linux toolchain ships.
 
-Only for type checking: what is compiled out on Linux is missing, everything else has Apple's availability, which the
-interfaces keep. Usage: stdlib.py macos|ios|tvos|watchos|visionos [another module...]
+Only for type checking: declarations that are compiled out on Linux are missing; the others have Apple's availability,
+which the interfaces keep. Usage: stdlib.py macos|ios|tvos|watchos|visionos [another module...]
 """
 import os, re, subprocess, sys
 
 TOOLCHAIN = os.environ["SWIFT_TOOLCHAIN"]
 OUT = os.environ["APPLE_STDLIB"]
-# OS: (directory of the resource folder, name in file names, triple's OS with the least version)
+# OS: (directory of the resource folder, name in file names, triple's OS with the minimum version)
 PLATFORMS = {
     "macos": ("macosx", "macos", "macosx13.0"),
     "ios": ("iphoneos", "ios", "ios16.0"),
@@ -16,10 +16,10 @@ PLATFORMS = {
     "watchos": ("watchos", "watchos", "watchos9.0"),
     "visionos": ("xros", "xros", "xros1.0"),
 }
-# In the order of their dependencies.
+# In dependency order.
 MODULES = ["Swift", "SwiftOnoneSupport", "_Concurrency", "_RegexParser", "_StringProcessing", "RegexBuilder", "Observation"]
 
-# What the interface lacks because ObjC interoperability is off on Linux, and the compiler insists on.
+# Declarations that the compiler requires, and that the interface lacks because Objective-C interoperability is off on Linux.
 OBJC = """
 @frozen public struct AutoreleasingUnsafeMutablePointer<Pointee> : Swift._Pointer {
   public let _rawValue: Builtin.RawPointer
@@ -39,7 +39,7 @@ public func _getBridgedNonVerbatimObjectiveCType<T>(_: T.Type) -> Any.Type?
 """
 
 def with_visionos(text):
-    """Says what an iOS version means on visionOS, which without an SDK's version map the compiler does not know."""
+    """Adds the visionOS version that corresponds to an iOS version, which the compiler does not know without an SDK's version map."""
     def add(match):
         inside = match[2]
         if "visionOS" in inside: return match[0]
@@ -57,9 +57,8 @@ def convert(text, module, triple):
         if line.startswith("// swift-module-flags:"):
             line = line.replace("-target x86_64-unknown-linux-gnu", "-target " + triple)
             line = line.replace("-disable-objc-interop", "-enable-objc-interop")
-            # The driver's order: the last one wins.
-        # What is deployed back needs a body, which the interface of another platform does not keep. The function's
-        # availability, which is what is checked here, stands beside it.
+        # A back-deployed function needs a body, which the interface of another platform omits. Its availability, which is
+        # checked here, is declared separately.
         if re.match(r"\s*@backDeployed\(", line):
             line = re.sub(r"@backDeployed\([^)]*\)", "", line)
         line = re.sub(r"^import Glibc$", "import Darwin", line)

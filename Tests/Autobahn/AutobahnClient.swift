@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// Echoes what the conformance server sends, case by case: `AutobahnClient ws://127.0.0.1:PORT AGENT`.
+/// Echoes the messages of the conformance server, case by case: `AutobahnClient ws://127.0.0.1:PORT AGENT`.
 @main
 enum AutobahnClient {
   static func main() async throws {
@@ -27,7 +27,7 @@ enum AutobahnClient {
     return answer
   }
 
-  /// What goes wrong is what many cases are about.
+  /// Runs a case. Errors are ignored, because many cases provoke them.
   private static func run(_ text: String) async {
     do {
       let socket = try await WebSocket.connect(to: url(text))

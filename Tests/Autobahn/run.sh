@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The public conformance suite of WebSockets against this client: run.sh TOOL, where TOOL is the folder of the suite.
-# Every case has to be OK, NON-STRICT or INFORMATIONAL, in what it did and in how it closed.
+# Runs the public WebSocket conformance suite against this client: run.sh TOOL, where TOOL is the folder of the suite.
+# Every case must be OK, NON-STRICT or INFORMATIONAL, in its behavior and in how it closed.
 set -euo pipefail
 tool="$(cd "$1" && pwd)"
 cd "$(dirname "$0")/../.."

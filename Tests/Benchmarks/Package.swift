@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that users of the library never see what it is measured against.
+// A separate package, so that the library does not depend on the clients it is compared with.
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v13)],
@@ -16,7 +16,7 @@ let package = Package(
         .product(name: "EKNetwork", package: "EKNetwork"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ]),
-    // The library's own C prototypes, without the library.
+    // The library's C prototypes, without the library.
     .target(name: "BareZlib"),
     .target(name: "BareCurl", dependencies: ["BareZlib"]),
     .executableTarget(name: "BareLoad", dependencies: ["BareCurl"]),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a client costs besides the time of a request: costs.py [--keep]
+"""Measures the costs of a client other than request time: costs.py [--keep]
 
-The same small program three times, by this library, by async-http-client and by plain URLSession: how long its clean release
-build takes, how large it is, how much memory it takes, and how long after its start the first response is decoded. Run it on a
-quiet machine: it takes twenty minutes. --keep takes the builds of the last run, and leaves the first row out.
+Compares the same small program written with this library, async-http-client and plain URLSession: the time of a clean release
+build, the size of the executable, its memory use, and the time from its start until the first response is decoded. Run it on an
+idle machine; it takes twenty minutes. --keep reuses the builds of the last run and omits the first row.
 """
 import asyncio, json, os, shutil, ssl, statistics, subprocess, sys, tempfile, threading, time
 
@@ -25,7 +25,7 @@ async def serve(reader, writer):
 
 
 def start_server(folder):
-    """Its ports, once it listens."""
+    """Starts the server and returns its URLs and certificate once it listens."""
     key, certificate = os.path.join(folder, "key.pem"), os.path.join(folder, "ca.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out",
@@ -64,7 +64,7 @@ def stripped_megabytes(program, folder):
 
 
 def said(*command):
-    """What it has decoded, after how many milliseconds, and what it says of its memory, in MiB."""
+    """Runs a client; returns the milliseconds until its first decoded response, and the memory use it reports, in MiB."""
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     decoded = process.stdout.readline().strip()
@@ -85,7 +85,7 @@ def main():
         print(f"{row}: {client} {value:.1f}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        # The linker wants a name for libcurl that its development package alone has.
+        # The linker looks for a name of libcurl that only its development package has.
         libraries = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
         found = [line.split("=>")[1].strip() for line in libraries.splitlines() if "libcurl.so.4 " in line]
         if found:
@@ -94,7 +94,7 @@ def main():
             package = os.path.join(HERE, "Costs", name)
             scratch, static = (os.path.join(HERE, ".build-costs", f"{name}-{kind}") for kind in ("dynamic", "static"))
             if not is_kept:
-                # What is fetched is not part of the build.
+                # Fetching dependencies is not part of the build time.
                 for path in (scratch, static):
                     shutil.rmtree(path, ignore_errors=True)
                 subprocess.run(["swift", "package", "--package-path", package, "--scratch-path", scratch, "resolve"], check=True,
@@ -104,7 +104,7 @@ def main():
                 note("clean release build, s", client, seconds)
             note("executable, stripped, MB", client, stripped_megabytes(programs[client], folder))
             program, _ = build(package, static, "--static-swift-stdlib", "-Xlinker", f"-L{folder}")
-            note("the same with Swift's libraries inside, MB", client, stripped_megabytes(program, folder))
+            note("executable with static Swift libraries, MB", client, stripped_megabytes(program, folder))
         http, https, authority = start_server(folder)
         for client, program in programs.items():
             note("memory after one request, MiB", client, statistics.median(said(program, http)[1] for _ in range(5)))

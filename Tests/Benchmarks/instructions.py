@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Counts the instructions of a warm `send`: instructions.py [--check]. Needs valgrind.
+"""Counts the instructions of a warm `send`: instructions.py [--check]. Requires valgrind.
 
-Two runs of different length under callgrind; their difference has no start and no end of a process in it. --check fails where a
-figure is more than a tenth away from EXPECTED, in either direction: what became cheaper is to be written down as well.
+The figure is the difference of two runs of different lengths under callgrind, which excludes process startup and exit. --check
+fails if a figure differs from EXPECTED by more than a tenth in either direction: improvements must be recorded as well.
 """
 import os, re, socket, statistics, subprocess, sys, threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BODY = b'{"id":12345,"name":"a teapot of fine porc","price":12.50}'
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
-# Of a release build on x86-64, Debian 12, Swift 6.3. `mock` is building a request, carrying it through its attempt and decoding
-# 57 bytes of JSON: about half of it is Foundation's (URLRequest, JSONDecoder). `wire` is the same through libcurl's loop and
-# thread, to a server in another process; what the kernel does is not in it. On Debian 12's libcurl an easy handle is used once,
-# because a response can corrupt the memory of a second use: `wire` pays for that.
+# For a release build on x86-64, Debian 12, Swift 6.3. `mock` builds a request, performs its attempt and decodes 57 bytes of
+# JSON; about half of it is spent in Foundation (URLRequest, JSONDecoder). `wire` does the same through libcurl's event loop and
+# thread, with a server in another process; work in the kernel is not counted. With Debian 12's libcurl an easy handle is used
+# only once, because a response can corrupt memory when the handle is reused; `wire` includes that cost.
 EXPECTED = {"mock": 63_000, "wire": 209_000}
 FEW, MANY, ROUNDS = 500, 1500, 3
 
@@ -27,7 +27,7 @@ def serve(listener):
 
 
 def listening():
-    """The URL of a new server."""
+    """Starts a server and returns its URL."""
     listener = socket.create_server(("127.0.0.1", 0))
     threading.Thread(target=serve, args=(listener,), daemon=True).start()
     return f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -43,11 +43,11 @@ def count(program, kind, sends, url):
 
 
 def main():
-    # As `run.py websocket` builds it, so that the library is compiled once for both.
+    # The same options as in `run.py websocket`, so that the library is compiled once for both.
     build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", os.path.join(HERE, "Library")]
     subprocess.run(build, check=True, stdout=sys.stderr)
     folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
-    # valgrind cannot read the debugging information of today.
+    # valgrind cannot read current debugging information.
     program = os.path.join(folder, "Instructions-stripped")
     subprocess.run(["strip", "-o", program, os.path.join(folder, "Instructions")], check=True)
     url = listening()
@@ -57,7 +57,7 @@ def main():
             (count(program, kind, MANY, url) - count(program, kind, FEW, url)) / (MANY - FEW) for _ in range(ROUNDS)]
         middle = statistics.median(found)
         print(f"{kind}: {middle:.0f} instructions for each send ({min(found):.0f} to {max(found):.0f}), "
-            f"{middle / expected - 1:+.1%} of what is expected")
+            f"{middle / expected - 1:+.1%} relative to the expected count")
         if abs(middle / expected - 1) > 0.1:
             missed.append(kind)
     if "--check" in sys.argv and missed:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures the library against its peers: run.py [--quick] [--check] [--namespace] [SECTION…]
 
-Starts an nginx of its own on loopback, then lets every contender run in a process of its own, in alternating rounds, and
-prints the medians. Sections: http, https, loops, flat, stream, parsing, cache, httpcache, burst, soak,
-transfers, waiting, websocket. --check fails when a ratio is beyond its bound, which is set well away from what a quiet machine shows: a bound
-is for regressions, not for records. A ratio of requests that is beyond it after the first rounds is measured in 18 more,
-and the median of all of them decides: on a shared machine a single round is off by a third. With --namespace nginx has a
-network and a core of its own, and the contenders have the other cores.
+Starts its own nginx on loopback, runs every contender in its own process in alternating rounds, and prints the medians.
+Sections: http, https, loops, flat, stream, parsing, cache, httpcache, burst, soak, transfers, waiting, websocket. --check fails
+if a ratio is out of its bound. Bounds are well away from the values of an idle machine: they detect regressions, not small
+changes. A request ratio that is out of bounds after the first rounds is measured in 18 more rounds, and the median of all
+rounds decides, because a single round on a shared machine can be off by a third. With --namespace nginx has its own network
+namespace and core, and the contenders have the other cores.
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
@@ -15,13 +15,13 @@ from transfers import transfers
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECTIONS = ["http", "https", "loops", "flat", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
             "websocket"]
-# The aim of the first is 3. It is measured against a request over a wire, which gets cheaper, too.
+# The goal for the first is 3. It is relative to a request over the network, which gets cheaper too.
 FLOORS = {"HTTP cache: send vs a hit in memory": 2.4, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
           "ws echo at 16 vs websockets": 1}
-# CPU is steadier than throughput on a machine that does something else as well.
+# CPU time is steadier than throughput on a machine with other load.
 CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95,
             "ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}
 ratios = {}
@@ -48,7 +48,7 @@ def certify(key, certificate, host="127.0.0.1"):
 
 
 class Loopback:
-    """Where nginx listens: beside its clients."""
+    """Runs nginx on loopback, on the same cores as its clients."""
     host, prefix = "127.0.0.1", []
 
     def close(self):
@@ -56,7 +56,7 @@ class Loopback:
 
 
 class Namespace:
-    """A network namespace for nginx, at the other end of a pair of interfaces, and the last core, which clients keep off."""
+    """Runs nginx in a network namespace behind a veth pair, and on the last core, which the clients do not use."""
     host = "10.213.77.2"
 
     def __init__(self):
@@ -127,8 +127,8 @@ http {{
 
 
 def rounds(commands, count, pick=lambda key, values: statistics.median(values), found=None):
-    """Medians of each contender's figures over alternating rounds, or what `pick` makes of them. `found` keeps the rounds of
-    several calls."""
+    """Returns the median of each figure of each contender over alternating rounds, or the value that `pick` computes. `found`
+    accumulates the rounds of several calls."""
     found = {} if found is None else found
     for turn in range(count):
         for name in list(commands) if turn % 2 == 0 else reversed(list(commands)):
@@ -169,7 +169,7 @@ def requests(title, base, load, bare, quick, ca=None):
 
 
 def loops(server, load, quick):
-    """Four origins of one server, and one with 256 connections, by one event loop and by two."""
+    """Compares one event loop with two, with four origins of one server and with one origin and 256 connections."""
     urls = [origin + "/item.json" for origin in server.origins]
     for title, url, connections in (("four origins", ",".join(urls), []), ("one origin, 256 connections", urls[0], ["LOAD_CONNECTIONS=256"])):
         print(f"\nGET of 57 bytes of JSON from {title}, decoded")
@@ -187,11 +187,11 @@ def loops(server, load, quick):
 
 
 def flat(server, load, quick):
-    """What those who wait for one of six connections cost: nothing, on each libcurl that is beside the checkout."""
+    """Checks that requests waiting for one of six connections cost no more CPU each than few of them, on each libcurl next to the checkout."""
     folder = os.path.join(HERE, "../../../shared/libcurl/lib")
     versions = sorted(os.listdir(folder), key=lambda name: [int(part) for part in name.split(".")]) if os.path.isdir(folder) else []
     widths = (6, 64, 1024, 20_000)
-    print("\nMicroseconds of CPU for each request, so many at once over six connections")
+    print("\nMicroseconds of CPU per request, by the number of concurrent requests over six connections")
     print(f"{'libcurl':>10}" + "".join(f"{width:10}" for width in widths))
     missed = []
     for version in versions or ["system"]:
@@ -201,12 +201,12 @@ def flat(server, load, quick):
         print(f"{version:>10}" + "".join(f"{found[width]['cpuMicroseconds']:10.1f}" for width in widths))
         for width in widths[2:]:
             if found[width]["cpuMicroseconds"] > 1.25 * found[64]["cpuMicroseconds"]:
-                missed.append(f"{width} requests that wait, on libcurl {version}")
+                missed.append(f"{width} waiting requests on libcurl {version}")
     return missed
 
 
 def stream(server, load, quick):
-    print("\nA body of 400 MiB from nginx, counted as it comes")
+    print("\nA body of 400 MiB from nginx, counted as it arrives")
     url = server.http + "/large"
     commands = {name: [load, name, "stream", url, "1", "1" if quick else "3"] for name in ("eknetwork", "async-http-client")}
     found = rounds(commands, 3 if quick else 5)
@@ -224,7 +224,7 @@ def stream(server, load, quick):
 
 
 def latency(load):
-    """Small events, one every 5 ms, each with the time at which it was sent."""
+    """Measures the latency of small events, sent every 5 ms with their send time."""
     import socket, threading
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -250,17 +250,17 @@ def latency(load):
 
 
 def pause(server, load):
-    """A consumer that stops reading: libcurl and the system's buffers hold what is under way, and no more."""
+    """Checks that memory does not grow when a consumer stops reading, beyond the buffers of libcurl and the system."""
     found = measured(load, "eknetwork", "pause", server.http + "/huge", "1", "2")
-    print(f"\nA body of 10 GiB that is not read: {found['growthMegabytes']:.1f} MiB of growth")
+    print(f"\nA body of 10 GiB that is not read: {found['growthMegabytes']:.1f} MiB of memory growth")
     return ["growth while not reading"] if found["growthMegabytes"] > 16 else []
 
 
 def burst(load, quick):
-    """5,000 at once, each wanting a connection of its own, against servers that are slow to give it."""
+    """Sends 5,000 concurrent requests, each on its own connection, to servers that accept connections slowly."""
     left = []
     print("\n5000 at once against a server that accepts slowly")
-    # Where the system has no room for more, connections wait for its exponential backoff, some beyond the timeout.
+    # When the backlog is full, connections wait for the kernel's exponential backoff, some beyond the timeout.
     for backlog, delay in ((4096, 0.0005), (8, 0.001))[: 1 if quick else 2]:
         server = subprocess.Popen([sys.executable, os.path.join(HERE, "slow_accept.py"), str(backlog), str(delay)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -288,9 +288,9 @@ def parsing(load, quick):
 
 
 def websocket(quick):
-    """Against Python's `websockets`, where a Python has it, and against the same bytes without WebSocket. The server is
-    a busy process too, and a round that gets both cores when it needs them is four times as fast. So the mean counts: the
-    best is decided by one such round, and the median by whether they are more than half."""
+    """Compares with Python's `websockets`, if installed, and with the same bytes without WebSocket. The server is a busy
+    process too, and a round that gets both cores when it needs them is four times as fast. Therefore the mean is used: one
+    such round would decide the best, and the median would depend on whether they are more than half."""
     mean = lambda key, values: max(values) if key == "peakMegabytes" else statistics.mean(values)
     folder = os.path.join(HERE, "Library")
     build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", folder]
@@ -308,7 +308,7 @@ def websocket(quick):
         try:
             ports = json.loads(server.stdout.readline())
             for scheme, extra in (("ws", []), ("wss", [certificate])):
-                print(f"\n{scheme}: round trips of 32 bytes, and messages received as fast as they come")
+                print(f"\n{scheme}: round trips of 32 bytes, and messages received as fast as they arrive")
                 loads = [("echo", 16), ("receive-65536", 1)]
                 if not quick:
                     loads += [("echo", 1), ("receive-128", 1), ("receive-1048576", 1)]
@@ -340,12 +340,12 @@ def cache(load):
 
 
 def httpcache(server, load):
-    """One request after the other: by way of the cache, past it, and without any."""
+    """Measures sequential requests: through the cache, bypassing it, and without a cache."""
     found = measured(load, "eknetwork", "httpcache", server.http, "1", "0")
     print("\nThe HTTP cache, microseconds per call; opening in milliseconds, streaming 1 GiB in MB/s, its growth in MiB")
     for name, value in found.items():
         if isinstance(value, list):
-            # A dictionary whose keys are numbers: key, value, key, value.
+            # A dictionary with numeric keys is encoded as key, value, key, value.
             value = dict(zip(value[::2], value[1::2]))
         values = sorted((int(key), figure) for key, figure in value.items()) if isinstance(value, dict) else [("", value)]
         print(f"{name:>18}" + "".join(f"{key:>10} {figure:8.1f}" for key, figure in values))
@@ -355,34 +355,34 @@ def httpcache(server, load):
 
 
 def soak(server, load, seconds):
-    """64 at once, of mixed kinds, a quarter of them cancelled at random: what is left of them?"""
+    """Sends mixed requests, 64 at a time, a quarter of them cancelled at random, and checks that no resources leak."""
     found = measured(load, "eknetwork", "soak", server.http + "/", "64", str(seconds))
     print(f"\nSoak of {seconds} s:", json.dumps(found))
     burst = measured(load, "eknetwork", "get", server.http + "/item.json", "5000", "0")
     print(f"5000 at once: all served, {burst['peakMegabytes']:.1f} MiB at the peak")
-    # Connections stay in their pool, which holds no more than 64 for a host.
+    # Connections stay in their pool, which holds at most 64 per host.
     return [name for name, bound in (
         ("wrong", 0), ("growthMegabytes", 10), ("descriptorsLeft", 64), ("threadsLeft", 4)) if found[name] > bound]
 
 
 def waiting(load, quick):
-    """2 000 requests that nobody answers, for nobody accepts their connections; the process ends with them in flight."""
+    """Measures 2 000 requests whose connections are never accepted; the process exits while they are in flight."""
     import socket
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(4096)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         found = measured(load, "eknetwork", "waiting", url, "2000", "3" if quick else "10")
-    print(f"\n2000 requests wait for their answer: {found['cpuPercent']:.2f} % of a core, "
+    print(f"\n2000 requests waiting for a response: {found['cpuPercent']:.2f} % of a core, "
           f"{found['descriptors']} descriptors, {found['peakMegabytes']:.0f} MiB at the peak")
     return [name for name, isWrong in (
-        ("CPU of those who wait", found["cpuPercent"] > 2), ("requests that wait", found["descriptors"] < 2000),
-        # 104 on 2026-11-22. It was 150 when the compiler had put functions that do not wait into the frames of those that do.
-        ("memory of those who wait", found["peakMegabytes"] > 125)) if isWrong]
+        ("CPU of waiting requests", found["cpuPercent"] > 2), ("number of waiting requests", found["descriptors"] < 2000),
+        # 104 on 2026-11-22. It was 150 when the compiler inlined non-suspending functions into the frames of suspending ones.
+        ("memory of waiting requests", found["peakMegabytes"] > 125)) if isWrong]
 
 
 def over_http(wanted, quick, place):
-    """Says what a soak has left behind."""
+    """Runs the sections over HTTP; returns the names of those whose bounds are exceeded, apart from the ratios."""
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
     folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
     load, bare = os.path.join(folder, "Load"), os.path.join(folder, "BareLoad")

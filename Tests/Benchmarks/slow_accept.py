@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A server that accepts slowly: slow_accept.py BACKLOG PAUSE. Prints its port; accepts one connection, then pauses that many
-seconds, and meanwhile answers the requests that are there. Ends with its standard input."""
+"""A server that accepts connections slowly: slow_accept.py BACKLOG PAUSE. Prints its port; accepts one connection every PAUSE
+seconds, and responds to pending requests in between. Exits when its standard input is closed."""
 import select, socket, sys, time
 
 BODY = b'{"id":12345,"name":"a teapot of fine porc","price":12.50}'

@@ -1,11 +1,11 @@
-"""Files up and down, against curl in the same run."""
+"""Compares file uploads and downloads with curl in the same run."""
 import os, resource, shutil, socket, statistics, subprocess, tempfile, threading, time
 
 GIB = 1 << 30
 
 
 class Sink:
-    """Reads bodies and throws them away: what is measured is the client."""
+    """A server that reads and discards bodies, because only the client is measured."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -39,7 +39,7 @@ class Sink:
                         if not count:
                             return
                         left -= count
-                else:  # In chunks: nothing here holds the bytes that end the last one.
+                else:  # Chunked: the terminating bytes do not occur elsewhere in these bodies.
                     tail = rest[-5:]
                     while tail != b"0\r\n\r\n":
                         count = connection.recv_into(view)
@@ -51,7 +51,7 @@ class Sink:
 
 
 def curl(*arguments):
-    """Bytes per second, and CPU seconds, of one call."""
+    """Runs curl; returns its bytes per second and CPU time per byte."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     subprocess.run(["curl", "-s", "-f", *arguments], check=True, stdout=subprocess.DEVNULL)
@@ -63,10 +63,10 @@ def curl(*arguments):
 
 def transfers(server, load, quick, measured, ratios):
     if not shutil.which("curl"):
-        print("curl is not there: transfers are left out")
+        print("curl is not available: transfers are skipped")
         return []
     sink = Sink()
-    # In memory, where there is room: the disk is not what is measured.
+    # In memory if there is room, because the disk is not to be measured.
     memory = "/dev/shm"
     roomy = os.path.isdir(memory) and shutil.disk_usage(memory).free > 4 * GIB
     folder = tempfile.mkdtemp(dir=memory if roomy else None)
@@ -84,12 +84,12 @@ def transfers(server, load, quick, measured, ratios):
         ):
             file = source if kind == "upload" else target
             contenders = [lambda: measured(load, "eknetwork", kind, url, "1", "0", file), reference]
-            reference()  # What is read first has to come into memory.
+            reference()  # Warms up the page cache.
             runs = []
             for turn in range(5):
                 pair = [None, None]
                 for index in (0, 1) if turn % 2 == 0 else (1, 0):
-                    # Both write a new file: to free the old one would be part of the work of one of them only.
+                    # Both write a new file: freeing the old one would add to the work of only one of them.
                     if os.path.exists(target):
                         os.remove(target)
                     pair[index] = contenders[index]()
@@ -98,14 +98,14 @@ def transfers(server, load, quick, measured, ratios):
             for name, result in (("eknetwork", ours), ("curl", theirs)):
                 print(f"{kind:10}{name:12}{result['perSecond'] / 1e6:8.0f} MB/s {result['cpuMicroseconds'] * GIB / 1e6:6.2f} s CPU"
                       + (f"  peak {result['peakMegabytes']:.1f} MiB" if "peakMegabytes" in result else ""))
-            # Of neighbours: client and server have more busy threads than there are cores, and a round is fast or slow.
+            # Compares neighbouring runs: client and server have more busy threads than cores, so whole rounds are fast or slow.
             for figure, key in (("", "perSecond"), ("CPU of ", "cpuMicroseconds")):
                 ratios[f"{figure}{kind} vs curl"] = statistics.median(our[key] / their[key] for our, their in runs)
         with open(source, "wb") as file:
             file.truncate((1 if quick else 10) * GIB)
         for kind in ("upload", "form", "sequence"):
             found = measured(load, "eknetwork", kind, sink.url + "/", "1", "0", source)
-            print(f"{kind} of {1 if quick else 10} GiB: {found['perSecond'] / 1e6:.0f} MB/s, {found['growthMegabytes']:.1f} MiB of growth")
+            print(f"{kind} of {1 if quick else 10} GiB: {found['perSecond'] / 1e6:.0f} MB/s, {found['growthMegabytes']:.1f} MiB of memory growth")
             if found["growthMegabytes"] > 16:
                 missed.append(f"growth of {kind}")
     finally:

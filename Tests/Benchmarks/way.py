@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the files of the library that a warm `send` passes, in the order of their folders, and how many calls of their functions
-each `send` makes: way.py [--most N]. With --most it fails where there are more than N files on the way over a network.
+"""Prints the files of the library whose code a warm `send` executes, sorted by path, and the number of function calls into
+each per `send`: way.py [--most N]. With --most it fails if a send over the network involves more than N files.
 
-Counted by the compiler's own coverage, in a debug build. A lock, for one, is on the way as well.
+The calls are counted by the compiler's coverage instrumentation in a debug build. Helpers such as a lock count as well.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ SENDS = 1000
 
 
 def covered(program, toolchain, folder, kind, url):
-    """The calls of each file's functions that happen with each `send`."""
+    """Returns the number of calls into each file, of functions that every `send` calls."""
     raw, profile = os.path.join(folder, "raw"), os.path.join(folder, "profile")
     subprocess.run([program, kind, str(SENDS), url], check=True, env={**os.environ, "LLVM_PROFILE_FILE": raw})
     subprocess.run([toolchain / "llvm-profdata", "merge", "-o", profile, raw], check=True)
@@ -50,7 +50,7 @@ def main():
     for name, calls in sorted(network.items()):
         print(f"{calls / SENDS:5.0f}  {name}")
     shared = network.keys() & injected.keys()
-    print(f"{len(network)} files over a network, {len(network) - len(shared)} of them for it alone; "
+    print(f"{len(network)} files over a network, {len(network) - len(shared)} of them only there; "
           f"{len(injected)} with an injected session")
     if options.most and len(network) > options.most:
         sys.exit(f"more than {options.most}")

@@ -1,8 +1,8 @@
 import EKNetwork
 import Foundation
 
-/// Plays the public test suite for HTTP caches against ``HTTPCache``: `CacheConformance URL SUITE RESULTS`, where URL is
-/// that of the suite's server, SUITE its `suite.json`, and RESULTS the file to write, in the suite's own form.
+/// Runs the public test suite for HTTP caches against ``HTTPCache``: `CacheConformance URL SUITE RESULTS`, where URL is
+/// that of the suite's server, SUITE its `suite.json`, and RESULTS the file to write, in the suite's format.
 @main struct CacheConformance {
   static func main() async throws {
     let arguments = CommandLine.arguments
@@ -11,7 +11,7 @@ import Foundation
       exit(2)
     }
     let suites = try JSONDecoder().decode(JSON.self, from: Data(contentsOf: URL(fileURLWithPath: arguments[2])))
-    // What a browser can be asked: the reference leaves out the same.
+    // Only the tests that apply to browsers, like the reference client.
     let tests = suites.array.flatMap { $0["tests"]?.array ?? [] }
       .filter { $0["cdn_only"]?.isTrue != true && $0["browser_skip"]?.isTrue != true }
     let client = Client(url, cache: HTTPCache())
@@ -33,14 +33,14 @@ import Foundation
   }
 }
 
-/// One test: a few requests, one after the other.
+/// One test: a sequence of requests.
 struct SuiteTest: Sendable {
   let test: JSON
   let client: Client
 
   var name: String { test["id"]?.string ?? "" }
 
-  /// `true`, or what failed.
+  /// Runs the test; returns `true`, or a description of the failure.
   func result() async -> JSON {
     do {
       try await run()
@@ -73,7 +73,7 @@ struct SuiteTest: Sendable {
   }
 
   private func request(_ config: JSON, _ index: Int, _ identifier: String) throws -> SuiteRequest {
-    // Nothing here needs them: those tests are for caches that others share.
+    // Not needed here: the tests that use them are for shared caches.
     for member in ["magic_ims", "mode", "credentials"] where config[member] != nil {
       throw Failure.setup("\(member) is not supported")
     }
@@ -81,7 +81,7 @@ struct SuiteTest: Sendable {
     headers["Test-Name"] = config["name"]?.string?.filter(\.isASCII)
     for field in config["request_headers"]?.array ?? [] {
       guard let name = field[0]?.string, let value = field[1]?.string else { throw Failure.setup("No such field") }
-      // As the `Headers` of Fetch do.
+      // Joins repeated fields like `Headers` of Fetch.
       headers[name] = headers[name].map { "\($0), \(value)" } ?? value
     }
     var request = SuiteRequest(path: "/test/\(identifier)", headers: headers)

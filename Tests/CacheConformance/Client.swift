@@ -1,10 +1,10 @@
 import EKNetwork
 import Foundation
 
-/// A response as the suite looks at it.
+/// A response with the parts that the suite examines.
 struct SuiteResponse: Decodable, Sendable {
   var status = 0
-  /// By their names in lower case.
+  /// The header fields, by lowercased name.
   var fields: [String: String] = [:]
   var body = Data()
 
@@ -25,10 +25,10 @@ struct SuiteRequest: NetworkRequest {
   var content: String?
   var cacheMode = CacheMode.default
 
-  // What is none of the methods that the enumeration has is named below.
+  // Methods that the enumeration lacks are given by `methodName`.
   var method: HTTPMethod { HTTPMethod(rawValue: methodName) ?? .post }
   var timeout: Duration? { .seconds(10) }
-  // `fetch` hands out a body whose coding it does not know as it came. None of the suite's bodies has one that is known.
+  // `fetch` returns a body with an unknown coding unchanged. None of the suite's bodies has a known one.
   var decodesContent: Bool { false }
   var body: RequestBody? {
     content.map { RequestBody(data: Data($0.utf8), contentType: "text/plain;charset=UTF-8") }
@@ -42,7 +42,7 @@ struct SuiteRequest: NetworkRequest {
   }
 }
 
-/// Sends the requests of the suite: those of the tests by way of the cache, those about them past it.
+/// Sends the requests of the suite: those of the tests through the cache, control requests without it.
 struct Client: Sendable {
   private let cached: NetworkManager
   private let direct: NetworkManager
@@ -56,12 +56,12 @@ struct Client: Sendable {
   private static func manager(_ url: URL) -> NetworkManager {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 200
-    // As `fetch` in Node, the reference, has none: one test's cookies would go with the requests of another.
+    // Like `fetch` in Node, the reference: the cookies of one test must not be sent with the requests of another.
     configuration.httpCookieStorage = nil
     return NetworkManager(baseURL: url, session: URLSession(configuration: configuration))
   }
 
-  /// As `fetch` does: a status outside 2xx is a response like any other.
+  /// Sends a request through the cache. Like with `fetch`, a status outside 2xx is not an error.
   func send(_ request: SuiteRequest) async throws -> SuiteResponse { try await Self.send(request, cached) }
 
   func put(_ config: JSON, as identifier: String) async throws {

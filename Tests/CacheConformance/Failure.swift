@@ -1,12 +1,12 @@
-/// Why a test did not pass, under the names of the suite.
+/// The reason why a test failed, with the names that the suite uses.
 struct Failure: Error {
   var name: String
   var message: String
 
-  /// What the test takes for granted did not hold.
+  /// A precondition of the test did not hold.
   static func setup(_ message: String) -> Failure { Failure(name: "Setup", message: message) }
 
-  /// What the test asks did not hold.
+  /// An assertion of the test did not hold.
   static func assertion(_ message: String) -> Failure { Failure(name: "Assertion", message: message) }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value whose shape nobody knows beforehand.
+/// A JSON value of arbitrary structure.
 enum JSON: Codable, Sendable, Equatable {
   case null
   case bool(Bool)

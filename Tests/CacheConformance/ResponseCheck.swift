@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one response of a test has to be: `checkResponse` of the reference client, check by check.
+/// The checks of a response of a test, in the order of `checkResponse` of the reference client.
 struct ResponseCheck {
   let config: JSON
   let number: Int
@@ -96,7 +96,7 @@ struct ResponseCheck {
       if let name = field.string {
         try expect(!response.has(name), isSetup: isSetup, "Response \(number) includes unexpected header \(name)")
       } else if let name = field[0]?.string, let value = field[1]?.string {
-        // The reference looks at a property that its headers do not have, and so never fails here; this does.
+        // The reference reads a property that its headers lack and therefore never fails here; this check does.
         try expect(
           response.get(name).map { !$0.contains(value) } ?? true, isSetup: isSetup,
           "Response \(number) header \(name) still has value \"\(value)\"")
@@ -119,7 +119,7 @@ struct ResponseCheck {
     }
   }
 
-  /// As `parseInt` reads it: the digits at the beginning.
+  /// Parses the leading digits, like `parseInt`.
   static func integer(_ text: String?) -> Int? {
     text.flatMap { Int($0.drop(while: \.isWhitespace).prefix { $0.isASCII && $0.isNumber }) }
   }

@@ -1,4 +1,4 @@
-/// What the server has to have received: `checkServerRequests` of the reference client, check by check.
+/// The checks of the requests that the server received, in the order of `checkServerRequests` of the reference client.
 struct ServerCheck {
   let identifier: String
   let configs: [JSON]
@@ -10,7 +10,7 @@ struct ServerCheck {
     for (index, config) in configs.enumerated() {
       let request = ResponseCheck(config: config, number: index + 1, identifier: identifier)
       let type = config["expected_type"]?.string
-      // The server does not see it.
+      // It does not reach the server.
       if type == "cached" { continue }
       let received = state.indices.contains(next) ? state[next] : nil
       try check(received, request, type, config)
@@ -57,7 +57,7 @@ struct ServerCheck {
     }
   }
 
-  /// What the server has sent has to have arrived.
+  /// Checks that the header fields sent by the server arrived.
   private func checkResponse(_ received: JSON?, _ response: SuiteResponse, _ number: Int) throws {
     for field in received?["response_headers"]?.array ?? [] {
       guard let name = field[0]?.string, name.lowercased() != "date" else { continue }

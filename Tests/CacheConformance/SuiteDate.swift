@@ -1,14 +1,14 @@
 import Foundation
 
-/// The dates that tests count from the server's clock.
+/// Dates relative to the server's clock.
 enum SuiteDate {
   private static let dateFields: Set<String> = [
     "date", "expires", "last-modified", "if-modified-since", "if-unmodified-since",
   ]
   private static let locationFields: Set<String> = ["location", "content-location"]
 
-  /// The value that a field has to have: a number is seconds from the server's "now", and a location may be relative to
-  /// the test's own URL.
+  /// Returns the expected value of a field: a number means seconds from the server's "now", and a location can be
+  /// relative to the test's URL.
   static func value(of field: JSON, response: SuiteResponse, config: JSON) -> String? {
     guard let name = field[0]?.string?.lowercased() else { return nil }
     if dateFields.contains(name), let offset = field[1]?.number {

@@ -1,10 +1,10 @@
 import EKNetwork
 import Foundation
 
-/// Fills the directory of a cache until it is killed: `CacheStress URL DIRECTORY fill`; or looks at what is in there:
-/// `CacheStress URL DIRECTORY verify`, which prints how many responses it has found, and how many of them are wrong.
+/// Fills the directory of a cache until it is killed: `CacheStress URL DIRECTORY fill`; or checks its entries:
+/// `CacheStress URL DIRECTORY verify`, which prints the number of responses found, and how many of them are wrong.
 ///
-/// The server says in `X-Check` what a body adds up to. A stored response that says something else is one that was not
+/// The server sends a checksum of each body in `X-Check`. A stored response with a different checksum was not
 /// completely written.
 @main struct CacheStress {
   private static let paths = 40
@@ -47,7 +47,7 @@ import Foundation
   }
 
   private static func verify(_ manager: NetworkManager, _ cache: HTTPCache) async {
-    // A digest that is wrong would be no wrong response: it is a file that was there before it was complete.
+    // A wrong digest does not result in a wrong response: it shows a file that was visible before it was complete.
     cache.storageFailureHandler = { say("failed \($0.operation) \($0.path) \($0.code)") }
     var (hits, wrong) = (0, 0)
     for number in 0..<paths {
@@ -60,10 +60,10 @@ import Foundation
     say("found \(hits) \(wrong)")
   }
 
-  /// One write for a line: the script must never see half of one.
+  /// Prints a line in one write, so that the script never reads a partial line.
   private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
-  /// RFC 1950 §8.
+  /// Returns the Adler-32 checksum (RFC 1950 §8).
   private static func adler32(_ data: Data) -> UInt32 {
     var (low, high): (UInt32, UInt32) = (1, 0)
     for byte in data {

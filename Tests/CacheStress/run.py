@@ -1,10 +1,10 @@
-"""Kills processes that fill the directory of one cache, several at a time, at random moments, and looks at what is left.
+"""Runs several processes that fill the directory of one cache, kills them at random moments, and checks the remaining entries.
 
 usage: run.py CLIENT [KILLS [SECONDS [LEAST]]]
 
-It ends after so many kills, or so many seconds, and fails if there were fewer kills than LEAST by then.
-Entries may be lost. A response that is not what the server has sent, and a file that was not completely written but has
-its name all the same, fail the test.
+Stops after KILLS kills or SECONDS seconds, and fails if there were fewer than LEAST kills by then. Entries may be lost. A
+stored response that differs from the one the server sent, or an incompletely written file under its final name, fails the
+test.
 """
 import http.server
 import os
@@ -25,7 +25,7 @@ WRITERS, ROUNDS = 3, 8
 
 
 def body(number):
-    """A body of some length, another one each time, and what it adds up to."""
+    """Returns a random body of a certain size, and its checksum."""
     size = SIZES[number % len(SIZES)]
     piece = random.randbytes(4096)
     content = (piece * (size // len(piece) + 1))[:size]
@@ -67,12 +67,12 @@ problems = []
 
 
 def write(folder):
-    """A process that is killed at some moment after it has begun to write; whether it has lived to see that."""
+    """Starts a writer and kills it shortly after it has begun to write; returns 1 if it was killed, 0 if it ended before."""
     process = subprocess.Popen([client, url, folder, "fill"], stdout=subprocess.PIPE)
     if not process.stdout.readline():
         problems.append(f"a writer ended with {process.wait()}")
         return 0
-    # What it says is read, or it would stop when the pipe is full.
+    # Drains its output, because it would block when the pipe is full.
     threading.Thread(target=process.stdout.read, daemon=True).start()
     time.sleep(random.uniform(0, 0.03))
     process.send_signal(signal.SIGKILL)
@@ -83,7 +83,7 @@ def write(folder):
 
 
 def verify(folder):
-    """How many responses are there; what is wrong with them goes to `problems`."""
+    """Returns the number of stored responses; appends any defects to `problems`."""
     lines = subprocess.check_output([client, url, folder, "verify"], text=True).splitlines()
     found, wrong = map(int, lines[-1].split()[1:])
     problems.extend(line for line in lines[:-1])
@@ -111,7 +111,7 @@ with tempfile.TemporaryDirectory() as folder:
     left = sum(name.startswith("new-") for name in os.listdir(root))
 
 print(
-    f"{kills} processes killed, {WRITERS} at a time; {hits} stored responses read in {looks} looks, none of them wrong;"
+    f"{kills} processes killed, {WRITERS} at a time; {hits} stored responses read in {looks} checks, none of them wrong;"
     f" {left} temporary files left, {time.monotonic() - start:.0f} s"
     if not problems
     else f"{kills} processes killed: {problems[0]}"

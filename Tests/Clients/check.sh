@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Type-checks the client sources against the library as it was built last, in every language mode of an app; then
-# builds and runs a package that depends on this one.
+# Type-checks the client sources against the last build of the library, in every language mode of an app; then builds
+# and runs a package that depends on this one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 modules="$(swift build --show-bin-path)"
-# Not only type-checked: what crosses actors is looked at in a later pass.
+# Emits SIL, because a pass after type checking diagnoses values that cross actors.
 options=(-emit-sil -wmo -o /dev/null -parse-as-library -warnings-as-errors -I "$modules/Modules" -I Sources/CCurl/include -I Sources/CZlib/include)
 for map in "$modules"/{CCurl,CZlib}.build/module.modulemap; do
   if [ -f "$map" ]; then options+=(-Xcc "-fmodule-map-file=$map"); fi
@@ -22,14 +22,14 @@ check() { # name, compiler options
   fi
 }
 
-# The options of each mode are words without spaces. "Approachable concurrency" of Xcode 26 is two of them, and what Swift 6
-# has anyway.
+# The options of each mode contain no spaces. "Approachable concurrency" of Xcode 26 is two upcoming features, in addition to
+# what Swift 6 enables.
 while IFS='|' read -r name words; do
   # shellcheck disable=SC2086
   check "$name" $words </dev/null
 done <Tests/Clients/modes.txt
 if swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken/Broken.swift 2>/dev/null; then
-  echo "the check lets through what does not compile"
+  echo "the check accepts code that does not compile"
   exit 1
 fi
 [ "$failures" = 0 ] || exit 1

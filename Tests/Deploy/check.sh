@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What the article DeployingOnLinux says: a program with Swift's libraries inside is built as it says, and runs on this system
-# and, where it can be had (Tests/Matrix/debian.sh), on Debian 13: as it is, without libcurl, with the flavour of libcurl for
-# GnuTLS alone; and without IPv6.
+# Checks the article DeployingOnLinux: builds a program with Swift's libraries linked statically, as described there, and runs
+# it on this system and, where available (Tests/Matrix/debian.sh), on Debian 13: unchanged, without libcurl, with only the
+# GnuTLS flavour of libcurl; and without IPv6.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if command -v musl-gcc >/dev/null; then
   bash Tests/Deploy/musl.sh --quick
 else
-  echo "musl: its compiler is not on this machine: left out"
+  echo "musl: its compiler is not installed: skipped"
 fi
 work="$(mktemp -d)"
 server=""
@@ -17,7 +17,7 @@ finish() {
 }
 trap finish EXIT
 failures=0
-expect() { # what, the status that is expected, what has to be said, command…
+expect() { # description, expected status, expected text in the output, command…
   local what="$1" status="$2" text="$3" said code=0
   shift 3
   said="$("$@" 2>&1 </dev/null)" || code=$?
@@ -29,11 +29,11 @@ expect() { # what, the status that is expected, what has to be said, command…
   fi
 }
 
-# The name that the linker wants is in libcurl's development package alone; the library itself is on every machine with Swift.
+# Only libcurl's development package has the name that the linker looks for; the library itself is installed with Swift.
 curl="$(ldconfig -p | sed -n 's/.*libcurl\.so\.4 .*=> //p' | head -n 1)"
 mkdir "$work/link"
 ln -s "$curl" "$work/link/libcurl.so"
-build() { # the name of the program, options…
+build() { # program name, options…
   hello="$work/$1"
   shift
   local hello_build=(swift build -c release --static-swift-stdlib --package-path Tests/Deploy/Hello --scratch-path .build-deploy)
@@ -46,7 +46,7 @@ build() { # the name of the program, options…
 }
 needed() { readelf -d "$hello" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v '^ld-linux' | sort | tr '\n' ' '; }
 build hello -Xlinker -L"$work/link"
-expect "what it needs" 0 "libc.so.6 libcurl.so.4 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
+expect "the libraries it needs" 0 "libc.so.6 libcurl.so.4 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
 
 command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/key.pem" -out "$work/authority.pem" -days 2 \
   -subj /CN=localhost -addext "subjectAltName=IP:127.0.0.1" 2>/dev/null
@@ -81,7 +81,7 @@ url="http://127.0.0.1:$port/"
 
 expect "this system" 0 "status 200" "$hello" "$url"
 
-# An address space without IPv6: no socket of that family can be made.
+# A system without IPv6: no socket of that family can be created.
 if command -v gcc >/dev/null; then
   gcc -shared -fPIC -x c -o "$work/four.so" - <<'C'
 #define _GNU_SOURCE
@@ -96,25 +96,25 @@ int socket(int family, int type, int protocol) {
 }
 C
   expect "without IPv6" 0 "status 200" env LD_PRELOAD="$work/four.so" "$hello" "$url"
-  expect "without IPv6, by a name" 0 "status 200" env LD_PRELOAD="$work/four.so" "$hello" "${url/127.0.0.1/localhost}"
+  expect "without IPv6, by host name" 0 "status 200" env LD_PRELOAD="$work/four.so" "$hello" "${url/127.0.0.1/localhost}"
 else
-  echo "without IPv6: no compiler for C: left out"
+  echo "without IPv6: no C compiler: skipped"
 fi
 
 gnutls="$(ldconfig -p | sed -n 's/.*libcurl-gnutls\.so\.4 .*=> //p' | head -n 1)"
 if [ -n "$gnutls" ]; then
   mkdir "$work/gnutls"
   ln -s "$gnutls" "$work/gnutls/libcurl.so.4"
-  expect "with libcurl for GnuTLS under the other's name" 1 "version \`CURL_OPENSSL_4' not found" \
+  expect "with libcurl for GnuTLS under the name of the OpenSSL one" 1 "version \`CURL_OPENSSL_4' not found" \
     env LD_LIBRARY_PATH="$work/gnutls" "$hello" "$url"
 else
-  echo "with libcurl for GnuTLS: it is not on this machine: left out"
+  echo "with libcurl for GnuTLS: it is not installed: skipped"
 fi
 
 if reason="$(bash Tests/Matrix/debian.sh --prepare)"; then
   reason=""
   system="${EKNETWORK_CACHE:-$HOME/.cache/eknetwork}/debian-13"
-  # In a copy of the system that is gone afterwards: within CHANGE [URL]
+  # Runs the program in a temporary copy of the system: within CHANGE [URL]
   within() {
     unshare --mount --fork --kill-child bash -c '
       set -e
@@ -135,14 +135,14 @@ if reason="$(bash Tests/Matrix/debian.sh --prepare)"; then
   expect "without libcurl" 127 "libcurl.so.4: cannot open shared object file" within 'rm -f libcurl.so.4*'
   expect "without certificates" 1 "certificate" within 'rm -rf ../../../etc/ssl/certs' "${url/http:/https:}"
   if [ -n "$gnutls" ]; then
-    expect "with libcurl for GnuTLS alone" 127 "libcurl.so.4: cannot open shared object file" \
+    expect "with only libcurl for GnuTLS" 127 "libcurl.so.4: cannot open shared object file" \
       within "rm -f libcurl.so.4*; cp '$gnutls' libcurl-gnutls.so.4"
   fi
 else
-  echo "Debian 13: left out: $reason"
+  echo "Debian 13: skipped: $reason"
 fi
 
-# libcurl as an archive, built with what the SDK's is built with: TLS and zlib, and no place for certificates.
+# libcurl as a static archive with the options of the SDK's: TLS and zlib, and no default certificate path.
 sources="../shared/libcurl/src/curl-8.14.1.tar.xz"
 libraries="$(gcc -print-file-name=libssl.a 2>/dev/null || true)"
 if [ -f "$sources" ] && [ -f "$libraries" ] && command -v cmake >/dev/null; then
@@ -164,15 +164,15 @@ if [ -f "$sources" ] && [ -f "$libraries" ] && command -v cmake >/dev/null; then
   mkdir "$work/archives"
   cp "$work/curl-8.14.1/build/lib/libcurl.a" "$(dirname "$libraries")"/lib{ssl,crypto,z}.a "$work/archives"
   build hello-whole -Xlinker -L"$work/archives" -Xlinker -lssl -Xlinker -lcrypto -Xlinker -lz
-  expect "what it needs with libcurl inside" 0 "libc.so.6 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
-  expect "with libcurl inside" 0 "status 200" "$hello" "$url"
-  expect "with libcurl inside, an unknown authority" 1 "certificate" "$hello" "https://127.0.0.1:$secure_port/"
+  expect "the libraries it needs with libcurl linked statically" 0 "libc.so.6 libgcc_s.so.1 libm.so.6 libstdc++.so.6" needed
+  expect "with libcurl linked statically" 0 "status 200" "$hello" "$url"
+  expect "with libcurl linked statically, an unknown authority" 1 "certificate" "$hello" "https://127.0.0.1:$secure_port/"
   if [ -z "$reason" ]; then
-    expect "with libcurl inside, without that of the system" 0 "status 200" within 'rm -f libcurl.so.4*'
-    expect "with libcurl inside, and authorities where others have them" 0 "status 200" \
+    expect "with libcurl linked statically, without the system's" 0 "status 200" within 'rm -f libcurl.so.4*'
+    expect "with libcurl linked statically, and the authorities in another distribution's location" 0 "status 200" \
       within "rm -rf ../../../etc/ssl/*; cp '$work/authority.pem' ../../../etc/ssl/cert.pem" "https://127.0.0.1:$secure_port/"
   fi
 else
-  echo "with libcurl inside: its sources, cmake or OpenSSL's archives are not there: left out"
+  echo "with libcurl linked statically: its sources, cmake or OpenSSL's archives are missing: skipped"
 fi
 [ "$failures" = 0 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Whether the library compiles for the Static Linux SDK, which is not needed for it: the C code by musl's compiler, and the Swift code
-# against musl's headers in the place of glibc's, which tells how C's types differ (SOCK_STREAM, RLIMIT_NOFILE and the like). Of
-# the kernel's headers the SDK has none but a few. Needs musl-gcc (musl-tools). With --quick the Swift code is only searched for
-# the name of glibc's module: to check its types takes a minute.
+# Checks that the library compiles for the Static Linux SDK, without the SDK: compiles the C code with musl's compiler, and
+# type-checks the Swift code against musl's headers instead of glibc's, which shows where C's types differ (SOCK_STREAM,
+# RLIMIT_NOFILE and the like). The SDK contains only a few of the kernel's headers. Requires musl-gcc (musl-tools). With --quick
+# the Swift code is only searched for the name of glibc's module, because type-checking takes a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work="$(mktemp -d)"
@@ -19,7 +19,7 @@ for file in Sources/CCurl/*.c Sources/CZlib/*.c; do
   musl-gcc -Wall -Wextra -Werror -fsyntax-only -isystem "$root" -I Sources/CZlib/include -I Sources/CCurl/include "$file"
 done
 
-# The toolchain's modules are glibc's, and so called; code that names that module does not compile with the SDK.
+# The toolchain's C library module is called Glibc; code that names it does not compile with the SDK.
 if grep -rnE '\bGlibc\.' --include='*.swift' Sources/EKNetwork; then
   echo "names glibc's module"
   exit 1

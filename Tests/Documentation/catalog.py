@@ -1,4 +1,4 @@
-"""Builds the documentation catalog with the toolchain's own docc; whatever it has to say is a complaint."""
+"""Builds the documentation catalog with the toolchain's docc; all of its diagnostics are complaints."""
 import pathlib, re, shutil, subprocess, tempfile
 
 CATALOG = "Sources/EKNetwork/EKNetwork.docc"

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Checks the documentation against the library as it was built last: check.py [--self-test]
+"""Checks the documentation against the last build of the library: check.py [--self-test]
 
-Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode. The comment before a block says what
-surrounds it; without one it has to stand alone:
-  context: file               declarations, with Tests/Documentation/prelude.swift beside them unless they import
-                              EKNetwork themselves
-  context: body               statements of an async throwing function, with the prelude beside them
-  context: run                the same, which is also run against the loopback server and must succeed
+Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode. The comment
+before a block gives its context; a block without one must compile on its own:
+  context: file               declarations, with Tests/Documentation/prelude.swift unless they import EKNetwork
+                              themselves
+  context: body               statements of an async throwing function, with the prelude
+  context: run                like body, and is also run against the loopback server and must succeed
   context: signature          declarations exactly as the library's symbol graph has them
-  context: signature of Type  the same, members of a type
+  context: signature of Type  like signature, for members of a type
   context: manifest           a piece of a package manifest, not compiled
-  context: recipe of File     whole lines of that file of Tests/Recipes, which compiles and tests it; the articles have
-                              all of each file
-Every public symbol is declared in API.md, in such a block or in a heading of its type's chapter; what stands there
-exists. API.md and API_RU.md have the same shape and, but for comments, the same blocks. Links between the documents lead somewhere. The DocC
-catalog, and with it every documentation comment, is built without a warning.
+  context: recipe of File     whole lines of that file of Tests/Recipes, which compiles and tests it; together the
+                              articles contain every line of each file
+Every public symbol must be declared in API.md, in such a block or in a heading of its type's chapter, and every symbol
+declared there must exist. API.md and API_RU.md must have the same structure and, except for comments, the same blocks. Links
+between the documents must resolve. The DocC catalog, including every documentation comment, must build without warnings.
 """
 import pathlib, re, sys, tempfile
 
@@ -26,12 +26,12 @@ from running import run_all
 from symbols import Library, check_signature, extract_graphs, match_member
 
 RECIPES = ROOT / "Tests/Recipes/Sources/Recipes"
-# Named in the reference, and not the library's.
+# Symbols that the reference names and that are not part of the library.
 FOREIGN = {"data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)"}
 
 
 def declared_in(name, text, library):
-    """What a reference declares in its headings and signature blocks, and complaints about it."""
+    """Returns the symbols that a reference declares in its headings and signature blocks, and complaints about them."""
     declared, complaints, chapter = set(), [], ""
     for heading in headings(text):
         types = [word for word in re.findall(r"\w+", heading.text) if word in library.symbols]
@@ -52,7 +52,7 @@ def declared_in(name, text, library):
 
 
 def unknown_spans(name, text, library):
-    """Code spans such as `Type.member` and `name(label:)` that nothing in the library answers to."""
+    """Yields code spans such as `Type.member` and `name(label:)` that match nothing in the library."""
     members = {path.split(".", 1)[-1].split(".")[-1] for path in library.symbols}
     bases = {re.sub(r"\(.*", "", path) for path in library.symbols}
     for number, line in prose(text):
@@ -60,7 +60,7 @@ def unknown_spans(name, text, library):
             continue
         for span in re.findall(r"`([^`]+)`", line):
             if re.fullmatch(r"\w+\((?:\w+:)+\)", span):
-                # What has a default may be left out at the end.
+                # Trailing parameters with defaults may be omitted.
                 if span not in FOREIGN and not any(member.startswith(span[:-1]) for member in members):
                     yield f"{name}:{number}: `{span}` does not exist"
             elif match := re.match(r"([A-Z]\w+)\.(\w+)\b", span):
@@ -82,7 +82,7 @@ def broken_links(texts):
 
 
 def check(texts, library, options):
-    """All complaints about documents, given as {name: text}."""
+    """Returns all complaints about documents, given as {name: text}."""
     complaints, to_compile = [], []
     for name, text in texts.items():
         for block in blocks(text):
@@ -105,17 +105,17 @@ def check(texts, library, options):
 
 
 def recipe_complaints(texts):
-    """Blocks that are not lines of their file."""
+    """Yields recipe blocks that do not match their file."""
     for name, text in texts.items():
         for block in blocks(text):
             if block.context == "recipe":
                 file = RECIPES / block.scope
                 if not file.is_file() or "\n" + block.code not in "\n" + file.read_text():
-                    yield f"{name}:{block.line}: not what {block.scope} says"
+                    yield f"{name}:{block.line}: differs from {block.scope}"
 
 
 def missing_recipes(texts):
-    """Lines of recipes that no document has."""
+    """Yields recipes with lines that no document contains."""
     shown = {}
     for text in texts.values():
         for block in blocks(text):
@@ -123,20 +123,20 @@ def missing_recipes(texts):
                 shown.setdefault(block.scope, set()).update(block.code.splitlines())
     for file in sorted(RECIPES.glob("*.swift")):
         if set(file.read_text().splitlines()) - shown.get(file.name, set()):
-            yield f"{file.relative_to(ROOT)}: no article has all of it"
+            yield f"{file.relative_to(ROOT)}: the articles do not contain all of it"
 
 
 def without_comments(code):
-    """The code alone: its comments are in the language of the text around it."""
+    """Returns the code without comments, which are in the language of the document."""
     return [re.sub(r"(^|\s+)//.*", "", line).rstrip() for line in code.split("\n")]
 
 
 def differences(english, russian):
-    """Where the two references part."""
+    """Yields the differences between the two references."""
     pairs = zip(blocks(english), blocks(russian))
     for one, other in pairs:
         if one[:2] != other[:2] or without_comments(one.code) != without_comments(other.code):
-            yield f"API_RU.md:{other.line}: not the block of API.md:{one.line}"
+            yield f"API_RU.md:{other.line}: differs from the block at API.md:{one.line}"
             break
     if len(blocks(english)) != len(blocks(russian)):
         yield f"API.md has {len(blocks(english))} blocks, API_RU.md {len(blocks(russian))}"
@@ -144,14 +144,14 @@ def differences(english, russian):
     for index, (one, other) in enumerate(zip(shape(english), shape(russian))):
         if one != other:
             title = titles[index - 1] if index else "the beginning"
-            yield f"API_RU.md: its headings, lists, tables or blocks are not those of API.md from \"{title}\" on"
+            yield f"API_RU.md: its headings, lists, tables or blocks differ from API.md after \"{title}\""
             return
     if len(shape(english)) != len(shape(russian)):
-        yield "API.md and API_RU.md do not have equally many headings"
+        yield "API.md and API_RU.md have different numbers of headings"
 
 
 def self_test(library, options, extract):
-    """Each kind of fault has to be found, and what is right let through."""
+    """Checks that each kind of fault is found and that a correct document passes."""
     good = (
         "# A\n<!-- context: body -->\n```swift\nlet user: User = try await manager.send(GetUser(id: 1))\nprint(user)\n```\n"
         "<!-- context: signature of HTTPError -->\n```swift\npublic let statusCode: Int\n```\n[A](#a) `HTTPError.data`\n"
@@ -159,11 +159,11 @@ def self_test(library, options, extract):
     faults = {
         "a block that does not compile": {"a.md": good.replace("GetUser", "GetUsers")},
         "a block that is not Swift 6": {"a.md": "```swift\nimport EKNetwork\nvar shared = 1\n```\n"},
-        "a block that does not stand alone": {"a.md": "```swift\nimport EKNetwork\nlet user: User? = nil\n```\n"},
-        "a block that does not do what it says": {
+        "a block that does not compile on its own": {"a.md": "```swift\nimport EKNetwork\nlet user: User? = nil\n```\n"},
+        "a block that throws an error": {
             "a.md": "<!-- context: run -->\n```swift\n_ = try await manager.send(MyEventsRequest())\nthrow URLError(.badURL)\n```\n"
         },
-        "a recipe that is not its file": {"a.md": "<!-- context: recipe of UserModel.swift -->\n```swift\nimport EKNetwork_\n```\n"},
+        "a recipe that differs from its file": {"a.md": "<!-- context: recipe of UserModel.swift -->\n```swift\nimport EKNetwork_\n```\n"},
         "a recipe without a file": {"a.md": "<!-- context: recipe of Nothing.swift -->\n```swift\nimport EKNetwork\n```\n"},
         "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
         "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
@@ -173,15 +173,15 @@ def self_test(library, options, extract):
         },
         "a heading that does not exist": {"a.md": "## HTTPError\n### `status: Int`\n"},
         "a span that does not exist": {"a.md": good.replace("HTTPError.data", "HTTPError.bytes")},
-        "a link to nowhere": {"a.md": good.replace("#a)", "#b)")},
+        "a broken link": {"a.md": good.replace("#a)", "#b)")},
         "headings that differ": {"API.md": "# A\n", "API_RU.md": "## A\n"},
         "blocks that differ": {"API.md": good, "API_RU.md": good.replace("id: 1", "id: 2")},
         "a list that differs": {"API.md": good + "- a\n", "API_RU.md": good},
         "a symbol that is not declared": {"API.md": good},
     }
     if complaints := check({"a.md": good}, library, options):
-        sys.exit("self-test: a good document is refused:\n" + "\n".join(complaints))
-    # What a reference of two lines leaves out would hide every other fault.
+        sys.exit("self-test: a correct document is rejected:\n" + "\n".join(complaints))
+    # The symbols missing from a two-line reference would hide every other fault.
     complete = Library([])
     complete.symbols, complete.conformances = library.symbols, library.conformances
     for fault, texts in faults.items():
@@ -193,9 +193,9 @@ def self_test(library, options, extract):
         catalog.mkdir(parents=True)
         (catalog / "EKNetwork.md").write_text("# ``EKNetwork``\n\nSee ``HTTPError/nothing``.\n")
         if not any("nothing" in found for found in catalog_complaints(pathlib.Path(folder), extract)):
-            sys.exit("self-test: a symbol link to nowhere is not found")
+            sys.exit("self-test: a broken symbol link is not found")
     if not list(missing_recipes({"a.md": good})):
-        sys.exit("self-test: a recipe that no document has is not found")
+        sys.exit("self-test: a recipe missing from all documents is not found")
     print(f"self-test: {len(faults) + 2} kinds of faults are found")
 
 
@@ -211,7 +211,7 @@ def main():
     complaints = check(texts, library, options)
     complaints += list(missing_recipes(texts)) + catalog_complaints(ROOT, extract)
     count = sum(len(blocks(text)) for text in texts.values())
-    print("\n".join(complaints) or f"{count} blocks and {len(library.documented_paths())} public symbols are in order")
+    print("\n".join(complaints) or f"{count} blocks and {len(library.documented_paths())} public symbols: no complaints")
     sys.exit(1 if complaints else 0)
 
 

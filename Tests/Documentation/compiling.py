@@ -1,4 +1,4 @@
-"""Type-checks Swift blocks against the library as it was built last, in Swift 6 mode."""
+"""Type-checks Swift blocks against the last build of the library, in Swift 6 mode."""
 import concurrent.futures, os, pathlib, re, subprocess, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -11,7 +11,7 @@ def build_folder():
 
 
 def library_options():
-    """What a compiler has to be told to find the library."""
+    """Returns the compiler options that locate the library."""
     build = build_folder()
     if not (build / "Modules/EKNetwork.swiftmodule").exists():
         raise SystemExit("the library is not built: run `swift build` first")
@@ -24,7 +24,7 @@ def library_options():
 
 
 def source(name, block):
-    """A file that holds the block, whose errors carry the document's lines."""
+    """Returns a source file with the block, which reports errors at the document's lines."""
     location = f'#sourceLocation(file: "{name}", line: {block.line})\n'
     if block.context in ("body", "run"):
         return f"import EKNetwork\nfunc block() async throws {{\n{location}{block.code}#sourceLocation()\n}}\n"
@@ -33,7 +33,7 @@ def source(name, block):
 
 
 def compile_block(name, block, options):
-    """The compiler's errors, or an empty string. A block that imports the library itself has to stand alone."""
+    """Returns the compiler's errors or an empty string. A block that imports the library is compiled without the prelude."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "block.swift"
         file.write_text(source(name, block))
@@ -48,7 +48,7 @@ def compile_block(name, block, options):
 
 
 def compile_all(named_blocks, options):
-    """Complaints about (document, block) pairs. What two documents share is compiled once."""
+    """Returns complaints about (document, block) pairs. Blocks that several documents share are compiled once."""
     distinct = {(block.context, block.code): (name, block) for name, block in reversed(named_blocks)}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         results = pool.map(lambda pair: compile_block(*pair, options), distinct.values())

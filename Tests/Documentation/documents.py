@@ -1,4 +1,4 @@
-"""What the documents are made of: headings, Swift blocks, and how much text stands between them."""
+"""Parses the documents into headings, Swift blocks, and the number of elements between them."""
 import re
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Heading(NamedTuple):
 
 
 def blocks(text):
-    """All Swift blocks. One without a comment before it has to stand alone."""
+    """Returns all Swift blocks. A block without a comment before it must compile on its own."""
     found, context, scope, code, start = [], "file", "", None, 0
     for number, line in enumerate(text.split("\n"), 1):
         if code is not None:
@@ -40,7 +40,7 @@ def blocks(text):
 
 
 def prose(text):
-    """The lines outside of fenced blocks, with their numbers."""
+    """Yields the lines outside fenced blocks, with their numbers."""
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip().startswith("```"):
@@ -58,7 +58,7 @@ def headings(text):
 
 
 def shape(text):
-    """For each section its level, and how many list items, table rows and blocks it has."""
+    """Returns for each section its level and its numbers of list items, table rows and blocks."""
     sections, fenced = [[0, 0, 0, 0]], False
     for line in text.split("\n"):
         if line.strip().startswith("```"):
@@ -73,7 +73,7 @@ def shape(text):
 
 
 def local_links(text):
-    """Files and headings that are linked to, with the line."""
+    """Yields the files and headings that are linked to, with the line number."""
     for number, line in prose(text):
         for target in re.findall(r"\]\(([^)\s]+)\)", line):
             if not re.match(r"[a-z]+:", target):
@@ -81,5 +81,5 @@ def local_links(text):
 
 
 def anchor(heading):
-    """The name by which GitHub links to a heading."""
+    """Returns the anchor that GitHub assigns to a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

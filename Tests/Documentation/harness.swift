@@ -22,7 +22,7 @@ enum Harness {
 
   private static let failures = Failures()
 
-  /// Runs a block, which has to succeed and to have asked the server for something.
+  /// Runs a block, which must succeed and send a request to the server.
   static func run(_ place: String, _ block: () async throws -> Void) async {
     let before = server.requestCount
     do {

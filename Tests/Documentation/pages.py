@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles the blocks of the pages that the library implements, where they are at hand: pages.py FOLDER
+"""Compiles the blocks of the pages that the library implements, if they are available: pages.py FOLDER
 
-The pages are text without fences, so every block is named here by its first and last line. What cannot compile on any
-platform is listed with the change that keeps its intent; README.md explains each under "Differences from the documents".
+The pages are plain text without code fences, so every block is identified here by its first and last line. Blocks that cannot
+compile on any platform are listed with a change that keeps their intent; README.md explains each under "Differences from the
+documents".
 """
 import pathlib, re, sys
 
@@ -11,7 +12,7 @@ from compiling import compile_block, library_options
 from documents import Block
 from symbols import Library, check_signature
 
-# What surrounds the blocks of a page: what its prose takes for granted.
+# The context of a page's blocks: the declarations that its prose assumes.
 USER = """
 struct User: PrismEntity, Sendable { let id: String; let name: String; let email: String }
 enum UserEndpoint: PrismNetworkEndpoint { case get(id: String); var host: String { "h" }; var path: String { "/" } }
@@ -63,8 +64,8 @@ func handle(_ event: SearchEvent) {}
 func process(_ payload: String) {}
 """
 
-# (page, first line, last line, kind, what surrounds it, changes)
-# Kinds: file, body; signature, with the type whose members it holds; members, of a type that the surroundings open.
+# (page, first line, last line, kind, context, changes)
+# Kinds: file, body; signature, with the type whose members it declares; members, of a type that the context opens.
 BLOCKS = [
     (0, 16, 26, "signature", "", []),
     (0, 33, 100, "file", "", [(
@@ -138,7 +139,7 @@ BLOCKS = [
 
 
 def ours(code):
-    """The code with the module's name; the socket page's types are the library's own here."""
+    """Returns the code with this module's name; the socket page's types are part of this library."""
     return re.sub(r"^import (PrismNetwork|Network)$", "import EKNetwork", code, flags=re.M)
 
 
@@ -148,13 +149,13 @@ class Pages:
         for path in sorted(pathlib.Path(folder).glob("00[0-4]_*.txt")):
             self.lines[int(path.name[:3])] = [""] + path.read_text().split("\n")
         if sorted(self.lines) != [0, 1, 2, 3, 4]:
-            raise SystemExit(f"{folder} does not hold the five pages")
+            raise SystemExit(f"{folder} does not contain the five pages")
 
     def code(self, page, first, last):
         return "\n".join(self.lines[page][first:last + 1]) + "\n"
 
     def surroundings(self, text):
-        """`page P F L` on a line of its own is that stretch of a page."""
+        """Replaces lines of the form `page P F L` with those lines of the page."""
         return re.sub(r"^page (\d) (\d+) (\d+)$", lambda match: self.code(*map(int, match.groups())), text, flags=re.M)
 
 
@@ -162,7 +163,7 @@ def check_block(pages, library, options, page, first, last, kind, around, change
     code = pages.code(page, first, last)
     for old, new in changes:
         if old not in code:
-            return [f"{page}:{first}: nothing reads {old!r}"]
+            return [f"{page}:{first}: {old!r} not found"]
         code = code.replace(old, new)
     kind, _, scope = kind.partition(" ")
     if kind == "apple":
@@ -171,7 +172,7 @@ def check_block(pages, library, options, page, first, last, kind, around, change
         return [f"{page}:{first}: {complaint}" for complaint in check_signature(library, code, scope)[1]]
     around = pages.surroundings(around)
     if kind == "body":
-        # Constants of one name follow each other on the pages.
+        # The pages declare several constants with the same name.
         code = f"{around}\nfunc block() async throws {{\n{re.sub('^import .*$', '', code, flags=re.M)}}}\n"
     elif kind == "members":
         code = around + code + "}\n"
@@ -190,7 +191,7 @@ def main():
         found = pool.map(lambda entry: check_block(pages, library, options, *entry), BLOCKS)
         complaints = [complaint for complaints in found for complaint in complaints]
     changed = sum(1 for entry in BLOCKS if entry[5])
-    print("\n".join(complaints) or f"{len(BLOCKS)} blocks of the pages are in order, {changed} of them with a change")
+    print("\n".join(complaints) or f"{len(BLOCKS)} blocks of the pages: no complaints, {changed} of them with a change")
     sys.exit(1 if complaints else 0)
 
 

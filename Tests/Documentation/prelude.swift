@@ -1,4 +1,4 @@
-// What surrounds the code blocks of the documentation that cannot stand alone. Compiled, never run.
+// Declarations for the code blocks of the documentation that do not compile on their own.
 import EKNetwork
 
 struct User: Codable, Sendable {
@@ -59,7 +59,7 @@ enum DeviceHeaders {
   static func current() -> [String: String] { ["X-Device-ID": "42"] }
 }
 
-// Unchecked: never run. An app guards its token store with a lock, or an actor.
+// Unchecked, because it is never used concurrently. An app protects its token store with a lock or an actor.
 final class TokenStore: @unchecked Sendable {
   static let shared = TokenStore()
   var accessToken = ""

@@ -1,4 +1,4 @@
-"""Runs the blocks that are marked to be run, against the loopback server, in one program."""
+"""Runs the blocks marked `context: run` in one program, against the loopback server."""
 import pathlib, re, subprocess, tempfile
 
 from compiling import PRELUDE, ROOT
@@ -7,19 +7,19 @@ HARNESS = ROOT / "Tests/Documentation/harness.swift"
 
 
 def objects(build):
-    """What the demo is linked from, but for the demo itself: the library and the server."""
+    """Returns the object files of the library and the server, taken from the link list of the demo."""
     listed = (build / "EKNetworkDemo.product/Objects.LinkFileList").read_text().split("\n")
     return [name.strip("'\"") for name in listed if name.strip() and "EKNetworkDemo.build" not in name]
 
 
 def run_all(named_blocks, options, build):
-    """Complaints about (document, block) pairs. What two documents share is run once."""
+    """Returns complaints about (document, block) pairs. Blocks that several documents share are run once."""
     distinct = list({block.code: (name, block) for name, block in reversed(named_blocks)}.values())
     if not distinct:
         return []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        # The prelude's server is the one of this machine.
+        # Points the prelude to the loopback server.
         prelude = re.sub(r'URL\(string: "https://api\.example\.com"\)!', "Harness.server.baseURL", PRELUDE.read_text())
         (folder / "prelude.swift").write_text(prelude)
         (folder / "harness.swift").write_text(HARNESS.read_text())
@@ -35,7 +35,7 @@ def run_all(named_blocks, options, build):
             *objects(build)]
         built = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if built.returncode:
-            return ["the blocks to be run cannot be built:\n" + built.stderr]
+            return ["the `context: run` blocks do not compile:\n" + built.stderr]
         done = subprocess.run([str(program)], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     complaints = [line for line in done.stderr.split("\n") if line]
-    return complaints or ([] if done.returncode == 0 else [f"the blocks to be run ended with {done.returncode}"])
+    return complaints or ([] if done.returncode == 0 else [f"the `context: run` blocks exited with {done.returncode}"])

@@ -1,8 +1,8 @@
-"""The library's public symbols, from its symbol graph, and declarations in documents compared with them."""
+"""Reads the library's public symbols from its symbol graph, and compares declarations in documents with them."""
 import json, pathlib, re, subprocess, tempfile
 from collections import defaultdict
 
-# What a public type has because of what it conforms to, or which only a compiler calls.
+# Members that a public type has because of its conformances, or that only the compiler calls.
 PLUMBING = re.compile(
     r"\.(?:<\(_:_:\)|init\(rawValue:\)|init\(from:\)|Element|Failure|AsyncIterator(?:\..*)?|makeAsyncIterator\(\))$"
     r"|^NetworkProgress\.Published\.(?:init\(wrappedValue:\)|wrappedValue|projectedValue)$"
@@ -13,7 +13,7 @@ KINDS = r"(?:public )?(?:final )?(?P<kind>class|struct|enum|protocol|actor|exten
 
 
 def owner_of(symbol):
-    """The type whose member a symbol is: of an extension `where Self == Type`, that type."""
+    """Returns the type that a symbol is a member of; for an extension `where Self == Type`, that type."""
     for constraint in symbol.get("swiftExtension", {}).get("constraints", []):
         if constraint["kind"] == "sameType" and constraint["lhs"] == "Self":
             return [constraint["rhs"]]
@@ -21,7 +21,7 @@ def owner_of(symbol):
 
 
 def extract_graphs(options, folder):
-    """Writes the symbol graphs of the library as it was built last."""
+    """Writes the symbol graphs of the last build of the library."""
     info = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True, check=True).stdout
     target = json.loads(info)["target"]["triple"]
     command = ["swift-symbolgraph-extract", "-module-name", "EKNetwork", "-target", target, *options]
@@ -41,7 +41,7 @@ class Library:
                 path = ".".join(owner_of(symbol) + symbol["pathComponents"][-1:])
                 names[symbol["identifier"]["precise"]] = path
                 declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
-                # The quotes of a name that is a keyword are no part of it.
+                # The backticks around a keyword are not part of the name.
                 self.symbols[path].append(declaration.replace("`", ""))
         for graph in graphs:
             for relation in graph["relationships"]:
@@ -51,18 +51,18 @@ class Library:
 
     @classmethod
     def built(cls, options):
-        """The symbols of the library as it was built last."""
+        """Returns the symbols of the last build of the library."""
         with tempfile.TemporaryDirectory() as folder:
             extract_graphs(options, folder)
             return cls([json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).glob("*.json"))])
 
     def documented_paths(self):
-        """What the reference has to declare."""
+        """Returns the symbols that the reference must declare."""
         return {path for path in self.symbols if not PLUMBING.search(path)}
 
 
 def canonical(declaration, scope, accessors):
-    """The words of a declaration that matter, in order."""
+    """Returns the significant tokens of a declaration, in order."""
     text = re.sub(r"//.*", "", declaration).strip()
     text = re.sub(r"^(?:@[\w.]+\s+)+", "", text)
     if match := re.search(r"<(\w+): ([^<>]+)>\(", text):
@@ -81,7 +81,7 @@ def canonical(declaration, scope, accessors):
 
 
 def base_name(declaration):
-    """`send` of `func send<T>(…)`, `path` of `var path: String`."""
+    """Returns `send` for `func send<T>(…)`, `path` for `var path: String`."""
     text = re.sub(r"^(?:@[\w.]+\s+)*", "", declaration.strip())
     keywords = r"(?:(?:public|nonisolated(?:\(\w+\))?|mutating|static|convenience|let|var|func|case|typealias|associatedtype)\s+)*"
     match = re.match(keywords + r"(\w+)", text)
@@ -89,7 +89,7 @@ def base_name(declaration):
 
 
 def statements(code):
-    """The declarations of a block, those of several lines joined."""
+    """Yields the declarations of a block, each joined into one line."""
     pending = ""
     for line in code.split("\n"):
         pending = (pending + " " + re.sub(r"//.*", "", line).strip()).strip()
@@ -101,7 +101,7 @@ def statements(code):
 
 
 def match_member(library, declaration, scope, strict):
-    """The path of the declared symbol, and a complaint or an empty string."""
+    """Returns the path of the declared symbol, and a complaint or an empty string."""
     name = base_name(declaration)
     prefix = scope + "." if scope else ""
     candidates = [
@@ -117,16 +117,16 @@ def match_member(library, declaration, scope, strict):
             return path, ""
     if not candidates:
         return "", f"`{prefix}{name}` does not exist"
-    return "", f"`{declaration}` is not what the library has: " + " / ".join(f"`{text}`" for _, text in candidates)
+    return "", f"`{declaration}` differs from the library: " + " / ".join(f"`{text}`" for _, text in candidates)
 
 
 def check_signature(library, code, scope):
-    """The paths that a signature block declares, and complaints."""
+    """Returns the paths that a signature block declares, and complaints."""
     declared, complaints, scopes = set(), [], [scope]
     for statement in statements(code):
         if statement == "}":
             if len(scopes) == 1:
-                return declared, complaints + ["more braces are closed than opened"]
+                return declared, complaints + ["more closing than opening braces"]
             scopes.pop()
         elif match := re.match(KINDS + r"(?:<(?P<generics>[^>]*)>)?(?:\s*:\s*(?P<conformances>[^{]*))?\s*\{(?P<end>\s*\})?$", statement):
             path = ".".join(filter(None, [scopes[-1], match.group("name")]))

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What libFuzzer calls with each input, in one module with the parser's own sources.
+/// The entry point that libFuzzer calls with each input, in one module with the parser's sources.
 ///
-/// The first byte chooses whether messages may be compressed and how large they may be, the second seeds the cuts; the
-/// rest is what a server sends. Besides traps and bad memory accesses it looks for events that depend on the cuts, and
-/// for messages past the limit.
+/// The first byte selects whether messages can be compressed and their maximum size, the second seeds the cuts; the
+/// rest is the data from a server. Besides traps and invalid memory accesses, it detects events that depend on the
+/// cuts, and messages above the limit.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzMessageReceiver(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard count >= 2, let start else { return 0 }
@@ -15,7 +15,7 @@ public func fuzzMessageReceiver(_ start: UnsafePointer<UInt8>?, _ count: Int) ->
   var state = UInt32(start[1]) &+ 1
   let cut = events(bytes, isCompressed: isCompressed, limit: limit) { _ in
     state = state &* 1_664_525 &+ 1_013_904_223
-    // Mostly a few bytes, now and then many.
+    // Mostly a few bytes, sometimes many.
     return Int(state >> 28 == 0 ? state >> 16 & 0xFF : state >> 24 & 7)
   }
   precondition(whole == cut, "the events depend on the cuts")

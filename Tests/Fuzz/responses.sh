@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Wrong responses, over HTTP/1.1, TLS and HTTP/2, to real requests of the library, which runs on libcurl with the address
-# sanitizer:
+# Sends invalid responses over HTTP/1.1, TLS and HTTP/2 to real requests of the library, which runs on libcurl built with
+# the address sanitizer:
 #   responses.sh [COUNT [SEED [VERSION…]]]       COUNT responses on each version
-#   responses.sh --replay VERSION SEED FIRST COUNT   a part that was printed with a failure
-# Needs the sources of libcurl beside the checkout (../shared/libcurl), and what the tests have been built to.
+#   responses.sh --replay VERSION SEED FIRST COUNT   repeats the part that was printed with a failure
+# Requires the sources of libcurl next to the checkout (../shared/libcurl), and a build of the tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 libraries="../shared/libcurl"
@@ -18,19 +18,19 @@ python="$PWD/.build/peers/bin/python"
   exit 1
 }
 
-# Against the library as it was built last: nothing of it is compiled again, and its package has no product for this.
+# Links against the last build of the library: this avoids compiling it again and needs no product in its package.
 built="$(swift build --show-bin-path)"
 maps=()
 for map in "$built"/{CCurl,CZlib}.build/module.modulemap; do
   if [ -f "$map" ]; then maps+=(-Xcc "-fmodule-map-file=$map"); fi
 done
-# Not the folder's contents: objects of sources that are gone stay there.
+# Not the folder's contents, which include objects of deleted sources.
 mapfile -t objects < <(grep -E '/(EKNetwork|CCurl|CZlib)\.build/' "$built/EKNetworkDemo.product/Objects.LinkFileList")
 swiftc -swift-version 6 -parse-as-library -Onone -g -warnings-as-errors -module-name Responses -I "$built/Modules" \
   -I Sources/CCurl/include -I Sources/CZlib/include "${maps[@]}" Tests/Fuzz/Responses/Client.swift \
   "${objects[@]}" -o "$work/client"
 
-# Built once a version.
+# Builds each version once.
 library() {
   [ -f "$cache/$1/libcurl.so.4" ] || bash "$libraries/build.sh" "$1" "$cache/$1" --asan >"$work/build-$1.log" 2>&1 || {
     cat "$work/build-$1.log"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# libFuzzer and the address sanitizer against the parser of WebSocket frames: run.sh [RUNS [WORKERS]]. A finding is left
-# in .build/fuzz/findings; give its file as the only argument to see it again.
+# Fuzzes the WebSocket frame parser with libFuzzer and the address sanitizer: run.sh [RUNS [WORKERS]]. Findings are stored
+# in .build/fuzz/findings; pass such a file as the only argument to reproduce one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work="$PWD/.build/fuzz"
@@ -9,7 +9,7 @@ mkdir -p "$work/corpus" "$work/findings"
 clang -O1 -g -fsanitize=address -c Sources/CZlib/CZlib.c -I Sources/CZlib/include -o "$work/CZlib.o"
 mkdir -p "$work/CZlib"
 echo "module CZlib { header \"$PWD/Sources/CZlib/include/CZlib.h\" export * }" >"$work/CZlib/module.modulemap"
-# Preconditions and overflow checks are what finds most: optimized, but not unchecked.
+# Preconditions and overflow checks find the most, so this is optimized but not unchecked.
 swiftc -use-ld=lld -O -g -sanitize=fuzzer,address -parse-as-library -module-name Fuzz -swift-version 6 -I "$work/CZlib" \
   "$sources"/Frames/*.swift "$sources"/Compression/MessageInflater.swift "$sources"/WebSocketMessage.swift \
   "$sources"/WebSocketCloseCode.swift Tests/Fuzz/MessageDecoderFuzz.swift "$work/CZlib.o" -o "$work/fuzz"

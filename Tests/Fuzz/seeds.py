@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what a fuzzer begins with: seeds.py FOLDER. Each is a choice, a seed of cuts, and frames of a server."""
+"""Writes the seed corpus of the fuzzer: seeds.py FOLDER. Each seed is a byte of options, a seed for the cuts, and server frames."""
 
 import os
 import struct

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Debian 13 in a folder, with its own libcurl and glibc: debian.sh --prepare makes it, once, outside of the checkout;
+# Debian 13 in a chroot, with its own libcurl and glibc: debian.sh --prepare creates it once, outside the checkout;
 # debian.sh FOLDER PROGRAM ARGUMENTS… runs a program of this machine in it. The program sees the checkout, Swift's
-# libraries and FOLDER where they are here. Ends with 3, and a reason, where it cannot be had.
+# libraries and FOLDER at the same paths as here. Prints a reason and exits with 3 if the chroot cannot be created.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
@@ -19,21 +19,21 @@ absent() {
 
 prepare() {
   [ ! -e "$system/ready" ] || return 0
-  [ "$(id -u)" = 0 ] || absent "only the superuser can enter another system"
-  unshare --mount true 2>/dev/null || absent "this machine does not let a process have mounts of its own"
+  [ "$(id -u)" = 0 ] || absent "chroot requires root"
+  unshare --mount true 2>/dev/null || absent "mount namespaces are not permitted on this machine"
   command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap >/dev/null 2>&1 \
-    || absent "debootstrap is not to be had"
-  # The archive that this machine uses itself.
+    || absent "debootstrap is not available"
+  # The archive that this machine uses.
   local archive
   archive="$(sed -nE 's#^(URIs:|deb( \[[^]]*\])?) +(https?://[^ ]+/debian)/?( .*)?$#\3#p' /etc/apt/sources.list \
-    /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)" # sed fails where one of the files is not there
-  [ -n "$archive" ] || absent "this machine knows no archive of Debian's"
+    /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)" # sed fails if one of the files is missing
+  [ -n "$archive" ] || absent "no Debian archive is configured on this machine"
   local making
   mkdir -p "$cache"
   making="$(mktemp -d "$system.XXXX")"
   if ! debootstrap --variant=minbase --include="$packages" trixie "$making" "$archive" >"$making.log" 2>&1; then
     local reason
-    reason="the archive cannot be had: $(tail -n 1 "$making.log")"
+    reason="the archive is not available: $(tail -n 1 "$making.log")"
     rm -rf "$making" "$making.log"
     absent "$reason"
   fi
@@ -51,12 +51,12 @@ fi
 folder="$1"
 shift
 runtime="$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")"
-# Its own mounts, which end with it.
+# A mount namespace of its own, which ends with the process.
 exec unshare --mount --fork --kill-child bash -c '
   set -e
   system="$1"; shift
   count="$1"; shift
-  # First, because what follows may be below it.
+  # First, because the following mounts may be below it.
   mount -t tmpfs tmpfs "$system/tmp"
   mount -t proc proc "$system/proc"
   while [ "$count" -gt 0 ]; do

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The suites that use the network, on each libcurl that Linux distributions ship: run.py [LABEL …].
+"""Runs the suites that use the network on each libcurl that Linux distributions ship: run.py [LABEL …].
 
-A label is a version in ../shared/libcurl/lib, or `debian-13` for that whole system in a folder (debian.sh makes it). The
-tests are built before, once. What fails has to be in known.txt and what is in known.txt has to fail, with those labels
-and no others.
+A label is a version in ../shared/libcurl/lib, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests
+must have been built. Every failure must be listed in known.txt, and every entry of known.txt must fail, with exactly those
+labels.
 
-  --list       what is run: labels and suites
-  --suites 'A B'  only these suites, and what is known of them
-  --keep DIR   leaves what the tests print, and their events, there
+  --list       prints the labels and suites that would run
+  --suites 'A B'  runs only these suites, with their entries in known.txt
+  --keep DIR   keeps the logs and events of the tests in DIR
 """
 
 import argparse
@@ -29,12 +29,12 @@ ROOT = HERE.parent.parent
 LIBRARIES = ROOT.parent / "shared/libcurl/lib"
 DEBIAN = "debian-13"
 AT_ONCE = 2
-# Each run's suites are divided between so many processes, one after the other: hundreds of tests that wait for two cores find
-# the ends of their own patience.
+# The number of processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two
+# cores would run into their own timeouts.
 PARTS = 4
-# Nothing takes a minute on a quiet machine. What has not ended by then is named.
+# The timeout of a process, in seconds; none takes a minute on an idle machine. Tests that have not finished by then are reported.
 LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
-# What meets libcurl. The others compute, and do so alike on every version.
+# The folders whose tests reach libcurl. The others only compute, and give the same results on every version.
 FOLDERS = [
     "Authentication", "Downloads", "Exchange", "NetworkManager", "Peers", "Prism", "Sessions", "Streaming", "Transfers",
     "Transport", "WebSocket"]
@@ -89,19 +89,18 @@ def identifier(test_id):
 
 
 def arguments(event):
-    """What a failed case was given."""
-    # On one line, as known.txt has it.
+    """Returns the arguments of a failed case, on one line as in known.txt."""
     return " ".join(event.get("_testCase", {}).get("displayName", "").replace("|", " ").split())
 
 
 def read_events(path):
-    """The cases that failed, what was under way at the end, how many tests ran, and whether the run came to its end."""
+    """Returns the failed cases, the tests still running at the end, the number of tests run, and whether the run was complete."""
     failed, open_tests, parents, ran, ended = {}, set(), set(), 0, False
     for line in path.read_text(errors="replace").splitlines():
         try:
             record = json.loads(line)
         except ValueError:
-            continue  # the last one, cut
+            continue  # the last line, truncated
         payload = record["payload"]
         if record["kind"] == "test":
             if payload["kind"] == "suite":
@@ -126,13 +125,13 @@ def read_events(path):
 
 @functools.cache
 def own_network():
-    """Whether each run can have a network of its own."""
+    """Returns whether each run can have its own network namespace."""
     return subprocess.run(["unshare", "--net", "sh", "-c", "ip link set lo up"], capture_output=True).returncode == 0
 
 
 def run(label, binary, filters, left_out, folder):
-    """Runs the tests on one libcurl, in parts; gives what `read_events` gives, and the seconds, the exit status and the log of
-    the first part that has not come to its end."""
+    """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
+    of the first incomplete part if there is one."""
     failed, unfinished, ran, total = {}, set(), 0, 0
     for part in range(min(PARTS, len(filters))):
         outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], left_out, folder)
@@ -157,7 +156,7 @@ def run_part(name, label, binary, filters, left_out, folder):
     else:
         environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
     if own_network():
-        # What tries a server again that has gone must not find one of the other run at its port.
+        # A retry to a stopped server must not reach a server of the other run on the same port.
         command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     begin = time.monotonic()
     with open(log, "wb") as output:
@@ -177,7 +176,7 @@ def run_part(name, label, binary, filters, left_out, folder):
 
 
 def judge(label, outcome, rows, minimum):
-    """Prints what is wrong with a run; whether nothing is."""
+    """Prints the problems of a run; returns whether there are none."""
     failed, unfinished, ran, ended, seconds, status, log = outcome
     problems, used = [], set()
     for (name, given), text in sorted(failed.items()):
@@ -188,10 +187,10 @@ def judge(label, outcome, rows, minimum):
         else:
             problems.append(f"fails: {name} | {given}\n      {text[:600]}")
     for name in sorted(unfinished):
-        problems.append(f"has not ended: {name}")
+        problems.append(f"has not finished: {name}")
     if not ended or status is None:
         tail = "\n      ".join(log.read_text(errors="replace").splitlines()[-12:])
-        problems.append(f"the run has not come to its end ({'killed' if status is None else f'status {status}'}):\n      {tail}")
+        problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail}")
     elif ran < minimum:
         problems.append(f"only {ran} tests ran")
     if ended:
@@ -234,11 +233,11 @@ def main():
     if DEBIAN in labels:
         prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
         if prepared.returncode == 3:
-            print(f"{DEBIAN}: left out: {prepared.stdout.strip()}")
+            print(f"{DEBIAN}: skipped: {prepared.stdout.strip()}")
             labels.remove(DEBIAN)
         elif prepared.returncode:
             sys.exit(f"{DEBIAN}: {prepared.stdout}")
-    # Where the servers that we did not write are installed, they are used.
+    # Uses the third-party servers if they are installed.
     python = ROOT / ".build/peers/bin/python"
     if python.exists():
         os.environ.setdefault("EKNETWORK_PEERS_PYTHON", str(python))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Changes the protocol logic in small ways, one at a time, and counts how many changes the tests notice.
+"""Mutation testing: changes the protocol logic in small ways, one at a time, and counts the changes that the tests detect.
 
-All changes are compiled at once, in a copy of the checkout: `a < b` becomes `a <∀∁ b`, with an operator of its own that compares by
-`<=` when the environment names its number. So there is one build, and each change costs a run of the tests: first those that
-mention the changed type, then all that need no network, then those of the same part of the library, then all.
+All changes are compiled at once, in a copy of the checkout: `a < b` becomes `a <∀∁ b`, with an operator of its own that behaves
+like `<=` if the environment selects its number. This takes a single build, and a run of the tests per change: first the suites
+that mention the changed type, then all that need no network, then those of the same part of the library, then all.
 """
 
 import argparse
@@ -23,26 +23,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / ".build-mutation"
 SOURCES = "Sources/EKNetwork"
 TESTS = "Tests/EKNetworkTests"
-# Values that decide something; shells, options and errors are not among them.
+# Values that contain decisions; thin wrappers, options and errors are excluded.
 FILES = re.compile(
     r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
     r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
     r"|Representation|Buffer|Deadline|Context|Quota|Turn)\.swift$")
 COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"
-# What replaces what, and the precedence of both.
+# The replacement for each operator, and the precedence of both.
 SWAPS = {
     "<": ("<=", COMPARISON), "<=": ("<", COMPARISON), ">": (">=", COMPARISON), ">=": (">", COMPARISON),
     "==": ("!=", COMPARISON), "!=": ("==", COMPARISON), "+": ("-", SUM), "-": ("+", SUM),
     "&&": ("||", "LogicalConjunctionPrecedence"), "||": ("&&", "LogicalDisjunctionPrecedence"),
 }
 PLACE = re.compile(r" (<=|>=|<|>|==|!=|&&|\|\||\+|-) |\b(true|false)\b")
-# Lines where these signs are no expressions, or have to be constants.
+# Lines where these tokens are not expressions, or must be constants.
 NO_EXPRESSION = re.compile(r"\s*(case|@|import|#|static func [<=>]|typealias|infix|while true)|.*\b(let|var|func|init)\b[^={]*: .*= (true|false)")
 NETWORK = re.compile(r"Loopback|Server\b|Process\(|loopback|Peer")
 
 
 class Change:
-    """One place at which one sign is replaced."""
+    """One replacement of one token."""
 
     def __init__(self, number, path, start, end, text, line, column):
         self.number, self.path, self.start, self.end, self.text = number, path, start, end, text
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def operator(self):
-        """The sign, with the number in mathematical signs."""
+        """The operator, followed by the number encoded in mathematical symbols."""
         return self.text + chr(0x2200 + self.number // 64) + chr(0x2240 + self.number % 64)
 
     @property
@@ -104,7 +104,7 @@ def places():
 
 
 def write(changes, paths):
-    """Writes the copy of these files with all the changes in them."""
+    """Writes these files with all changes to the copy."""
     by_path = collections.defaultdict(list)
     for change in changes:
         by_path[change.path].append(change)
@@ -122,7 +122,7 @@ def write(changes, paths):
 
 
 def copy():
-    """The package and what its tests read, without the folders of other tools."""
+    """Copies the files under version control, which include everything that the tests read."""
     for name in subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
         source, target = ROOT / name, COPY / name
         if source.is_symlink() or not source.exists():
@@ -133,7 +133,7 @@ def copy():
 
 
 def build():
-    """The lines that do not compile, none when all do."""
+    """Builds the copy; returns the lines that do not compile."""
     done = subprocess.run(["swift", "build", "--build-tests"], cwd=COPY, capture_output=True, text=True)
     if done.returncode == 0:
         return set()
@@ -144,7 +144,7 @@ def build():
 
 
 def suites(mentioning=None, part=None):
-    """A filter for the suites that mention a type, for those of a part of the library, or for those that need no network."""
+    """Returns a filter for the suites that mention a type, belong to a part of the library, or need no network."""
     found = set()
     for path in sorted((ROOT / TESTS).rglob("*Tests.swift")):
         text = path.read_text()
@@ -160,7 +160,7 @@ def suites(mentioning=None, part=None):
 
 
 def limits():
-    # A change may make a loop that allocates for ever.
+    # A change can cause a loop that allocates endlessly.
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -180,9 +180,9 @@ def fails(binary, number, tests, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=100, help="how many changes are tried, 100 unless told")
-    parser.add_argument("--seed", type=int, default=1, help="which ones")
-    parser.add_argument("--least", type=int, default=0, help="fails if less per cent of them are noticed")
+    parser.add_argument("--count", type=int, default=100, help="the number of changes to try; 100 by default")
+    parser.add_argument("--seed", type=int, default=1, help="the seed for the random selection; 1 by default")
+    parser.add_argument("--least", type=int, default=0, help="fail if a smaller percentage of them is detected")
     options = parser.parse_args()
     copy()
     found = list(places())
@@ -198,10 +198,10 @@ def main():
         compiling = [change for change in changes if (change.path, change.line_number()) not in wrong]
         print(f"{len(changes) - len(compiling)} changes do not compile", flush=True)
         if len(compiling) == len(changes):
-            # What does not compile any more may be another line than what was changed.
+            # The error may be on another line than the change that caused it.
             compiling = [change for change in changes if change.path not in {path for path, _ in wrong}]
         if len(compiling) == len(changes):
-            sys.exit(f"it does not compile: {sorted(wrong)}")
+            sys.exit(f"the copy does not compile: {sorted(wrong)}")
         changes = compiling
     changes = changes[:options.count]
     show = subprocess.run(["swift", "build", "--show-bin-path"], cwd=COPY, check=True, capture_output=True, text=True)
@@ -209,7 +209,7 @@ def main():
     begin = time.monotonic()
     everything = suites()
     if fails(binary, -1, everything, 600):
-        sys.exit("the tests fail without a change")
+        sys.exit("the tests fail without any change")
     patience = 60 + 4 * (time.monotonic() - begin)
 
     def passes_without_network(change):
@@ -218,7 +218,7 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         left = [change for change, passes in zip(changes, pool.map(passes_without_network, changes)) if passes]
-    print(f"{len(changes) - len(left)} of {len(changes)} are noticed without the network, "
+    print(f"{len(changes) - len(left)} of {len(changes)} are detected without the network, "
           f"in {time.monotonic() - begin:.0f} s", flush=True)
     for change in left:
         print(f"  {change}", flush=True)
@@ -227,10 +227,10 @@ def main():
         near = suites(part=pathlib.Path(change.path).parts[2])
         if not (near and fails(binary, change.number, near, 300)) and not fails(binary, change.number, None, 600):
             passed.append(change)
-            print(f"not noticed: {change}", flush=True)
+            print(f"not detected: {change}", flush=True)
     left = passed
     noticed = 100 * (len(changes) - len(left)) / len(changes)
-    print(f"{noticed:.0f} % of {len(changes)} changes were noticed, in {time.monotonic() - begin:.0f} s")
+    print(f"{noticed:.0f} % of {len(changes)} changes were detected, in {time.monotonic() - begin:.0f} s")
     sys.exit(noticed < options.least)
 
 

@@ -1,9 +1,9 @@
 import EKNetwork
 
-/// Fills a queue in a folder and empties it at the same time, for a script that kills it at any moment.
+/// Fills a queue in a folder and empties it at the same time, for a script that kills it at random moments.
 ///
-/// `QueueClient FOLDER URL COUNT FIRST` says `kept NUMBER` when `enqueue` has returned for a request, and `empty` when all
-/// have been delivered. A count of 0 only delivers.
+/// `QueueClient FOLDER URL COUNT FIRST` prints `kept NUMBER` when `enqueue` has returned for a request, and `empty`
+/// when all have been delivered. A count of 0 only delivers.
 @main
 enum QueueClient {
   static func main() async throws {
@@ -13,7 +13,7 @@ enum QueueClient {
     else { exit(64) }
     var options = PrismOfflineQueueOptions()
     options.backoff = PrismLinearRetry(fixedDelay: .milliseconds(5))
-    // The end of a process is what is tested, not that of the power.
+    // The test covers the death of the process, not a power failure.
     options.synchronizes = false
     let manager = NetworkManager(baseURL: url, session: URLSession(configuration: .ephemeral))
     let queue = try PrismOfflineQueue(
@@ -24,7 +24,7 @@ enum QueueClient {
       request.httpMethod = "POST"
       request.httpBody = Data("\(number)".utf8)
       try await queue.enqueue(request, priority: number % 3)
-      // One write for a line: the script must never see half of one.
+      // One write per line, so that the script never reads a partial line.
       FileHandle.standardOutput.write(Data("kept \(number)\n".utf8))
     }
     while await queue.count > 0 { try? await queue.flush() }

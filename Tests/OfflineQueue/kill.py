@@ -1,8 +1,8 @@
-"""Kills a process that has a queue of requests, at random, and counts at a server what arrives.
+"""Kills a process that has a queue of requests at random moments, and counts the requests that arrive at a server.
 
 usage: kill.py CLIENT [KILLS [SECONDS]]
 
-Nothing that `enqueue` has returned for may be lost, and what arrives twice has to have the same Idempotency-Key.
+No request for which `enqueue` has returned may be lost, and a request that arrives twice must have the same Idempotency-Key.
 """
 import http.server
 import random
@@ -16,7 +16,7 @@ import time
 client, wanted = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 300
 limit = float(sys.argv[3]) if len(sys.argv) > 3 else 110.0
 lock = threading.Lock()
-arrivals = {}  # number: its keys, one for each arrival
+arrivals = {}  # request number: its keys, one per arrival
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -25,13 +25,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if len(body) < int(self.headers["Content-Length"]):
-            # Its client was killed before it had sent the whole.
+            # The client was killed before it had sent the whole body.
             self.close_connection = True
             return
         number = int(body)
         with lock:
             arrivals.setdefault(number, []).append(self.headers["Idempotency-Key"])
-        # Now and then the response is lost, or the server is overloaded.
+        # Some responses are lost, or report an overloaded server.
         chance = random.random()
         if chance < 0.05:
             self.close_connection = True
@@ -45,7 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def run(folder, url, count, first, lifetime):
-    """The numbers for which `enqueue` returned, and whether everything was delivered."""
+    """Returns the numbers for which `enqueue` returned, whether everything was delivered, and whether the client was killed."""
     process = subprocess.Popen([client, folder, url, str(count), str(first)], stdout=subprocess.PIPE)
     killer = None
     if lifetime is not None:
@@ -56,7 +56,7 @@ def run(folder, url, count, first, lifetime):
     if killer:
         killer.cancel()
     if code not in (0, -signal.SIGKILL):
-        raise SystemExit(f"the client ended with {code}")
+        raise SystemExit(f"the client exited with {code}")
     return [int(line.split()[1]) for line in lines[:-1] if line.startswith("kept")], "empty" in lines, code != 0
 
 
@@ -72,7 +72,7 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 url = f"http://127.0.0.1:{server.server_port}/"
 start, kept, kills, done = time.monotonic(), set(), 0, 0
 with tempfile.TemporaryDirectory() as folder:
-    # How long a process lives that has nothing to do: kills are to be spread over the work of one that has.
+    # The lifetime of a process without work; the kills are spread around it to hit processes that have some.
     began = time.monotonic()
     run(folder, url, 0, 0, None)
     idle = time.monotonic() - began
@@ -88,7 +88,7 @@ forged = {number for number, keys in arrivals.items() if len(set(keys)) != 1 or 
 twice = sum(len(keys) > 1 for keys in arrivals.values())
 print(
     f"{done} runs, {kills} killed, {len(kept)} requests kept, {len(arrivals)} arrived, {twice} of them more than once,"
-    f" {len(lost)} lost, {len(forged)} with another key, {time.monotonic() - start:.0f} s"
+    f" {len(lost)} lost, {len(forged)} with a different key, {time.monotonic() - start:.0f} s"
 )
 if lost or forged or not is_empty or not kept or twice == 0:
     sys.exit(1)

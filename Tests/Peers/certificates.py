@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes certificates for tests: certificates.py OUTDIR. Needs the package `cryptography`.
+"""Creates certificates for tests: certificates.py OUTDIR. Requires the package `cryptography`.
 
-Each NAME gives NAME.pem (for leaves with the chain that a server sends) and NAME.key:
-  ca           the root that a test may trust
+For each NAME it writes NAME.pem (for leaves with the chain that a server sends) and NAME.key:
+  ca           the root that tests can trust
   good         a leaf of ca for localhost, 127.0.0.1 and ::1
   wrong-host   a leaf of ca for elsewhere.invalid
-  expired      a leaf of ca that ended yesterday
-  not-yet      a leaf of ca that begins next year
-  self-signed  for localhost, its own issuer
-  unknown-ca   a root that nobody trusts
+  expired      a leaf of ca that expired yesterday
+  not-yet      a leaf of ca that becomes valid next year
+  self-signed  a self-signed certificate for localhost
+  unknown-ca   a root that is not trusted
   unknown-root a leaf of unknown-ca for localhost
-  client       a client's certificate, of ca
+  client       a client certificate of ca
 """
 
 import datetime

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""One GraphQL schema by two libraries that somebody else wrote: Strawberry under aiohttp, Ariadne under Hypercorn. Both speak
-GraphQL over HTTP, `graphql-transport-ws` and `graphql-sse`. Prints {"ports": {"name": port, ...}, "folder": …} and ends with
-its standard input.
+"""One GraphQL schema served by two third-party libraries: Strawberry under aiohttp, Ariadne under Hypercorn. Both support
+GraphQL over HTTP, `graphql-transport-ws` and `graphql-sse`. Prints {"ports": {"name": port, ...}, "folder": …} and exits when
+its standard input is closed.
 
-`/graphql` is for everybody, `/secured` for `Authorization: Bearer new` alone. A connection whose `connection_init` has the
+`/graphql` is open to everyone, `/secured` requires `Authorization: Bearer new`. A connection whose `connection_init` has the
 token `bad` is refused.
 
-`numbers(run, to)` sends the number N + 1 when somebody has called `ack(run, N)`, so that a client that waits for it has N already;
-`ended(run)` answers when that subscription has ended.
+`numbers(run, to)` sends the number N + 1 after `ack(run, N)` has been called, so that a client waiting for it has already
+received N; `ended(run)` responds when that subscription has ended.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def author(number):
 
 
 class Runs:
-    """What is known of the subscriptions, by the names that the client gives them."""
+    """The state of the subscriptions, by the names that the client gives them."""
 
     def __init__(self):
         self.acknowledged = collections.defaultdict(lambda: -1)
@@ -66,7 +66,7 @@ class Runs:
                     await self.changed.wait_for(lambda: self.acknowledged[run] >= number - 1)
                 yield number
         finally:
-            # Not with `await`: what is cancelled here could not finish it.
+            # No `await` here: in a cancelled task it would not complete.
             self.ended.add(run)
             asyncio.get_running_loop().create_task(self.tell())
 

@@ -1,4 +1,4 @@
-"""What haralyzer reads in a HAR file: a JSON list of its entries."""
+"""Reads a HAR file with haralyzer and prints a JSON list of its entries."""
 import json
 import sys
 
@@ -11,7 +11,7 @@ entries = []
 for entry in page.entries:
     request, response = entry.request, entry.response
     assert entry.startTime.tzinfo and isinstance(entry.cache, dict) and set(entry.timings) >= {"send", "wait", "receive"}
-    # All that HAR 1.2 asks for, and a KeyError for what is missing.
+    # Everything that HAR 1.2 requires; a missing member is a KeyError.
     for message in request, response:
         assert message["cookies"] == [] and message["headersSize"] == -1 and message["bodySize"] >= -1
         assert isinstance(message.httpVersion, str) and all(field.keys() == {"name", "value"} for field in message.headers)

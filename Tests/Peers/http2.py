@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""nginx with HTTP/2 over TLS. Prints {"ports": {"good": port}, "folder": …} and ends with its standard input."""
+"""nginx with HTTP/2 over TLS. Prints {"ports": {"good": port}, "folder": …} and exits when its standard input is closed."""
 
 import json
 import os

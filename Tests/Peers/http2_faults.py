@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An HTTP/2 server that misbehaves as the path says. Prints {"ports": {"faulty": port, "slow": port}, "folder": …} and ends with
-its standard input. Needs the package `h2`.
+"""An HTTP/2 server that misbehaves as the request's path selects. Prints {"ports": {"faulty": port, "slow": port}, "folder": …} and exits
+when its standard input is closed. Requires the package `h2`.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from certificates import make_all
 
 Codes = h2.errors.ErrorCodes
 PART = b"a" * 1000
-# How often each path was asked for, and how often with its whole body.
+# The number of requests for each path, and of those whose body was complete.
 asked, complete = collections.Counter(), collections.Counter()
-# Parts of answers that wait for their end.
+# The endings of incomplete responses, which /release sends.
 held = []
 SPOILED = [
     "reset-mid", "cancel-mid", "reset-mid-length", "no-error-mid", "short", "cut", "abort", "garbage", "goaway-cut"]
@@ -76,20 +76,20 @@ class Faulty(asyncio.Protocol):
         self.h2.send_data(stream, body, end_stream=end)
 
     def head(self, kind, path, stream):
-        """What is done before the request's body is there."""
+        """Handles the head of a request, before its body has arrived."""
         if kind == "refuse" or kind == "refuse-once" and asked[path] == 1:
             self.refused.add(stream)
             self.h2.reset_stream(stream, Codes.REFUSED_STREAM)
         elif kind == "goaway-refuse" and asked[path] == 1:
             self.refused.add(stream)
-            # By hand: for h2 it is the end of the connection. RFC 9113 §6.8: streams after the last one were not looked at.
+            # By hand, because h2 closes the connection with GOAWAY. RFC 9113 §6.8: streams after the last one were not processed.
             self.flush()
             last = max(0, stream - 2)
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
         elif kind == "reset-head":
             self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
         elif kind == "early":
-            # RFC 9113 §8.1: a complete answer before the request is complete, which is then no longer wanted.
+            # RFC 9113 §8.1: a complete response before the request is complete, whose rest is no longer needed.
             self.respond(stream, b"ok", ("content-length", "2"), status=path.split("/")[2])
             self.flush()
             if path.endswith("/held"):
@@ -108,7 +108,7 @@ class Faulty(asyncio.Protocol):
             self.respond(stream)
         elif kind == "release":
             for ending in held:
-                # The client may have left.
+                # The client may have disconnected.
                 with contextlib.suppress(h2.exceptions.ProtocolError):
                     ending()
             held.clear()
@@ -117,7 +117,7 @@ class Faulty(asyncio.Protocol):
             self.feed = stream
             self.respond(stream, PART, end=False)
         elif kind == "next":
-            # In one write, and more than a TLS record holds: the feed's part begins in the next one.
+            # One write that exceeds a TLS record: the part of the feed begins in the next record.
             self.respond(stream, b"b" * 16_350)
             self.h2.send_data(self.feed, PART)
         elif kind in SPOILED:
@@ -125,7 +125,7 @@ class Faulty(asyncio.Protocol):
             self.respond(stream, PART, *fields, end=False)
             self.flush()
             if path.endswith("/held"):
-                # Until the client has told, by a request for /release, that the part has arrived.
+                # Waits until the client confirms with a request for /release that the part has arrived.
                 held.append(lambda: self.spoil(kind, stream))
             else:
                 self.spoil(kind, stream)
@@ -133,14 +133,14 @@ class Faulty(asyncio.Protocol):
             self.respond(stream, PART, end=False)
             self.h2.send_headers(stream, [("x-trailer", "1"), ("x-sum", "2")], end_stream=True)
         elif kind == "goaway-mid":
-            # Without an error: what is under way goes on to its end.
+            # Without an error: streams in progress are completed.
             self.respond(stream, PART, end=False)
             self.flush()
-            # GOAWAY by hand: for h2 it is the end of the connection.
+            # GOAWAY by hand, because h2 closes the connection with it.
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + stream.to_bytes(4, "big") + bytes(4))
             self.h2.send_data(stream, PART, end_stream=True)
         elif kind == "goaway-feed":
-            # Without an error, too, and it goes on until somebody asks for /release.
+            # Also without an error; the stream stays open until a request for /release.
             self.respond(stream, PART, end=False)
             self.flush()
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + stream.to_bytes(4, "big") + bytes(4))
@@ -163,7 +163,7 @@ class Faulty(asyncio.Protocol):
             self.h2.send_data(stream, b"ok", end_stream=True)
         elif kind == "pushes":
             self.h2.clear_outbound_data_buffer()
-            # PUSH_PROMISE, which nobody has allowed.
+            # PUSH_PROMISE, although the client has not enabled push.
             self.transport.write(bytes([0, 0, 5, 5, 4]) + stream.to_bytes(4, "big") + (2).to_bytes(4, "big") + b"\x82")
 
 
@@ -189,13 +189,13 @@ class Faulty(asyncio.Protocol):
         self.flush()
 
     def close(self):
-        """It sends its close_notify, and would then wait half a minute for the client's, without closing the connection."""
+        """Closes the connection; after its close_notify the transport would wait half a minute for the client's."""
         self.transport.close()
         asyncio.get_running_loop().call_later(0.1, self.transport.abort)
 
 
 class Slow(Faulty):
-    """Lets a client send whatever it wants to, and reads it slowly."""
+    """A server with a large flow-control window that reads slowly."""
 
     def connection_made(self, transport):
         super().connection_made(transport)

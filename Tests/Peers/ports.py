@@ -1,10 +1,10 @@
-"""A port for a server that has to be told one."""
+"""Chooses a port for a server that cannot bind port 0."""
 import random
 import socket
 
 
 def free_port():
-    """Below the range from which the system gives ports to everybody else: nobody takes it before its server has it."""
+    """Returns a free port below the ephemeral range, so that no other process takes it before the server binds it."""
     chooser = random.SystemRandom()
     while True:
         port = chooser.randrange(10_240, 32_000)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""HTTP proxies, good and bad, one port each, and two servers behind them. Prints {"ports": {"name": port, ...}, "folder": …}
-and ends with its standard input. A client of the good proxy may ask for any host: all are the servers of this script.
+"""Correct and faulty HTTP proxies, each on its own port, and two servers behind them. Prints {"ports": {"name": port, ...},
+"folder": …} and exits when its standard input is closed. Requests through the good proxy may name any host: all of them reach
+the servers of this script.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ ports = {}
 
 
 async def origin(reader, writer):
-    """Answers with the head that it got, many times over the same connection."""
+    """Responds with the head of each request, on a persistent connection."""
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -47,7 +48,7 @@ async def pump(reader, writer, limit=None):
 
 
 def proxy(*, credentials=None, refusal=None, limit=None):
-    """`limit`: how many bytes come back from the server before the connection is closed."""
+    """`limit`: the number of bytes from the server that are forwarded before the connection is closed."""
 
     async def serve(reader, writer):
         try:
@@ -60,7 +61,7 @@ def proxy(*, credentials=None, refusal=None, limit=None):
             if refusal:
                 return await answer(writer, refusal)
             if method == b"CONNECT":
-                # What is meant for the server is none of the proxy's business.
+                # Credentials for the server must not be sent to the proxy.
                 if fields.keys() & {b"authorization", b"cookie", b"x-secret"}:
                     return await answer(writer, b"400 Credentials in CONNECT")
                 up, down = await asyncio.open_connection("127.0.0.1", ports["tls-origin"])
@@ -129,14 +130,14 @@ async def main():
         await serve("failing", proxy(refusal=b"502 Bad Gateway"))
         await serve("dying", after_head(b""))
         await serve("resetting", after_head(b"", reset=True))
-        # In the middle of the TLS handshake, or of a plain answer.
+        # In the middle of the TLS handshake, or of a plain response.
         await serve("dying-later", proxy(limit=30))
         await serve("garbage", after_head(b"\x00\xff\x16 what?\r\n\r\n"))
         await serve("endless-garbage", after_head(b"x" * 4096, forever=True))
         await serve("silent", silent)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    # What is still being served is of no interest to anybody.
+    # Exits without waiting for open connections.
     os._exit(0)
 
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """WebSocket servers of two libraries, `websockets` and `aiohttp`, over TCP and TLS. Prints {"ports": {"name": port, ...},
-"folder": …} and ends with its standard input.
+"folder": …} and exits when its standard input is closed.
 
 NAME and NAME-tls, with the subprotocol v1 and with compression where the client offers it, have these paths:
-  /        sends every message back
-  /both    sends 10,000 messages while it counts as many, then the count
+  /        echoes every message
+  /both    sends 10,000 messages while receiving as many, then the count
   /kill    aborts the connection after a message
-  /deaf    reads nothing, and so answers no ping
+  /deaf    reads nothing and therefore answers no ping
   /close   closes with 4321 and "enough"
   /CODE    refuses the handshake with that status
-  plain is `websockets` without compression; mute(-tls) never answers, garbage(-tls) answers what is not HTTP.
+  plain is `websockets` without compression; mute(-tls) never responds, garbage(-tls) responds with non-HTTP data.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ async def main():
         add("plain", await serve_websockets(serve_one, "127.0.0.1", 0, compression=None, **options))
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    # Who is deaf would be waited for.
+    # Exits without waiting for the connections of /deaf.
     os._exit(0)
 
 

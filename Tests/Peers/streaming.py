@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Streams by servers that somebody else wrote: aiohttp in this process, Hypercorn with sse-starlette (streaming_app.py) in others.
-Prints {"ports": {"name": port, ...}, "folder": …} and ends with its standard input. `POST /restart` to aiohttp kills the plain
-Hypercorn and starts another on its port.
+"""Streams from third-party servers: aiohttp in this process, Hypercorn with sse-starlette (streaming_app.py) in others. Prints
+{"ports": {"name": port, ...}, "folder": …} and exits when its standard input is closed. `POST /restart` to aiohttp kills the
+plain Hypercorn and starts another one on its port.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ async def started(response, request):
 
 
 async def dribble(request):
-    """A chunk and a write for each byte."""
+    """Sends each byte as its own chunk, in its own write."""
     response = await started(web.StreamResponse(), request)
     for byte in LINES:
         await response.write(bytes([byte]))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Streams by Starlette and sse-starlette under Hypercorn: streaming_app.py PORT [CERTIFICATE KEY]. With a certificate it speaks
-HTTP/2 as well.
+"""Streams by Starlette and sse-starlette under Hypercorn: streaming_app.py PORT [CERTIFICATE KEY]. With a certificate it also
+supports HTTP/2.
 
-Streams take `?run=NAME`: record N + 1 is sent once `POST /ack/NAME/N` has come, so that a client that waits for it has N already.
+Streams take `?run=NAME`: record N + 1 is sent after `POST /ack/NAME/N`, so that a client waiting for it has already received N.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ async def ndjson(request):
 
 
 async def compressed(request):
-    """Each record is flushed through the compressor by itself. `cut` leaves out the end."""
+    """Sends compressed records, with a flush after each. `cut` omits the end of the compressed stream."""
     async def body():
         coder = zlib.compressobj(wbits=31)
         async for record in records(request):
@@ -53,7 +53,7 @@ async def compressed(request):
 
 
 async def events(request):
-    """Events from the one after Last-Event-ID on, without an end; the seventh of a connection comes after two pings."""
+    """Sends events from the one after Last-Event-ID; the seventh of a connection is sent after two pings."""
     begin = int(request.headers.get("last-event-id", "-1")) + 1
     pings, pinged = 0, asyncio.Event()
 

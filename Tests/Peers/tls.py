@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""TLS servers, good and bad, one port each. Prints {"ports": {"name": port, ...}, "folder": …} and ends with its standard input."""
+"""Correct and faulty TLS servers, each on its own port. Prints {"ports": {"name": port, ...}, "folder": …} and exits when its
+standard input is closed.
+"""
 
 import asyncio
 import json
@@ -28,7 +30,7 @@ async def answer(reader, writer):
 
 
 async def echo(reader, writer):
-    """Sends the head of each request back, or its client to the URL that comes after `/to/`."""
+    """Responds with the head of each request, or redirects to the URL that follows `/to/`."""
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -45,7 +47,7 @@ async def echo(reader, writer):
 
 
 async def claim(reader, writer):
-    """Says HTTP/2 where HTTP/1.1 was negotiated, if it is asked for `/claim`. Sends each path back."""
+    """Responds with the path of each request; for `/claim` the status line says HTTP/2 although HTTP/1.1 was negotiated."""
     try:
         while True:
             path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
@@ -59,13 +61,13 @@ async def claim(reader, writer):
 
 
 async def cut(reader, writer):
-    """Takes the first bytes of the ClientHello and closes."""
+    """Closes the connection after the first byte of the ClientHello."""
     await reader.read(1)
     writer.close()
 
 
 async def silent(reader, writer):
-    """Takes the connection, and never says a word."""
+    """Accepts the connection and never sends anything."""
     try:
         while await reader.read(65536):
             pass
@@ -75,7 +77,7 @@ async def silent(reader, writer):
 
 
 async def refuse(reader, writer):
-    """A server without TLS: what it reads is no HTTP, which it says at once."""
+    """A server without TLS, which responds to a ClientHello with 400 at once."""
     await reader.read(1)
     writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     writer.close()
@@ -101,7 +103,7 @@ async def main():
         await serve("plain", refuse)
         await serve("cut", cut)
         await serve("silent", silent)
-        # No client of today takes these.
+        # Current clients do not accept these.
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
         old.set_ciphers("ALL:@SECLEVEL=0")
@@ -113,7 +115,7 @@ async def main():
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
         context.load_verify_locations(pathlib.Path(folder) / "ca.pem")
         context.verify_mode = ssl.CERT_REQUIRED
-        # In TLS 1.3 the client hears of its refusal only after its handshake.
+        # In TLS 1.3 the client learns of its rejection only after the handshake.
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         await serve("client-required", answer, context)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Servers that take and give files: nginx (WebDAV PUT, byte ranges), aiohttp (hashes of bodies) and Werkzeug (forms).
+"""Servers for uploads and downloads: nginx (WebDAV PUT, byte ranges), aiohttp (hashes of bodies) and Werkzeug (forms).
 
-Prints {"ports": …, "folder": …}. A line on its standard input kills nginx's worker, which its master replaces; the end of
-it ends everything.
+Prints {"ports": …, "folder": …}. Each line on its standard input kills nginx's worker, which its master replaces. Exits when
+its standard input is closed.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ http {{
 def children(parent):
     for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            # The name in parentheses may hold anything; the parent is the second field behind it.
+            # The name in parentheses may contain anything; the parent is the second field after it.
             if int(status.read_text().rpartition(")")[2].split()[1]) == parent:
                 yield int(status.parent.name)
         except (OSError, ValueError):
@@ -99,7 +99,7 @@ def main():
         os.chmod(folder, 0o755)
         path = pathlib.Path(folder)
         (path / "put").mkdir()
-        # A disk of 1 MiB, where the system lets us make one.
+        # A file system of 1 MiB, if the process may mount one.
         (path / "full").mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path / "full"], capture_output=True)
         if mounted.returncode == 0:

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: the library depends on none of these. Its files are the code of the articles.
+// A separate package, because the library depends on none of these. Its files are the code of the articles.
 let package = Package(
   name: "Recipes",
   platforms: [.macOS(.v14)],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes signatures of Amazon's own implementation to Tests/RecipesTests/vectors.json: vectors.py. Needs botocore."""
+"""Writes signatures by Amazon's own implementation to Tests/RecipesTests/vectors.json: vectors.py. Requires botocore."""
 import datetime, json, pathlib
 
 import botocore.auth

@@ -1,5 +1,5 @@
-// What a server says in numbers, read where integers have 32 bits. Each function returns 0, or the line of what is wrong;
-// an overflow is a trap.
+// Parses numbers sent by a server with 32-bit integers. Each function returns 0, or the line of a failed check; an
+// overflow traps.
 
 private func frame(_ bytes: [UInt8]) -> Result<FrameHeader, ProtocolFailure> {
   bytes.withUnsafeBytes { FrameHeader.parse($0) }
@@ -41,6 +41,6 @@ func keys() -> Int32 {
   return 0
 }
 
-/// What the check has to see: this is what the mended code once did.
+/// Traps on an overflow, which the check must detect: a fixed defect of the library did the same.
 @_expose(wasm, "trap") @_cdecl("trap")
 func trap() -> Int32 { Int32(Int(integers() == 0 ? 0x8000_0000 : 0 as UInt64)) }

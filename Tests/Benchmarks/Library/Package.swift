@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Beside the other benchmarks, because it is built with `-enable-testing`: `SocketLoad` looks inside the library.
+// Separate from the other benchmarks because `SocketLoad` uses internals of the library, built with `-enable-testing`.
 let package = Package(
   name: "LibraryBenchmarks",
   platforms: [.macOS(.v13)],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Python's `websockets` under the loads of SocketLoad: client.py websockets SCENARIO PORT WIDTH SECONDS [CA.pem]"""
+"""Runs Python's `websockets` under the same loads as SocketLoad: client.py websockets SCENARIO PORT WIDTH SECONDS [CA.pem]"""
 
 import asyncio
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What sockets are measured against: prints {"plain": port, "tls": port} and ends with its standard input. Threads and
-blocking sockets, so that it costs little: server.py CERTIFICATE KEY.
+"""The server of the socket benchmarks: server.py CERTIFICATE KEY. Prints {"plain": port, "tls": port} and exits when its
+standard input is closed. It uses threads and blocking sockets for low overhead.
 
-A client that asks for /0 has its messages sent back (small ones), for /N messages of N bytes, as fast as it takes them.
-It speaks WebSocket; or begins with "BARE /N", and has the same bytes without being asked for frames.
+For the path /0 it echoes (small) messages; for /N it sends messages of N bytes as fast as the client reads them. A client
+speaks WebSocket, or begins with "BARE /N" and exchanges the same bytes without frames.
 """
 
 import base64
@@ -20,14 +20,14 @@ GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def frames(size):
-    """Whole frames, 4 MiB of them or one."""
+    """Returns whole frames: 4 MiB of them, or a single larger one."""
     head = bytes([0x82])
     head += bytes([size]) if size < 126 else struct.pack(">BH", 126, size) if size < 65536 else struct.pack(">BQ", 127, size)
     return (head + bytes(size)) * max(1, (4 << 20) // (size + len(head)))
 
 
 def echo_frames(connection):
-    """Small ones, one at a time in the buffer or many."""
+    """Echoes small frames, of which the buffer may hold one or many."""
     rest = b""
     while more := connection.recv(65536):
         rest += more

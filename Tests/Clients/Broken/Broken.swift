@@ -1,4 +1,4 @@
 import EKNetwork
 
-// Must not compile: it shows that the check can fail.
+// Must not compile: this shows that the check can fail.
 let broken: NetworkManager = 1

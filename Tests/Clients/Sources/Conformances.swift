@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// The refresher of the documentation: a plain class.
+/// The refresher in the documentation: a plain class.
 class TokenManager: TokenRefreshProvider {
   let networkManager: NetworkManager
   var accessToken = ""
@@ -62,7 +62,7 @@ struct MockDataStream: URLSessionStreamingProtocol {
 class MockManager: NetworkManaging {
   var tokenRefresher: TokenRefreshProvider?
   var response: Any?
-  // `send` stays on its caller's actor. A mock whose members belong to the main actor has to say that this one does too.
+  // `send` runs on its caller's actor. A mock with main-actor-isolated members must annotate `send` as well.
   #if MAIN_ACTOR_BY_DEFAULT
     @MainActor
   #endif
@@ -72,7 +72,7 @@ class MockManager: NetworkManaging {
   }
 }
 
-// Its `tokenRefresher` is synchronous, so the conformance as a whole belongs to the main actor.
+// Its `tokenRefresher` is synchronous, so the whole conformance is isolated to the main actor.
 @MainActor final class MainActorManager: @MainActor NetworkManaging {
   var tokenRefresher: TokenRefreshProvider?
   var response: Any?
@@ -100,7 +100,7 @@ final class MockStreaming: NetworkStreaming {
   _ = ProfileModel(manager: NetworkManager(baseURL: url), abstraction: MainActorManager(), streaming: MockStreaming())
 }
 
-/// What a test does: it gives a mock away, and looks into it afterwards.
+/// Passes a mock to a manager and examines it afterwards, like a test.
 func testWithMock(_ url: URL) async throws -> Int {
   let session = MockSession()
   let fixed = NetworkManager(baseURL: url, session: session)

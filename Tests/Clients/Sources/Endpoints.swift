@@ -1,6 +1,6 @@
 import EKNetwork
 
-// Endpoints, clients and policies, as apps write them.
+// Endpoints, clients and policies as in apps.
 
 enum ShopEndpoint: PrismNetworkEndpoint {
   case list(page: Int)

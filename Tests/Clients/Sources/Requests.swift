@@ -1,6 +1,6 @@
 import EKNetwork
 
-// What apps write, compiled in every language mode that an app may have: see check.sh. Never run.
+// Code as in apps, compiled in every language mode that an app can use (see check.sh). Never run.
 
 struct Profile: Codable {
   let name: String
@@ -33,7 +33,7 @@ struct UpdateProfile: NetworkRequest {
   }
 }
 
-/// A request that is no value and not Sendable.
+/// A request that is a class and not Sendable.
 final class ReferenceRequest: NetworkRequest {
   typealias Response = [Profile]
   var attempts = 0
@@ -41,7 +41,7 @@ final class ReferenceRequest: NetworkRequest {
   var method: HTTPMethod { .get }
 }
 
-/// A response that is no value and not Sendable.
+/// A response that is a class and not Sendable.
 final class Album: Decodable {
   var pictures: [String] = []
 }
@@ -52,14 +52,14 @@ struct GetAlbum: NetworkRequest {
   var method: HTTPMethod { .get }
 }
 
-/// A request for any response.
+/// A request with a generic response.
 struct Plain<R: Decodable>: NetworkRequest {
   typealias Response = R
   let path: String
   var method: HTTPMethod { .get }
 }
 
-/// A request that makes its response itself.
+/// A request that creates its response itself.
 struct GetText: NetworkRequest {
   typealias Response = String
   var path: String { "/text" }
@@ -67,7 +67,7 @@ struct GetText: NetworkRequest {
   func decodeResponse(data: Data, response: URLResponse) throws -> String { String(decoding: data, as: UTF8.self) }
 }
 
-/// In a module whose code belongs to the main actor by default, this one does not: any actor can send it.
+/// A request that any actor can send, even in a module isolated to the main actor by default.
 nonisolated struct GetStatus: NetworkRequest {
   nonisolated struct Response: Decodable, Sendable { let isUp: Bool }
   var path: String { "/status" }

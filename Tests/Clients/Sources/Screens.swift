@@ -14,7 +14,7 @@ import EKNetwork
     self.streaming = streaming
   }
 
-  /// The server changes with a setting that belongs to the main actor.
+  /// The server's URL, a setting isolated to the main actor.
   static var base = URL(fileURLWithPath: "/")
   static func managerOfSettings() -> NetworkManager { NetworkManager(baseURL: { base }) }
 
@@ -107,7 +107,7 @@ actor Worker {
     for try await event in manager.events(GetStatus(), accessToken: { self.token }) { token = event.data }
   }
 
-  // In a module whose code belongs to the main actor by default, another actor cannot use its conformances.
+  // In a module isolated to the main actor by default, another actor cannot use its conformances.
   #if !MAIN_ACTOR_BY_DEFAULT
     func work() async throws -> Profile { try await manager.send(GetProfile(), accessToken: { self.token }) }
     func workWithReference() async throws {
@@ -125,7 +125,7 @@ nonisolated func loadManyAtOnce(_ manager: NetworkManager) async throws -> [Bool
   }
 }
 
-/// `data(for:)` of a session is Foundation's, whatever this library conforms it to.
+/// Checks that `data(for:)` of a session is Foundation's, despite its conformances in this library.
 func foundationsOwn(_ request: URLRequest) async throws {
   let load: (URLRequest, (any URLSessionTaskDelegate)?) async throws -> (Data, URLResponse) = {
     try await URLSession.shared.data(for: $0, delegate: $1)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What a user deploys, in its smallest form.
+// A minimal program to deploy.
 let package = Package(
   name: "Hello",
   platforms: [.macOS(.v13)],

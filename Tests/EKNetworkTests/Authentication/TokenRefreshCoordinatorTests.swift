@@ -43,7 +43,7 @@ import Testing
     #expect(!coordinator.isRefreshing)
   }
 
-  @Test func anOlderTokenDoesNotWait() async throws {
+  @Test func olderTokenCausesNoRefresh() async throws {
     let coordinator = TokenRefreshCoordinator()
     let provider = Provider()
     try await coordinator.refresh(ifNewerThan: 0, using: provider)
@@ -54,7 +54,7 @@ import Testing
     #expect(coordinator.generation == 2)
   }
 
-  @Test func aFailureReachesEveryWaiterAndIsTriedAfresh() async throws {
+  @Test func failureReachesEveryWaiterAndAllowsANewRefresh() async throws {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()
     let failing = { @Sendable in
@@ -76,11 +76,11 @@ import Testing
     #expect(coordinator.generation == 1)
   }
 
-  @Test func aCancelledWaiterLeavesAtOnceAndTheRefreshGoesOn() async throws {
+  @Test func cancelledWaiterLeavesAndTheRefreshContinues() async throws {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()
     let refreshWasCancelled = Locked<Bool?>(nil)
-    // The one who started the refresh is cancelled as well.
+    // The task that started the refresh is cancelled as well.
     let first = Task {
       try await coordinator.refresh(
         ifNewerThan: 0,
@@ -105,7 +105,7 @@ import Testing
     #expect(coordinator.generation == 1)
   }
 
-  @Test func aTaskThatIsCancelledAlreadyStartsNothing() async {
+  @Test func cancelledTaskStartsNoRefresh() async {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()
     let request = Task {
@@ -119,7 +119,7 @@ import Testing
     #expect(!coordinator.isRefreshing)
   }
 
-  @Test func aRequestFromInsideTheRefreshFailsInsteadOfWaitingForItself() async throws {
+  @Test func requestInsideTheRefreshFails() async throws {
     let coordinator = TokenRefreshCoordinator()
     await #expect(throws: NetworkError.unauthorized) {
       try await coordinator.refresh(
@@ -143,7 +143,7 @@ import Testing
     #expect(coordinator.generation == 1)
   }
 
-  @Test func aTaskThatOutlivesTheRefreshItCameFromMayWaitForLaterOnes() async throws {
+  @Test func taskOutlivingItsRefreshMayRefreshAgain() async throws {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()
     let survivor = Locked<Task<Void, any Error>?>(nil)
@@ -161,7 +161,7 @@ import Testing
     #expect(coordinator.generation == 2)
   }
 
-  @Test func aRefreshMayWaitForAnotherManagersButNotForItselfThroughIt() async throws {
+  @Test func refreshCycleAcrossCoordinatorsFails() async throws {
     let mine = TokenRefreshCoordinator()
     let other = TokenRefreshCoordinator()
     try await mine.refresh(
@@ -179,13 +179,13 @@ import Testing
     #expect(other.generation == 1)
   }
 
-  /// Notes where it runs: its method has no isolation of its own.
+  /// Records where it runs: its method has no isolation of its own.
   final class Witness: TokenRefreshProvider {
     var wasOnMainActor: Bool?
     func refreshTokenIfNeeded() async throws { wasOnMainActor = #isolation === MainActor.shared }
   }
 
-  @MainActor @Test func theRefreshRunsOffTheCallersActor() async throws {
+  @MainActor @Test func refreshRunsOffTheCallersActor() async throws {
     let witness = Witness()
     try await TokenRefreshCoordinator().refresh(ifNewerThan: 0, using: witness)
     #expect(witness.wasOnMainActor == false)
@@ -223,7 +223,7 @@ import Testing
         case .failure(let error): #expect(error is CancellationError || error is Oops)
         }
       }
-      // The last refresh may run on with nobody left to wait for it.
+      // The last refresh may continue without any waiter.
       await reached { !coordinator.isRefreshing }
       #expect(coordinator.waiterCount == 0)
       #expect(coordinator.generation <= generation + 1)
@@ -240,7 +240,7 @@ import Testing
     }
   }
 
-  /// Holds back those who wait until it is opened.
+  /// Suspends waiters until it is opened.
   actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,7 +1,7 @@
 import EKNetwork
 import Testing
 
-/// The shapes that providers come in must compile.
+/// Every kind of provider must compile.
 @Suite struct TokenRefreshProviderTests {
   final class PlainClass: TokenRefreshProvider {
     var token = ""
@@ -23,7 +23,7 @@ import Testing
     func refreshTokenIfNeeded() {}
   }
 
-  @MainActor @Test func everyShapeConforms() async throws {
+  @MainActor @Test func everyKindOfProviderConforms() async throws {
     let providers: [any TokenRefreshProvider] = [PlainClass(), MainActorClass(), Actor(), Value()]
     for provider in providers { try await provider.refreshTokenIfNeeded() }
   }

@@ -31,7 +31,7 @@ import Testing
     #expect(state.unauthorized(generation: 0) == .join)
   }
 
-  @Test func aFailedRefreshIsTriedAfreshByTheNext401() {
+  @Test func next401RetriesAFailedRefresh() {
     var state = TokenRefreshState()
     #expect(state.unauthorized(generation: 0) == .start)
     state.finished(.failure(Oops()))
@@ -41,7 +41,7 @@ import Testing
     #expect(state.generation == 1)
   }
 
-  @Test func anEndWithoutAStartChangesNothing() {
+  @Test func finishWithoutStartChangesNothing() {
     var state = TokenRefreshState()
     state.finished(.success(()))
     #expect(state == TokenRefreshState())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// The three rules of the documents, and who must not see what.
+/// The documented caching rules, and the isolation of users.
 @Suite struct AdapterCacheTests {
   private let server: LoopbackServer
   private let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
@@ -22,30 +22,30 @@ import Testing
     }
   }
 
-  @Test func anEntryThatIsGoodIsTheAnswer() async throws {
+  @Test func freshEntryIsServed() async throws {
     for _ in 1...3 { #expect(try await client.request(on: kept()).id == 1) }
     #expect(server.requestCount == 1)
   }
 
-  @Test func anAdapterWithoutACacheHasOneOfItsOwn() async throws {
+  @Test func adapterWithoutCacheCreatesItsOwn() async throws {
     let client = PrismNetworkAdapter.forTests()
     for _ in 1...2 { #expect(try await client.request(on: kept()).id == 1) }
     #expect(try await PrismNetworkAdapter.forTests().request(on: kept()).id == 2)
   }
 
-  @Test(arguments: [nil, 0, -5, Double.nan]) func withoutAnIntervalNothingIsKept(_ interval: Double?) async throws {
+  @Test(arguments: [nil, 0, -5, Double.nan]) func withoutIntervalNothingIsStored(_ interval: Double?) async throws {
     for number in 1...2 { #expect(try await client.request(on: kept { $0.cacheInterval = interval }).id == number) }
     #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
   }
 
   @Test(arguments: [PrismNetworkMethod.post, .put, .patch, .delete])
-  func otherMethodsKnowNoCache(_ method: PrismNetworkMethod) async throws {
+  func otherMethodsBypassCache(_ method: PrismNetworkMethod) async throws {
     _ = try await client.request(on: kept())
     for number in 2...3 { #expect(try await client.request(on: kept { $0.method = method }).id == number) }
     #expect(try await client.request(on: kept()).id == 1)
   }
 
-  @Test func theEntryIsVisibleWithItsExpiry() async throws {
+  @Test func storedEntryCarriesExpiration() async throws {
     let before = Date().timeIntervalSince1970
     _ = try await client.request(on: kept())
     let entry = try #require(cache.cachedResponse(for: try kept().endpoint.request))
@@ -55,7 +55,7 @@ import Testing
     #expect((entry.response as? HTTPURLResponse)?.statusCode == 200)
   }
 
-  @Test func anExpiredEntryIsFetchedAgain() async throws {
+  @Test func expiredEntryIsFetchedAgain() async throws {
     let now = Locked(Date())
     let client = PrismNetworkAdapter.forTests(cache: cache, now: { now.withLock { $0 } })
     #expect(try await client.request(on: kept()).id == 1)
@@ -65,7 +65,7 @@ import Testing
     #expect(try await client.request(on: kept()).id == 2)
   }
 
-  @Test func anEntryThatSomebodyElsePutThereCounts() async throws {
+  @Test func externallyStoredEntryServesAnonymousRequests() async throws {
     try plant(#"{"id":50,"name":"a"}"#, expires: 100)
     #expect(try await client.request(on: kept()).id == 50)
     try plant(#"{"id":51,"name":"a"}"#, expires: -1)
@@ -73,16 +73,16 @@ import Testing
     try plant(#"{"id":50,"name":"a"}"#, expires: 100)
     #expect(try await client.request(on: kept { $0.queryItems = [URLQueryItem(name: "a", value: "b")] }).id == 2)
     #expect(try await client.request(on: kept { $0.headers = ["Authorization": "Bearer x"] }).id == 3)
-    // Nobody knows whose it is: who signs in by his session does not get it.
+    // The owner of the entry is unknown: a session with credentials does not get it.
     try plant(#"{"id":50,"name":"a"}"#, expires: 100)
     let anna = PrismNetworkAdapter.forTests(
       cache: cache, configure: { $0.httpAdditionalHeaders = ["Authorization": "Bearer anna"] })
     #expect(try await anna.request(on: kept()).id == 4)
   }
 
-  /// Foundation's session would answer from it by itself, whatever the query and the token.
+  /// Foundation's session would serve from it by itself, regardless of query and token.
   @Test(arguments: [TransportChoice.automatic, .urlSession])
-  func theCacheOfTheConfigurationIsNotAsked(_ transport: TransportChoice) async throws {
+  func configurationCacheIsNotUsed(_ transport: TransportChoice) async throws {
     try plant(#"{"id":50,"name":"a"}"#, expires: 100)
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = cache
@@ -93,14 +93,14 @@ import Testing
     #expect(configuration.urlCache === cache, "the caller's configuration is left as it is")
   }
 
-  @Test func whatCannotBeDecodedIsReplaced() async throws {
+  @Test func undecodableEntryIsReplaced() async throws {
     try plant("no json", expires: 100)
     #expect(try await client.request(on: kept()).id == 1)
     let entry = try #require(cache.cachedResponse(for: try kept().endpoint.request))
     #expect(try JSONDecoder().decode(Teapot.self, from: entry.data).id == 1)
   }
 
-  @Test func whatCannotBeDecodedIsNotStored() async throws {
+  @Test func undecodableAndErrorResponsesAreNotStored() async throws {
     server.route("/item") { _ in .text("no json") }
     await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: kept()) }
     #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
@@ -109,7 +109,7 @@ import Testing
     #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
   }
 
-  @Test func everyPageOfAListIsKept() async throws {
+  @Test func eachPageOfListIsStored() async throws {
     func page(_ number: Int) -> LocalRequest<Teapot> {
       kept { $0.queryItems = [URLQueryItem(name: "page", value: "\(number)")] }
     }
@@ -122,7 +122,7 @@ import Testing
     #expect(try await client.request(on: page(1)).id == 6)
   }
 
-  @Test func twoUsersNeverSeeEachOthersData() async throws {
+  @Test func usersDoNotShareEntries() async throws {
     server.route("/item") { request in
       .json(Teapot(id: request.header("Authorization") == "Bearer anna" ? 1 : 2, name: request.header("Cookie") ?? ""))
     }
@@ -132,7 +132,7 @@ import Testing
       #expect(try await client.request(on: asUser("berta")).id == 2)
     }
     #expect(server.requestCount == 2)
-    // The token of a session, and adapters that share a cache.
+    // Session-level tokens, with adapters that share a cache.
     let anna = PrismNetworkAdapter.forTests(
       cache: cache, configure: { $0.httpAdditionalHeaders = ["Authorization": "Bearer anna"] })
     let berta = PrismNetworkAdapter.forTests(
@@ -140,7 +140,7 @@ import Testing
     #expect(try await anna.request(on: kept()).id == 1)
     #expect(try await berta.request(on: kept()).id == 2)
     #expect(try await anna.request(on: kept()).id == 1)
-    // The cookie of a session.
+    // Session cookies.
     for name in ["anna", "berta"] {
       let storage = try #require(URLSessionConfiguration.ephemeral.httpCookieStorage)
       let cookie = HTTPCookie(properties: [.name: "sid", .value: name, .domain: "127.0.0.1", .path: "/"])
@@ -150,26 +150,26 @@ import Testing
     }
   }
 
-  @Test func anotherAcceptIsAnotherEntry() async throws {
+  @Test func acceptSeparatesEntries() async throws {
     #expect(try await client.request(on: kept { $0.headers = ["Accept": "a/b"] }).id == 1)
     #expect(try await client.request(on: kept { $0.headers = ["Accept": "c/d"] }).id == 2)
     #expect(try await client.request(on: kept { $0.headers = ["accept": "a/b"] }).id == 1)
   }
 
-  @Test func whatTheServerWantsToBeForgottenIsForgotten() async throws {
+  @Test func noStoreResponseIsNotStored() async throws {
     server.route("/item", .json(Teapot(id: 1), headers: ["Cache-Control": "no-store"]), .json(Teapot(id: 2)))
     #expect(try await client.request(on: kept()).id == 1)
     #expect(try await client.request(on: kept()).id == 2)
   }
 
-  @Test func theLastAnswerWithoutANetwork() async throws {
+  @Test func cachedResponseIsServedOffline() async throws {
     await #expect(throws: PrismNetworkError.noCache) { _ = try await client.cachedResponse(on: kept()) }
     _ = try await client.request(on: kept())
     server.stop()
     #expect(try await client.cachedResponse(on: kept()).id == 1)
   }
 
-  @Test func onDiskToo() async throws {
+  @Test func diskCacheServesOtherAdapters() async throws {
     let disk = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)
     let other = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)
     for _ in 1...2 {
@@ -184,7 +184,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aDirectoryOfItsOwnThatNobodyElseMayRead() throws {
+    @Test func diskDirectoryIsPrivate() throws {
       let temporary = FileManager.default.temporaryDirectory.path
       let own = "EKNetwork-URLCache-\(getpid())-"
       _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
@@ -199,9 +199,9 @@ import Testing
     }
   #endif
 
-  /// Storing over an entry and evicting ends the process where it is done carelessly.
+  /// Replacing and evicting entries concurrently crashes a careless implementation.
   @Test(arguments: [(20_000, 0), (20_000, 60_000), (0, 60_000)])
-  func manyStoresIntoALittleCacheFromManyTasks(_ memory: Int, _ disk: Int) async throws {
+  func concurrentStoresRespectCapacity(_ memory: Int, _ disk: Int) async throws {
     let little = URLCache(memoryCapacity: memory, diskCapacity: disk)
     let clients = (1...2).map { _ in PrismNetworkAdapter.forTests(cache: little) }
     server.fallback = { request in .json(Teapot(id: 1, name: String(repeating: request.path, count: 100))) }

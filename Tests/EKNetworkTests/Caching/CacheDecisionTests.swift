@@ -9,11 +9,11 @@ import Testing
     (.cacheThenNetwork, [.fetch, .serveThenFetch, .serveThenFetch]),
     (.staleWhileRevalidate, [.fetch, .serve, .serveAndRevalidate]),
   ])
-  func theTable(_ policy: PrismCachePolicy, _ expected: [CacheDecision]) {
+  func decidesByPolicyAndFreshness(_ policy: PrismCachePolicy, _ expected: [CacheDecision]) {
     #expect([.nothing, .fresh, .stale].map { CacheDecision(policy, $0) } == expected)
   }
 
-  @Test func whatTheServerForbidsIsNotStored() {
+  @Test func uncacheableResponseIsNotStored() {
     for headers in [
       ["Cache-Control": "private, no-store"], ["cache-control": "No-Store"], ["Vary": "*"], ["vary": "Accept, *"],
     ] {
@@ -23,7 +23,7 @@ import Testing
     #expect(PrismCacheEntry(data: Data(), headers: ["Cache-Control": "no-cache", "Vary": "Accept"]).mayBeStored)
   }
 
-  @Test func whatAKeyDependsOn() throws {
+  @Test func keyCoversURLMethodHeadersAndBody() throws {
     func key(_ change: (inout LocalEndpoint) -> Void) throws -> String {
       var endpoint = LocalEndpoint(host: "h", headers: ["Authorization": "Bearer secret", "Accept": "a/b"])
       change(&endpoint)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: ["maria@", "maria:secret@", ":secret@"])
-  func whatAURLSaysOfItsUserIsHashed(user: String) throws {
+  func urlCredentialsAreHashedInKey(user: String) throws {
     func key(_ url: String) throws -> String {
       CacheKey(HopRequest(URLRequest(url: try #require(URL(string: url))))).text
     }

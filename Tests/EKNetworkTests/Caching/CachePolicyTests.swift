@@ -3,9 +3,9 @@ import Testing
 
 @testable import EKNetwork
 
-/// What the policies do end to end, through the adapter and through the manager.
+/// The policies end to end, through the adapter and through the manager.
 @Suite struct CachePolicyTests {
-  /// The two that requests are executed by, behind one face, each with a way to make time go on.
+  /// The adapter or the manager behind one interface, with a way to advance time.
   struct Face: Sendable, CustomStringConvertible {
     let description: String
     let value: @Sendable (PrismCachePolicy) async throws -> Teapot
@@ -56,7 +56,7 @@ import Testing
     return ids
   }
 
-  @Test(arguments: Kind.allCases) func networkOnlyAlwaysAsks(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func networkOnlyAlwaysFetches(_ kind: Kind) async throws {
     let face = face(kind)
     #expect(try await face.value(.networkOnly).id == 1)
     #expect(try await face.value(.networkOnly).id == 2)
@@ -64,16 +64,16 @@ import Testing
     #expect(try await face.value(.cacheFirst).id == 3)
   }
 
-  @Test func withoutAnIntervalAPolicyStoresAsWell() async throws {
+  @Test func policyStoresWithoutInterval() async throws {
     let client = PrismNetworkAdapter.forTests()
     #expect(try await client.request(on: server.teapot(), policy: .networkOnly).id == 1)
     #expect(try await client.request(on: server.teapot(), policy: .cacheFirst).id == 1)
-    // Without a policy there is none to store by.
+    // Without a policy or an interval, the cache is neither read nor written.
     #expect(try await client.request(on: server.teapot()).id == 2)
     #expect(try await client.request(on: server.teapot(), policy: .cacheFirst).id == 1)
   }
 
-  @Test func whatComesFromTheFutureIsNotGood() async throws {
+  @Test func entryFromTheFutureIsStale() async throws {
     let now = Locked(Date())
     let client = PrismNetworkAdapter.forTests(now: { now.withLock { $0 } })
     let request = server.teapot { $0.cacheInterval = 60 }
@@ -85,7 +85,7 @@ import Testing
     #expect(try await client.request(on: request).id == 2)
   }
 
-  @Test(arguments: Kind.allCases) func cacheFirstAsksWhenThereIsNothingGood(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func cacheFirstFetchesWithoutFreshEntry(_ kind: Kind) async throws {
     let face = face(kind)
     #expect(try await face.value(.cacheFirst).id == 1)
     #expect(try await face.value(.cacheFirst).id == 1)
@@ -103,7 +103,7 @@ import Testing
     #expect(try await all(same) == [2, 3])
     #expect(try await all(same) == [3, 4])
     face.age(.seconds(61))
-    // What is shown at once may be old: the new follows.
+    // The first value may be stale: a fresh one follows.
     #expect(try await all(same) == [4, 5])
   }
 
@@ -114,7 +114,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test(arguments: Kind.allCases) func aFailureComesAfterTheStoredAnswer(_ kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func failureFollowsStoredResponse(_ kind: Kind) async throws {
     let face = face(kind)
     _ = try await face.value(.cacheFirst)
     server.route("/item") { _ in .status(500) }
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases)
-  func theFirstOfTwoAloneIsRenewedInTheBackground(_ kind: Kind) async throws {
+  func singleCacheThenNetworkValueIsRevalidated(_ kind: Kind) async throws {
     let face = face(kind)
     _ = try await face.value(.cacheFirst)
     #expect(try await face.value(.cacheThenNetwork).id == 1)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases)
-  func aThousandCallersOfAStaleAnswerCauseOneRequest(_ kind: Kind) async throws {
+  func concurrentStaleReadsSendOneRequest(_ kind: Kind) async throws {
     let face = face(kind)
     _ = try await face.value(.staleWhileRevalidate)
     #expect(try await face.value(.staleWhileRevalidate).id == 1)
@@ -153,7 +153,7 @@ import Testing
     await server.expectRequests(2)
     gate.open()
     while try await face.value(.staleWhileRevalidate).id == 1 { await Task.yield() }
-    // Some meet the renewal, and some its end.
+    // From now on the fresh entry is served.
     try await withThrowingTaskGroup { group in
       for _ in 1...200 { group.addTask { try await face.value(.staleWhileRevalidate).id } }
       for try await id in group { #expect(id == 2) }
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases)
-  func aCancelledCallerDoesNotEndTheRenewal(_ kind: Kind) async throws {
+  func cancelledCallerDoesNotEndRevalidation(_ kind: Kind) async throws {
     let face = face(kind)
     _ = try await face.value(.cacheFirst)
     face.age(.seconds(61))
@@ -174,7 +174,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases)
-  func aRenewalThatFailsIsTriedAgain(_ kind: Kind) async throws {
+  func failedRevalidationIsRetried(_ kind: Kind) async throws {
     let face = face(kind)
     _ = try await face.value(.cacheFirst)
     face.age(.seconds(61))
@@ -183,7 +183,7 @@ import Testing
     #expect(server.requestCount == 4)
   }
 
-  @Test func aManagersUsersNeverSeeEachOthersData() async throws {
+  @Test func managerUsersDoNotShareEntries() async throws {
     server.route("/item") { .json(Teapot(id: $0.header("Authorization") == "Bearer anna" ? 1 : 2)) }
     let cache = PrismResponseCache()
     let manager = Wire.automatic.manager(server)
@@ -196,7 +196,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test func usersOfDifferentSessionsNeverSeeEachOthersData() async throws {
+  @Test func sessionUsersDoNotShareEntries() async throws {
     let cache = PrismResponseCache()
     func manager(_ configure: (URLSessionConfiguration) -> Void) -> NetworkManager {
       Wire.automatic.manager(server, configure)
@@ -210,7 +210,7 @@ import Testing
       manager { $0.httpAdditionalHeaders = ["Authorization": "Bearer berta"] },
       manager { $0.httpCookieStorage?.setCookie(anna) }, manager { $0.httpCookieStorage?.setCookie(berta) },
       manager { _ in },
-      // What a delegate or a session of the user's own making does, nobody knows.
+      // The effects of a delegate or a custom session are unknown: nothing is shared.
       delegated(), delegated(), NetworkManager(baseURL: server.baseURL, session: OpaqueSession()),
       NetworkManager(baseURL: server.baseURL, session: OpaqueSession()),
     ]
@@ -220,7 +220,7 @@ import Testing
         #expect(teapot.id == index + 1)
       }
     }
-    // Sessions that say the same share.
+    // Sessions with equal configurations share entries.
     let other = manager { $0.httpAdditionalHeaders = ["Authorization": "Bearer anna"] }
     #expect(try await other.send(GetTeapot(), policy: .cacheFirst, cache: cache).id == 1)
   }
@@ -236,8 +236,8 @@ import Testing
     }
   }
 
-  /// The account changes between any two calls of the closures.
-  @Test func theKeyIsThatOfTheRequestThatIsSent() async throws {
+  /// The account changes after the first call of the closure.
+  @Test func keyMatchesSentRequest() async throws {
     server.route("/item") { .json(Teapot(id: 0, name: $0.header("Authorization") ?? "")) }
     let calls = Locked(0)
     let changing: @Sendable () -> String? = {
@@ -258,8 +258,8 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  /// A refresh that brings another account's token makes it another request.
-  @Test func aRefreshedTokenIsAnotherKey() async throws {
+  /// The refreshed token may belong to another account.
+  @Test func refreshedTokenChangesKey() async throws {
     server.route("/item") {
       $0.header("Authorization") == "Bearer old"
         ? .status(401) : .json(Teapot(id: 0, name: $0.header("Authorization") ?? ""))
@@ -278,7 +278,7 @@ import Testing
     #expect(await cache.count == 1)
   }
 
-  @Test func aManagerStoresNoPost() async throws {
+  @Test func managerDoesNotStorePost() async throws {
     struct Make: NetworkRequest, Sendable {
       typealias Response = Teapot
       let path = "/item"
@@ -290,7 +290,7 @@ import Testing
     #expect(await cache.count == 0)
   }
 
-  @Test func statusAndHeadersAreStoredToo() async throws {
+  @Test func statusAndHeadersAreStored() async throws {
     struct Head: NetworkRequest, Sendable {
       typealias Response = StatusCodeResponse
       let path = "/item"

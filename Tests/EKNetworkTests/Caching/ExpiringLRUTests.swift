@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ExpiringLRUTests {
-  @Test func theLeastRecentlyUsedGoes() {
+  @Test func leastRecentlyUsedIsEvicted() {
     var cache = ExpiringLRU<String, Int>(capacity: 2)
     cache.store(1, for: "a", deadline: 100, now: 0)
     cache.store(2, for: "b", deadline: 100, now: 0)
@@ -14,7 +14,7 @@ import Testing
     #expect(cache.count == 2)
   }
 
-  @Test func theExpiredGoBeforeTheLiving() {
+  @Test func expiredEntriesAreEvictedFirst() {
     var cache = ExpiringLRU<String, Int>(capacity: 3)
     cache.store(1, for: "old", deadline: 1_000, now: 0)
     cache.store(2, for: "brief", deadline: 10, now: 0)
@@ -25,7 +25,7 @@ import Testing
     #expect(cache.value(for: "old", now: 11)?.isExpired == false)
   }
 
-  @Test func aStoredKeyIsReplacedAndLivesAnew() {
+  @Test func storingReplacesValueAndDeadline() {
     var cache = ExpiringLRU<String, Int>(capacity: 2)
     cache.store(1, for: "a", deadline: 10, now: 0)
     #expect(cache.store(2, for: "a", deadline: 30, now: 20) == 1)
@@ -34,14 +34,14 @@ import Testing
     #expect(cache.count == 1)
   }
 
-  @Test func timeDoesNotGoBack() {
+  @Test func expiredEntryStaysExpired() {
     var cache = ExpiringLRU<String, Int>(capacity: 2)
     cache.store(1, for: "a", deadline: 10, now: 0)
     #expect(cache.value(for: "a", now: 10)?.isExpired == true)
     #expect(cache.value(for: "a", now: 5)?.isExpired == true)
   }
 
-  @Test func aDeadlineMayBeForEver() {
+  @Test func maximumDeadlineNeverExpires() {
     var cache = ExpiringLRU<String, Int>(capacity: 2)
     cache.store(1, for: "a", deadline: .max, now: 0)
     cache.store(2, for: "b", deadline: .max, now: 1 << 63)
@@ -49,18 +49,18 @@ import Testing
     #expect(cache.store(3, for: "c", deadline: .max, now: .max - 2) == 2)
   }
 
-  @Test(arguments: [0, -1]) func noCapacityStoresNothing(_ capacity: Int) {
+  @Test(arguments: [0, -1]) func nonPositiveCapacityStoresNothing(_ capacity: Int) {
     var cache = ExpiringLRU<String, Int>(capacity: capacity)
     cache.store(1, for: "a", deadline: 10, now: 0)
     #expect(cache.value(for: "a", now: 0) == nil)
   }
 
-  /// A dictionary and two sorted lists do the same, slowly.
-  @Test(arguments: 1...20) func itDoesWhatAModelDoes(_ seed: UInt64) {
+  /// The model is a plain list in order of use.
+  @Test(arguments: 1...20) func agreesWithReferenceModel(_ seed: UInt64) {
     var random = SplitMix(state: seed)
     let capacity = Int(random.next() % 6) + 1
     var cache = ExpiringLRU<Int, Int>(capacity: capacity)
-    var model: [(key: Int, value: Int, deadline: UInt64)] = []  // the last one used is the last
+    var model: [(key: Int, value: Int, deadline: UInt64)] = []  // most recently used last
     var now: UInt64 = 0
     for step in 0..<3_000 {
       now += random.next() % 4 == 0 ? random.next() >> (random.next() % 40 + 24) : random.next() % 3
@@ -73,7 +73,7 @@ import Testing
         if let index = model.firstIndex(where: { $0.key == key }) {
           #expect(evicted == model.remove(at: index).value)
         } else if model.count == capacity {
-          // Which of the expired goes does not matter; the model takes the one that went.
+          // Any expired entry may be evicted; the model follows the cache's choice.
           let index = expired.isEmpty ? 0 : model.firstIndex { $0.value == evicted } ?? 0
           #expect(expired.isEmpty || expired.contains(model[index].key))
           #expect(evicted == model.remove(at: index).value)
@@ -98,15 +98,15 @@ import Testing
     }
   }
 
-  /// What a benchmark would show, without a clock: the work for each operation does not grow with the size.
-  @Test func theCostDoesNotDependOnTheSize() {
+  /// A benchmark without a clock: the work per operation does not grow with the size.
+  @Test func costIsIndependentOfSize() {
     let costs = [1_000, 10_000, 100_000].map { size in
       var cache = ExpiringLRU<Int, Int>(capacity: size)
       var random = SplitMix(state: 1)
       let operations = 4 * size
       for step in 0..<operations {
         let now = UInt64(step) * 1_000_000
-        // Half of what is stored is new, and what is asked for is any of it.
+        // Half of the stored keys are new; lookups are spread over all keys.
         let key = step % 2 == 0 ? step : Int(random.next() % UInt64(step + 1))
         cache.store(step, for: key, deadline: now + random.next() % 3_600_000_000_000, now: now)
         _ = cache.value(for: Int(random.next() % UInt64(step + 1)), now: now + 500_000)
@@ -118,8 +118,8 @@ import Testing
     #expect(abs(costs[2] / costs[0] - 1) < 0.2 && abs(costs[2] / costs[1] - 1) < 0.2, "\(costs)")
   }
 
-  /// What is overtaken must not pile up.
-  @Test func oneKeyStoredAgainAndAgain() {
+  /// Superseded records must not accumulate.
+  @Test func repeatedStoresDoNotAccumulate() {
     var cache = ExpiringLRU<Int, Int>(capacity: 10)
     for step in 0..<100_000 {
       cache.store(step, for: 0, deadline: UInt64(1_000 + step % 2), now: 0)

@@ -9,7 +9,7 @@ import Testing
     PrismCacheEntry(data: Data(text.utf8), cachedAt: cachedAt, ttl: ttl)
   }
 
-  @Test func everySpelling() async {
+  @Test func bothSpellingsOfMethodsWork() async {
     let cache = PrismResponseCache()
     await cache.set("a", entry: entry("1"))
     await cache.set(entry("2"), for: "b")
@@ -24,7 +24,7 @@ import Testing
     #expect(cache.maxSize == 100)
   }
 
-  @Test func defaultsOfAnEntry() {
+  @Test func entryDefaults() {
     let entry = PrismCacheEntry(data: Data(), ttl: .seconds(300))
     #expect(entry.statusCode == 200 && entry.headers.isEmpty && !entry.isExpired)
     #expect(PrismCacheEntry(data: Data(), cachedAt: Date(timeIntervalSinceNow: -10), ttl: .seconds(9)).isExpired)
@@ -33,7 +33,7 @@ import Testing
     #expect(PrismCacheEntry(data: Data(), ttl: .seconds(Int64.min)).isExpired)
   }
 
-  @Test func anEntryExpiresByTheCachesClock() async {
+  @Test func entryExpiresByCacheClock() async {
     let cache = PrismResponseCache(maxSize: 10, clock: clock)
     await cache.set("a", entry: entry(ttl: .seconds(3_600)))
     clock.advance(by: .seconds(3_000))
@@ -62,7 +62,7 @@ import Testing
     #expect(await cache.get("a", policy: .staleWhileRevalidate) == nil)
   }
 
-  @Test func expiredEntriesDoNotPushOutLiveOnes() async {
+  @Test func expiredEntriesAreEvictedFirst() async {
     let cache = PrismResponseCache(maxSize: 3, clock: clock)
     await cache.set("live", entry: entry())
     await cache.set("brief", entry: entry(ttl: .seconds(1)))
@@ -75,7 +75,7 @@ import Testing
     #expect(await cache.get("live") == nil)
   }
 
-  @Test func whatWasStoredElsewhereIsGoodForAsMuchLess() async {
+  @Test func earlierCachedAtShortensLifetime() async {
     let cache = PrismResponseCache(maxSize: 3, clock: clock)
     await cache.set("old", entry: entry(ttl: .seconds(100), cachedAt: Date(timeIntervalSinceNow: -1_000)))
     await cache.set("half", entry: entry(ttl: .seconds(2_000), cachedAt: Date(timeIntervalSinceNow: -1_000)))
@@ -85,7 +85,7 @@ import Testing
     #expect(await cache.get("half") == nil)
   }
 
-  @Test func noTimeToLiveTraps() async {
+  @Test func extremeTimeToLiveDoesNotTrap() async {
     let cache = PrismResponseCache(maxSize: 9, clock: clock)
     clock.advance(by: .seconds(1_000_000))
     for (index, ttl) in [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(-1)].enumerated() {
@@ -96,13 +96,13 @@ import Testing
     for key in ["1", "2", "3"] { #expect(await cache.get(key) == nil) }
   }
 
-  @Test(arguments: [0, -1, Int.min]) func aCacheWithoutRoomStoresNothing(_ size: Int) async {
+  @Test(arguments: [0, -1, Int.min]) func cacheWithoutCapacityStoresNothing(_ size: Int) async {
     let cache = PrismResponseCache(maxSize: size)
     await cache.set("a", entry: entry())
     #expect(await cache.get("a") == nil)
   }
 
-  @Test func manyTasksAtOnce() async {
+  @Test func concurrentAccessRespectsMaximumSize() async {
     let cache = PrismResponseCache(maxSize: 50)
     await withTaskGroup { group in
       for task in 0..<8 {

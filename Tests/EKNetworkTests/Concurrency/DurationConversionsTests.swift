@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct DurationConversionsTests {
-  @Test func nanosecondsEndWhereTheirNumberDoes() {
+  @Test func nanosecondsAreClamped() {
     let whole: Int64 = 18_446_744_073
     #expect(Duration.zero.clampedNanoseconds == 0)
     #expect(Duration.milliseconds(-1).clampedNanoseconds == 0)

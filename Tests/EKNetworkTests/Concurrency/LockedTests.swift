@@ -13,7 +13,7 @@ import Testing
 
   private struct Oops: Error, Equatable {}
 
-  @Test func everyIncrementOfManyThreadsCounts() {
+  @Test func concurrentIncrementsAreNotLost() {
     let locked = Locked(0)
     DispatchQueue.concurrentPerform(iterations: 64) { _ in
       for _ in 0..<500 { locked.withLock { $0 += 1 } }
@@ -35,7 +35,7 @@ import Testing
     #expect(released.withLock { $0 } == 1)
   }
 
-  @Test func whoDoesNotWantToWaitIsTurnedAway() {
+  @Test func withLockIfFreeReturnsNilWhileLocked() {
     let locked = Locked(1)
     #expect(locked.withLock { _ in locked.withLockIfFree { $0 } } == nil)
     #expect(locked.withLockIfFree { $0 += 1 } != nil)

@@ -5,8 +5,8 @@
   @testable import EKNetwork
 
   @Suite(.serialized, .timeLimit(.minutes(10))) struct QueueExecutorTests {
-    /// As many readers at once as would take all threads of the pool, each waiting for a task of its own.
-    @Test func aStreamOverASequenceNeedsNoThreadOfThePool() async throws {
+    /// More concurrent readers than the pool has threads, each waiting for a task of its own.
+    @Test func sequenceStreamBlocksNoPoolThread() async throws {
       let count = 4 * ProcessInfo.processInfo.activeProcessorCount
       let sums = await withTaskGroup(of: Int.self) { group in
         for _ in 0..<count {
@@ -36,7 +36,7 @@
       func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
     }
 
-    @Test func anActorThatWaitsHoldsNoThreadOfThePool() async throws {
+    @Test func waitingActorBlocksNoPoolThread() async throws {
       let count = 4 * ProcessInfo.processInfo.activeProcessorCount
       let semaphore = DispatchSemaphore(value: 0)
       let waiting = (0..<count).map { _ in Task { await Writer().wait(for: semaphore) } }

@@ -7,8 +7,8 @@ import Testing
   private struct Late: Error {}
   private struct Stopped: Error {}
 
-  /// A clock whose sleep ends when a gate opens, even where its task was cancelled before: such a task may learn of it too
-  /// late.
+  /// A clock whose sleep ends when a gate opens, even if its task was cancelled before: a task may see its
+  /// cancellation too late.
   private struct GatedClock: Clock {
     typealias Instant = RecordingClock.Instant
     let gate: Gate
@@ -22,9 +22,9 @@ import Testing
     }
   }
 
-  /// By which callers mean never, and on which clocks crash.
+  /// Callers use these for "never", and clocks crash on them.
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .milliseconds(Int64.max)])
-  func theGreatestDurationsAreNoTrap(_ limit: Duration) async throws {
+  func hugeLimitsDoNotTrap(_ limit: Duration) async throws {
     #expect(limit.sleepable == .seconds(31_536_000))
     #expect(Duration.seconds(5).sleepable == .seconds(5))
     let value = try await TimeLimit.run(
@@ -37,7 +37,7 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test func whatEndsInTimeIsNeverStopped() async throws {
+  @Test func workThatEndsInTimeIsNotStopped() async throws {
     let clock = GatedClock(gate: Gate(), isOver: Gate())
     let stops = Locked(0)
     let value = try await TimeLimit.run(.seconds(1), clock: clock, error: Late(), stop: { stops.withLock { $0 += 1 } })
@@ -51,7 +51,7 @@ import Testing
     #expect(stops.withLock(\.self) == 0)
   }
 
-  @Test func whatDoesNotIsStopped() async {
+  @Test func lateWorkIsStopped() async {
     let clock = GatedClock(gate: Gate(), isOver: Gate())
     clock.gate.open()
     for throwing in [false, true] {
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func otherErrorsStay() async {
+  @Test func otherErrorsAreRethrown() async {
     await #expect(throws: Stopped.self) {
       try await TimeLimit.run(
         .seconds(600), clock: ContinuousClock(), error: Late(), stop: {}
@@ -73,8 +73,8 @@ import Testing
     }
   }
 
-  /// The timer of a connection that is open does not end it.
-  @Test func aWebSocketOutlivesTheTimerOfItsHandshake() async throws {
+  /// The timer of the handshake does not end an open connection.
+  @Test func webSocketOutlivesItsHandshakeTimer() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/") { .webSocketEcho($0) }

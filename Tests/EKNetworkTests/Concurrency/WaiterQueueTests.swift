@@ -21,7 +21,7 @@ import Testing
     return tasks
   }
 
-  @Test func theyAreServedInTheirOrder() async throws {
+  @Test func waitersAreServedInOrder() async throws {
     let queue = Locked(WaiterQueue<Int>())
     let tasks = await wait(70, in: queue)
     for number in 0..<70 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
@@ -30,7 +30,7 @@ import Testing
     #expect(queue.withLock { $0.count } == 0)
   }
 
-  @Test func whoIsCancelledLeavesAndTheOthersStay() async throws {
+  @Test func cancelledWaitersLeaveAndServedOnesKeepValues() async throws {
     let queue = Locked(WaiterQueue<Int>())
     let tasks = await wait(40, in: queue)
     for number in 0..<20 { queue.withLock { $0.popFirst() }?.resume(returning: number) }
@@ -40,7 +40,7 @@ import Testing
     #expect(queue.withLock { $0.count } == 0)
   }
 
-  @Test func whoIsCancelledIsTheOneThatLeaves() async throws {
+  @Test func onlyTheCancelledWaiterLeaves() async throws {
     let queue = Locked(WaiterQueue<Int>())
     let tasks = await wait(4, in: queue)
     queue.withLock { $0.popFirst() }?.resume(returning: 0)
@@ -50,7 +50,7 @@ import Testing
     #expect(try await [tasks[0].value, tasks[1].value, tasks[3].value] == [0, 7, 7])
   }
 
-  @Test func allCanBeTakenAtOnce() async throws {
+  @Test func allWaitersCanBeRemovedAtOnce() async throws {
     let queue = Locked(WaiterQueue<Int>())
     let tasks = await wait(3, in: queue)
     queue.withLock { $0.popFirst() }?.resume(returning: 0)
@@ -61,7 +61,7 @@ import Testing
     #expect(queue.withLock { $0.removeAll() }.isEmpty)
   }
 
-  @Test func whoIsCancelledAlreadyDoesNotEnter() async {
+  @Test func cancelledTaskDoesNotEnter() async {
     let entered = Locked(false)
     let task = Task {
       while !Task.isCancelled { await Task.yield() }

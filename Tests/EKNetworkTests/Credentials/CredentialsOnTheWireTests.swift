@@ -145,9 +145,9 @@ import Testing
     }
   }
 
-  /// A delegate that edits what Foundation proposes, which on Linux has the credentials wherever it leads.
+  /// A delegate that edits Foundation's proposal, which on Linux has the credentials for any target.
   @Test(arguments: [false, true])
-  func aDelegateDoesNotTakeCredentialsElsewhere(_ choosesTarget: Bool) async throws {
+  func delegateDoesNotSendCredentialsElsewhere(_ choosesTarget: Bool) async throws {
     serve(choosesTarget ? .sameOrigin : .otherPort)
     let target = other.url("/end")
     let delegate = RedirectDelegate { proposal in

@@ -13,7 +13,7 @@ import Testing
     #expect(ContentRange(text)?.total == total)
   }
 
-  @Test func aRangeThatDoesNotExist() throws {
+  @Test func unsatisfiedRangeHasOnlyATotal() throws {
     let content = try #require(ContentRange("bytes */10"))
     #expect(content.range == nil)
     #expect(content.total == 10)
@@ -25,5 +25,5 @@ import Testing
     "bytes 0-9223372036854775807/*",
     "bytes=0-1/2", "bytes 0 - 1/2", "bytes  5-9/10", "bytes 0-0x1/9", "bytes ٠-١/٢",
   ])
-  func nonsense(text: String) { #expect(ContentRange(text) == nil) }
+  func invalidValuesAreRejected(text: String) { #expect(ContentRange(text) == nil) }
 }

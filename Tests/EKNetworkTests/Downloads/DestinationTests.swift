@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// What the file system may have against a download.
+/// File system conditions that a download may meet.
 @Suite struct DestinationTests {
   private let folder: ScratchFolder
   private let file: RangeServer
@@ -21,7 +21,7 @@ import Testing
     try await manager.download(FileRequest(), to: url, options: DownloadOptions(existingFile: existing))
   }
 
-  @Test func aFileThatIsThereIsReplacedAsAWhole() async throws {
+  @Test func existingFileIsReplacedAtomically() async throws {
     let url = try folder.file("a", Data("old".utf8))
     #expect(try await download(to: url).size == 1_000)
     #expect(try Data(contentsOf: url) == Data.noise(1_000))
@@ -31,7 +31,7 @@ import Testing
     #expect(try Data(contentsOf: url) == Data.noise(1_000))
   }
 
-  @Test func aFileThatIsThereIsKept() async throws {
+  @Test func existingFileIsKept() async throws {
     let url = try folder.file("a", Data("old".utf8))
     let progress = NetworkProgress()
     let kept = try await manager.download(
@@ -42,28 +42,28 @@ import Testing
     #expect(file.server.acceptedConnections == 0)
   }
 
-  @Test func aFileThatIsThereIsAnError() async throws {
+  @Test func existingFileIsAnError() async throws {
     let url = try folder.file("a", Data("old".utf8))
     await #expect(throws: DownloadError.fileExists(url)) { try await download(to: url, .fail) }
     #expect(file.server.acceptedConnections == 0)
     #expect(folder.names == ["a"])
   }
 
-  @Test func aLinkThatIsKeptHasTheSizeOfItsFile() async throws {
+  @Test func keptLinkHasTheSizeOfItsTarget() async throws {
     let target = try folder.file("target", Data(count: 100))
     #expect(symlink(target.path, folder["a"].path) == 0)
     #expect(try await download(to: folder["a"], .keep).size == 100)
   }
 
-  @Test func aNameThatIsTooLongIsAnErrorBeforeAnythingIsSent() async throws {
+  @Test func tooLongNameIsAnErrorBeforeSending() async throws {
     let url = folder[String(repeating: "a", count: 256)]
     await #expect(throws: DownloadError.notWritable(url, code: ENAMETOOLONG)) { try await download(to: url) }
     #expect(file.server.acceptedConnections == 0)
   }
 
-  /// Looking before is not enough: somebody may be quicker.
+  /// Checking beforehand is not enough: the file may appear during the download.
   @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
-  func aFileThatAppearsMeanwhile(_ existing: DownloadOptions.ExistingFile) async throws {
+  func fileAppearsDuringTheDownload(_ existing: DownloadOptions.ExistingFile) async throws {
     let url = folder["a"]
     file.server.route("/file") { _ in
       try Data("theirs".utf8).write(to: url)
@@ -80,12 +80,12 @@ import Testing
   }
 
   @Test(arguments: [DownloadOptions.ExistingFile.keep, .fail, .replace])
-  func aFileThatIsNotThere(_ existing: DownloadOptions.ExistingFile) async throws {
+  func missingFileIsCreated(_ existing: DownloadOptions.ExistingFile) async throws {
     #expect(try await download(to: folder["a"], existing).size == 1_000)
     #expect(folder.names == ["a"])
   }
 
-  @Test func whatIsNoPlaceForAFileIsNamedAndNothingIsSent() async throws {
+  @Test func invalidDestinationIsAnErrorBeforeSending() async throws {
     let web = try #require(URL(string: "https://example.com/a"))
     await #expect(throws: DownloadError.notAFileURL(web)) { try await download(to: web) }
     await #expect(throws: DownloadError.folderNotFound(folder["none/a"].deletingLastPathComponent())) {
@@ -105,7 +105,7 @@ import Testing
     #expect(folder.names == ["file"])
   }
 
-  @Test func aFolderThatVanishes() async throws {
+  @Test func removedFolderIsAnError() async throws {
     let inner = folder["inner"]
     try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
     file.server.route("/file") { _ in
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func theSecondOfTwoToOnePlaceFails() async throws {
+  @Test func secondDownloadToTheSameFileFails() async throws {
     let isHere = Gate()
     let mayGo = Gate()
     file.server.route("/file") { _ in
@@ -136,7 +136,7 @@ import Testing
     #expect(folder.names == ["a"])
   }
 
-  @Test func aHundredToPlacesOfTheirOwn() async throws {
+  @Test func hundredConcurrentDownloadsSucceed() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<100 {
         group.addTask { [manager, folder] in
@@ -149,7 +149,7 @@ import Testing
     #expect(try folder.names.allSatisfy { try Data(contentsOf: folder[$0]) == Data.noise(1_000) })
   }
 
-  @Test func aLongNameIsNoReasonToFail() async throws {
+  @Test func longNameIsAccepted() async throws {
     let url = folder[String(repeating: "ü", count: 127)]
     #expect(try await download(to: url).size == 1_000)
     #expect(folder.names == [url.lastPathComponent])
@@ -158,7 +158,7 @@ import Testing
   #if os(Linux)
     /// As an NFS server does, or a FAT file system.
     @Test(.enabled("Only root has files made as somebody else's.") { geteuid() == 0 })
-    func aFileSystemMayNameAnotherOwner() throws {
+    func partialFileMayHaveAnotherOwner() throws {
       #expect(chmod(folder.url.path, 0o777) == 0)
       let user = setFileSystemUser(65_534)
       defer { _ = setFileSystemUser(UInt32(user)) }
@@ -168,7 +168,7 @@ import Testing
     }
   #endif
 
-  @Test func aNoteThatIsNoneIsIgnored() async throws {
+  @Test func malformedMetadataIsIgnored() async throws {
     try folder.file(".a.download", Data(count: 500))
     try folder.file(".a.download.json", Data("{".utf8))
     #expect(try await download(to: folder["a"]).resumedBytes == 0)
@@ -176,7 +176,7 @@ import Testing
     #expect(folder.names == ["a"])
   }
 
-  @Test func errnosHaveTheirCases() {
+  @Test func errnosMapToErrorCases() {
     let url = folder["a"]
     #expect(DownloadError(ENOSPC, url) == .diskFull(url))
     #expect(DownloadError(EDQUOT, url) == .diskFull(url))
@@ -188,6 +188,6 @@ import Testing
 }
 
 #if os(Linux)
-  /// Of the calling thread alone. Glibc's module has not got it.
+  /// For the calling thread only. The Glibc module lacks it.
   @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32
 #endif

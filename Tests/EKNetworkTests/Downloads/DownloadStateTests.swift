@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aWholeIsWrittenFromItsStart() throws {
+  @Test func completeResponseIsWrittenFromTheStart() throws {
     var state = try interrupted()
     try state.wrote(6)
     #expect(state.ended() == .complete)
@@ -41,8 +41,8 @@ import Testing
     #expect(state.total == 10)
   }
 
-  /// What is announced is the length of what travels, and what is written is longer, or shorter.
-  @Test func theLengthOfAnEncodedBodyIsUnknown() throws {
+  /// The announced length is that of the encoded body; what is written may be longer or shorter.
+  @Test func encodedBodyHasNoKnownLength() throws {
     for count in [3, 25] {
       var state = DownloadState(resource: "r")
       let encoded = head(200) {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func whatIsMissingIsAskedForOnTheConditionThatItIsTheSameVersion() throws {
+  @Test func missingBytesAreRequestedWithIfRange() throws {
     var state = try interrupted()
     #expect(state.isResumable)
     #expect(state.fields == ["Range": "bytes=4-", "If-Range": "\"v1\""])
@@ -64,7 +64,7 @@ import Testing
     #expect(state.ended() == .complete)
   }
 
-  @Test func anotherVersionComesAsAWhole() throws {
+  @Test func newVersionIsWrittenFromTheStart() throws {
     var state = try interrupted()
     #expect(
       state.received(
@@ -77,7 +77,7 @@ import Testing
     #expect(state.ended() == .complete)
   }
 
-  @Test func aPartThatDoesNotFitIsThrownAway() throws {
+  @Test func mismatchedPartIsDiscarded() throws {
     let bad: [DownloadHead] = [
       part("bytes 3-9/10"), part("bytes 5-9/10"), part("bytes 4-9/11"), part("bytes */10"), part("nonsense"),
       head(206), part("bytes 4-9/10") { $0.entityTag = "\"v2\"" }, part("bytes 4-9/10") { $0.entityTag = nil },
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aServerMaySendLessThanWasAskedFor() throws {
+  @Test func shortPartIsContinued() throws {
     var state = try interrupted()
     #expect(state.received(part("bytes 4-5/10")) == .write(at: 4))
     try state.wrote(2)
@@ -102,7 +102,7 @@ import Testing
     #expect(state.ended() == .complete)
   }
 
-  @Test func aPartOfWhoKnowsHowMuchIsNotTheRest() throws {
+  @Test func partOfUnknownTotalIsNotTheRest() throws {
     var state = try interrupted(total: nil)
     #expect(state.received(part("bytes 4-7/*")) == .write(at: 4))
     try state.wrote(4)
@@ -118,7 +118,7 @@ import Testing
     #expect(other.received(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
   }
 
-  @Test func aPartThatNobodyAskedForIsNotTheWhole() {
+  @Test func unrequestedPartIsNotTheWhole() {
     for range in ["bytes 0-9/20", "bytes 10-19/20", "bytes 0-9/*", "bytes */10", "nonsense", nil] {
       var state = DownloadState(resource: "r")
       #expect(state.received(head(206) { $0.contentRange = range }) == .refuse, "\(range ?? "none")")
@@ -129,7 +129,7 @@ import Testing
     #expect(state.received(part("bytes 0-9/10")) == .write(at: 0))
   }
 
-  @Test func tooMuchAndTooLittleAreErrors() throws {
+  @Test func wrongLengthsAreErrors() throws {
     var state = try interrupted()
     #expect(throws: DownloadError.incomplete(received: 11, announced: 10)) { try state.wrote(7) }
     let short = try interrupted()
@@ -140,13 +140,13 @@ import Testing
     #expect(part.ended() == .fail(.incomplete(received: 7, announced: 8)))
   }
 
-  @Test func withoutALengthTheEndIsTheEnd() throws {
+  @Test func endOfUnknownLengthIsComplete() throws {
     let state = try interrupted(total: nil)
     #expect(state.ended() == .complete)
     #expect(state.isResumable)
   }
 
-  @Test func onlyStrongValidatorsCount() throws {
+  @Test func onlyStrongValidatorsAllowResuming() throws {
     #expect(try !interrupted { $0.entityTag = nil }.isResumable)
     #expect(try !interrupted { $0.entityTag = "W/\"v1\"" }.isResumable)
     #expect(try !interrupted { $0.entityTag = "\"" }.isResumable)
@@ -164,12 +164,12 @@ import Testing
     #expect(try !dated("yesterday").isResumable)
     var state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
     #expect(state.fields["If-Range"] == "Sun, 06 Nov 1994 08:48:37 GMT")
-    let answer = part("bytes 4-9/10") {
+    let response = part("bytes 4-9/10") {
       $0.entityTag = nil
       $0.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
     }
-    #expect(state.received(answer) == .write(at: 4))
-    // RFC 9110 §15.3.7: a part in answer to `If-Range` need not repeat the date; but it must not have another.
+    #expect(state.received(response) == .write(at: 4))
+    // RFC 9110 §15.3.7: a part in response to `If-Range` need not repeat the date, but it must not have another one.
     state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
     #expect(state.received(part("bytes 4-9/10") { $0.entityTag = nil }) == .write(at: 4))
     state = try dated("Sun, 06 Nov 1994 08:48:37 GMT")
@@ -180,7 +180,7 @@ import Testing
     #expect(state.received(other) == .startOver)
   }
 
-  @Test func whatAnEarlierProcessLeftIsGoneOnWith() throws {
+  @Test func storedDownloadIsResumed() throws {
     let held = try #require(try interrupted().representation)
     #expect(DownloadState(resource: "r", held: held, length: 4).fields["Range"] == "bytes=4-")
     #expect(DownloadState(resource: "other", held: held, length: 4).fields.isEmpty)
@@ -189,8 +189,8 @@ import Testing
     #expect(DownloadState(resource: "r", held: held, length: -1).fields.isEmpty)
   }
 
-  /// What two users get may have the same date, but not the same tag.
-  @Test func whatAnotherUserHasBegunIsGoneOnWithByItsTagAlone() throws {
+  /// Representations for two users may have the same date, but not the same tag.
+  @Test func downloadOfAnotherUserIsResumedByTagOnly() throws {
     var state = DownloadState(resource: "r", asker: "alice")
     #expect(state.received(head(200) { $0.contentLength = 10 }) == .write(at: 0))
     var held = try #require(state.representation)
@@ -203,14 +203,14 @@ import Testing
     #expect(DownloadState(resource: "r", asker: "alice", held: held, length: 4).fields["Range"] == "bytes=4-")
   }
 
-  @Test func noPositionIsTooLarge() throws {
+  @Test func overflowingRangesAreNotWritten() throws {
     var state = DownloadState(resource: "r")
     #expect(state.received(part("bytes 0-9223372036854775807/*")) == .refuse)
     state = try interrupted(total: nil)
     #expect(state.received(part("bytes 4-9223372036854775807/*")) == .startOver)
   }
 
-  @Test func whatIsThereWasCompleteAlready() throws {
+  @Test func completeFileIsRecognizedBy416() throws {
     let held = try #require(try interrupted().representation)
     var state = DownloadState(resource: "r", held: held, length: 10)
     #expect(state.received(head(416) { $0.contentRange = "bytes */10" }) == .complete)
@@ -221,7 +221,7 @@ import Testing
     #expect(state.received(head(416)) == .startOver)
   }
 
-  @Test func errorsAreRefusedAndLoseNothing() throws {
+  @Test func errorStatusesKeepTheDownload() throws {
     for status in [301, 304, 400, 401, 404, 412, 416, 500, 503] {
       var fresh = DownloadState(resource: "r")
       #expect(fresh.received(head(status)) == .refuse)

@@ -8,7 +8,7 @@ final class RangeServer: Sendable {
   struct State {
     var content: Data
     var tag: String? = "\"v1\""
-    /// The next answers break off after so many bytes of their bodies.
+    /// The next responses break off after so many bytes of their bodies.
     var breaks: [Int] = []
     var ignoresRanges = false
     var ranges: [String?] = []
@@ -21,7 +21,7 @@ final class RangeServer: Sendable {
   init(_ content: Data) throws {
     server = try LoopbackServer()
     state = Locked(State(content: content))
-    server.route("/file") { [state] request in state.withLock { $0.answer(request) } }
+    server.route("/file") { [state] request in state.withLock { $0.respond(request) } }
   }
 
   deinit { server.stop() }
@@ -30,7 +30,7 @@ final class RangeServer: Sendable {
 }
 
 extension RangeServer.State {
-  fileprivate mutating func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
+  fileprivate mutating func respond(_ request: LoopbackServer.Request) -> LoopbackServer.Response {
     ranges.append(request.headers["Range"])
     var first = 0
     if let range = request.headers["Range"], !ignoresRanges, tag != nil, request.headers["If-Range"] == tag {

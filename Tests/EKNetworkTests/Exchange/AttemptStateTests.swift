@@ -6,7 +6,7 @@ import Testing
   private struct Failure: Error {}
   private struct Refusal: NonRetriableError {}
 
-  /// What an attempt came to, and what becomes of it; in words, for the tables.
+  /// The outcome of an attempt. Actions are text in the tables.
   private enum Event: Sendable {
     case status(Int, retryAfter: Duration? = nil, replayable: Bool = true)
     case error(any Error & Sendable, replayable: Bool = true, cancelled: Bool = false)
@@ -86,8 +86,8 @@ import Testing
     #expect(state.retryCount == row.actions.filter { $0.hasPrefix("retry") }.count)
   }
 
-  /// The error of an answer may be costly, for the user's `errorDecoder` makes it.
-  @Test func noErrorIsMadeThatNobodyThrows() {
+  /// The error of a response may be costly, since the user's `errorDecoder` creates it.
+  @Test func errorsAreCreatedOnlyWhenThrown() {
     var made = 0
     var state = AttemptState(policy: RetryPolicy(), allowsRetry: true, hasRefresher: true)
     func status(_ status: Int) {

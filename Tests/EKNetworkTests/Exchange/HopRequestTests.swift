@@ -29,12 +29,12 @@ import Testing
   }
 
   @Test(arguments: ["x-functions-key", "aeg-sas-key", "X-JWT-Assertion", "X-Bearer"])
-  func whatIsNamedLikeASecretIsOne(_ name: String) {
+  func secretFieldNamesAreRecognized(_ name: String) {
     #expect(OriginFields.contains(name))
     #expect(!OriginFields.contains("Idempotency-Key"))
   }
 
-  @Test func whatTheSessionAddsIsAdded() throws {
+  @Test func sessionFieldsAreAdded() throws {
     let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])
     let hop = try HopRequest(try request("http://a/", ["x-own": "own"]), session: session)
     #expect(hop.urlRequest.value(forHTTPHeaderField: "X-App") == "1")
@@ -45,7 +45,7 @@ import Testing
     #expect(hop.own.allHTTPHeaderFields == ["x-own": "own"])
   }
 
-  @Test func whoHasLeftItsOriginGetsNoneOfItsCredentials() throws {
+  @Test func credentialsAreDroppedOutsideTheOrigin() throws {
     let fields = [
       "Authorization": "s", "Cookie": "s=1", "Proxy-Authorization": "s", "Host": "h", "X-Api-Key": "s",
       "x-auth-token": "s", "X-App": "1",
@@ -55,7 +55,7 @@ import Testing
     #expect(hop.urlRequest.allHTTPHeaderFields == ["X-App": "1", "Cookie": "c=1"])
   }
 
-  @Test func aCookieFieldOfTheRequestWinsThenThatOfTheSessionThenTheStorage() throws {
+  @Test func cookiePrecedenceIsRequestSessionStorage() throws {
     func cookie(_ own: [String: String], _ fields: [String: String]) throws -> String? {
       try HopRequest(try request("http://a/", own), session: try session(fields, cookies: ["c": "1"])).urlRequest
         .value(forHTTPHeaderField: "Cookie")
@@ -65,7 +65,7 @@ import Testing
     #expect(try cookie([:], [:]) == "c=1")
   }
 
-  @Test func theUserOfAURLIsAField() throws {
+  @Test func urlUserIsSentAsAuthorization() throws {
     func authorization(_ url: String, _ fields: [String: String] = [:]) throws -> String? {
       HopRequest(try request(url, fields)).urlRequest.value(forHTTPHeaderField: "Authorization")
     }
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: [("X-Bad", "a\r\nX-Evil: b", InvalidHeaderError.Reason.invalidValue), ("X Bad", "a", .invalidName)])
-  func whatASessionMustNotSendIsAnError(
+  func invalidSessionFieldIsAnError(
     _ name: String, _ value: String, _ reason: InvalidHeaderError.Reason
   ) throws {
     let session = try session([name: value])
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func whoAsksIsTold() throws {
+  @Test func identityReflectsCredentials() throws {
     func identity(
       _ url: String = "http://a/", _ own: [String: String] = [:], _ session: SessionSettings? = nil
     ) throws -> RequestIdentity {
@@ -103,7 +103,7 @@ import Testing
       identity("http://a/", [:], session(certificate: "1")),
     ]
     #expect(Set(somebody + [nobody]).count == somebody.count + 1)
-    // Wherever a field comes from.
+    // Regardless of where a field comes from.
     #expect(
       try identity("http://a/", ["authorization": "claire"], session())
         == identity("http://a/", [:], session(["Authorization": "claire"])))
@@ -112,7 +112,7 @@ import Testing
         == identity("http://a/", [:], session(cookies: ["u": "dora"]))
     )
     #expect(!"\(somebody)".contains("anna"))
-    // Where the system sends the cookies, they tell as well.
+    // Cookies that the system sends count as well.
     let system = try session(cookies: ["u": "dora"], systemSendsCookies: true)
     #expect(try HopRequest(try request("http://a/"), session: system).addedFields == [])
     #expect(try identity("http://a/", [:], system) == identity("http://a/", [:], session(cookies: ["u": "dora"])))

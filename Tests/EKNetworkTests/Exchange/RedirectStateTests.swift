@@ -15,7 +15,7 @@ import Testing
   ]
 
   @Test(arguments: becomes)
-  func eachStatusDecidesWhatBecomesOfEachMethod(_ row: (status: Int, methods: [String])) throws {
+  func statusDecidesMethodAndContent(_ row: (status: Int, methods: [String])) throws {
     for (method, expected) in zip(Self.methods, row.methods) {
       var request = try request("http://a/from", method: method)
       request.httpBody = Data("body".utf8)
@@ -36,17 +36,17 @@ import Testing
   }
 
   @Test(arguments: [200, 201, 204, 300, 304, 305, 306, 309, 399, 400, 401, 500])
-  func everythingElseIsTheAnswer(_ status: Int) throws {
+  func otherStatusesAreTheResponse(_ status: Int) throws {
     #expect(try received(status: status, location: "/to").isDelivery)
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func whoRejectsRedirectsGetsThemAsTheAnswer(_ status: Int) throws {
+  func rejectedRedirectIsTheResponse(_ status: Int) throws {
     #expect(try received(status: status, location: "/to", policy: .reject).isDelivery)
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func withoutALocationItIsTheAnswer(_ status: Int) throws {
+  func redirectWithoutLocationIsTheResponse(_ status: Int) throws {
     #expect(try received(status: status, location: nil).isDelivery)
   }
 
@@ -80,7 +80,7 @@ import Testing
     ("/y", "http://a/y#one%20two"), ("/y#other", "http://a/y#other"), ("/y#", "http://a/y#"),
     ("http://b/y?z", "http://b/y?z#one%20two"),
   ])
-  func aLocationWithoutFragmentHasThatOfTheRequest(_ location: String, _ expected: String) throws {
+  func locationInheritsTheRequestFragment(_ location: String, _ expected: String) throws {
     let request = try request("http://a/x#one%20two")
     #expect(try follow(request, status: 302, location: location).url?.absoluteString == expected)
   }
@@ -90,11 +90,11 @@ import Testing
     ("file:///etc/passwd", .unsupportedURL), ("data:text/plain,x", .unsupportedURL), ("mailto:a@b", .unsupportedURL),
     ("http://", .badURL), ("http:///x", .badURL), ("http://[", .badURL), ("", .badURL),
   ])
-  func whatIsNoAddressOfTheWebIsRefused(_ location: String, _ code: URLError.Code) throws {
+  func invalidTargetIsRefused(_ location: String, _ code: URLError.Code) throws {
     #expect(try received(status: 302, location: location).errorCode == code)
   }
 
-  @Test func fromHttpsThereIsNoWayToHttp() throws {
+  @Test func httpsToHTTPRedirectIsRefused() throws {
     let request = try request("https://a/from")
     let action = try received(status: 302, location: "http://a/to", for: request)
     #expect(action.errorCode == .appTransportSecurityRequiresSecureConnection)
@@ -125,7 +125,7 @@ import Testing
     #expect(next.value(forHTTPHeaderField: "X-Own") == "kept")
   }
 
-  @Test func credentialsDoNotComeBackWithTheOrigin() throws {
+  @Test func credentialsStayDroppedBackAtTheOrigin() throws {
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/1")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
@@ -135,7 +135,7 @@ import Testing
     #expect(back.value(forHTTPHeaderField: "Authorization") == nil)
   }
 
-  @Test func twentyRedirectsAreFollowedAndNotOneMore() throws {
+  @Test func redirectsAreLimitedToTwenty() throws {
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/0")
     for hop in 1...20 {
@@ -147,7 +147,7 @@ import Testing
     #expect(action.error?.localizedDescription.contains("20") == true)
   }
 
-  @Test func aCircleIsCalledOne() throws {
+  @Test func redirectLoopIsReported() throws {
     var state = RedirectState(policy: .follow)
     var request = try request("http://a/0")
     for hop in 1...20 {
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test(arguments: [(301, "PUT"), (302, "PATCH"), (307, "POST"), (308, "POST")])
-  func aStreamThatIsUsedUpMakesTheRedirectTheAnswer(_ status: Int, _ method: String) throws {
+  func usedStreamMakesTheRedirectTheResponse(_ status: Int, _ method: String) throws {
     let stream = InputStream(data: Data(count: 3))
     var request = try request("http://a/", method: method)
     request.httpBodyStream = stream
@@ -170,7 +170,7 @@ import Testing
   }
 
   @Test(arguments: [(301, "POST"), (302, "POST"), (303, "PUT")])
-  func aStreamThatIsUsedUpDoesNotMatterToAGet(_ status: Int, _ method: String) throws {
+  func usedStreamIsDroppedForGET(_ status: Int, _ method: String) throws {
     let stream = InputStream(data: Data(count: 3))
     var request = try request("http://a/", method: method)
     request.httpBodyStream = stream
@@ -180,7 +180,7 @@ import Testing
     #expect(next.httpBodyStream == nil)
   }
 
-  @Test func theUsersDelegateHasTheLastWord() throws {
+  @Test func sessionDelegateDecidesRedirects() throws {
     var state = RedirectState(policy: .follow)
     let request = try request("http://a/")
     let chosen = try self.request("http://chosen/")
@@ -190,14 +190,14 @@ import Testing
     #expect(state.hops == 1)
   }
 
-  /// What the delegate put in itself is its own to send; what the request had goes nowhere else.
+  /// Credentials that the delegate sets are sent; those of the request stay with its origin.
   @Test(arguments: [
     ("https://a/to", "Bearer t", "Bearer t"), ("https://b/to", "Bearer t", nil),
     ("https://b/to", "Bearer b", "Bearer b"),
     ("https://a:81/to", "Bearer t", nil), ("http://a/to", "Bearer t", "refused"), ("http://b/to", nil, "refused"),
     ("ftp://a/", nil, "refused"), ("https://b/to", nil, nil),
   ])
-  func theRulesHoldForTheUsersDelegateAsWell(_ target: String, _ token: String?, _ expected: String?) throws {
+  func rulesApplyToRequestsOfTheDelegate(_ target: String, _ token: String?, _ expected: String?) throws {
     var state = RedirectState(policy: .follow)
     var request = try request("https://a/")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")

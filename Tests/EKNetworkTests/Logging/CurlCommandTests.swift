@@ -12,7 +12,7 @@ import Testing
     return request
   }
 
-  @Test func secretsAreLeftOut() throws {
+  @Test func secretsAreRedacted() throws {
     var request = try request("POST", "password=p")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
     request.setValue("k", forHTTPHeaderField: "X-Api-Key")
@@ -23,7 +23,7 @@ import Testing
         + "--data-binary '<redacted: 10 bytes>' 'https://a.example/p?token=<redacted>&q=<redacted>'")
   }
 
-  @Test func theAddressOfTheLastPageHasAQueryToo() throws {
+  @Test func queryOfRefererIsRedacted() throws {
     var request = try request()
     request.setValue("https://a.example/q?token=secret", forHTTPHeaderField: "Referer")
     #expect(!request.curlCommand().contains("secret"))
@@ -31,7 +31,7 @@ import Testing
     #expect(request.curlCommand(revealingSecrets: true).contains("token=secret"))
   }
 
-  @Test func everythingIsThereWhenAskedFor() throws {
+  @Test func secretsAreRevealedOnRequest() throws {
     var request = try request("PUT", "it's")
     request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
     #expect(
@@ -42,8 +42,8 @@ import Testing
       try self.request("HEAD").curlCommand(revealingSecrets: true) == "curl --head 'https://a.example/p?token=t&q=1'")
   }
 
-  /// An announced length that the body shown has not would keep curl, or the server, waiting.
-  @Test func theLengthIsCurlsToSayAndAFileIsNamed() throws {
+  /// A Content-Length other than that of the body shown would make curl, or the server, wait.
+  @Test func contentLengthIsOmittedAndFileIsNamed() throws {
     let folder = try ScratchFolder()
     let file = try folder.file("it's", Data("body".utf8))
     let manager = NetworkManager(baseURL: try #require(URL(string: "https://a.example")))
@@ -56,7 +56,7 @@ import Testing
     #expect(try !manager.curlCommand(for: probe).contains("Content-Length"))
   }
 
-  @Test func aManagerShowsWhatItWouldSend() throws {
+  @Test func managerShowsRequestItWouldSend() throws {
     let url = try #require(URL(string: "https://a.example/base"))
     let manager = NetworkManager(baseURL: url)
     let command = try manager.curlCommand(
@@ -82,7 +82,7 @@ import Testing
       request.setValue("it's \"so\" $HOME", forHTTPHeaderField: "X-A")
       request.setValue("", forHTTPHeaderField: "X-Empty")
       let command = request.curlCommand(revealingSecrets: true)
-      // Without the libcurl that the tests may have been given: the system's `curl` need not start with it.
+      // Without the libcurl that the tests may run with: the system's `curl` may not start with it.
       let shell = try ChildProcess("/bin/sh", ["-c", "unset LD_LIBRARY_PATH\n\(command)"], hidesErrors: true)
       shell.waitUntilExit()
       let sent = try #require(server.requests.first)

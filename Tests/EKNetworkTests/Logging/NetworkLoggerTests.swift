@@ -12,7 +12,7 @@ import Testing
   }
 
   #if !canImport(os)
-    @Test func nothingIsMadeWhileNobodyListens() {
+    @Test func messagesAreNotBuiltWithoutHandler() {
       let logger = NetworkLogger(subsystem: "test")
       var made = 0
       func text() -> String {
@@ -30,7 +30,7 @@ import Testing
     }
   #endif
 
-  @Test func aHandlerMayUseTheLogger() {
+  @Test func handlerMayUseTheLogger() {
     let logger = NetworkLogger(subsystem: "test")
     let recorder = Recorder()
     logger.handler = { entry in
@@ -44,7 +44,7 @@ import Testing
     #expect(recorder.entries.first?.line == "once a=1 b=2")
   }
 
-  @Test func copiesShareTheHandlerAndThreadsMayChangeIt() {
+  @Test func copiesShareHandlerAcrossThreads() {
     let logger = NetworkLogger(subsystem: "test")
     let recorder = Recorder()
     let copy = logger
@@ -57,7 +57,7 @@ import Testing
     #expect(!recorder.entries.isEmpty)
   }
 
-  @Test func theEventsOfARequest() throws {
+  @Test func requestEventsAreLogged() throws {
     let logger = NetworkLogger(subsystem: "test")
     let recorder = Recorder()
     let url = try #require(URL(string: "https://user:secret@example.com/a?token=secret"))
@@ -88,11 +88,11 @@ import Testing
     #expect(recorder.entries.map(\.level) == [.debug, .debug, .info, .info, .debug, .error, .debug, .info])
   }
 
-  @Test func levelsHaveTheNumbersOfTheSystemsLog() {
+  @Test func levelsMapToSystemLogNumbers() {
     #expect([NetworkLogEntry.Level.debug, .info, .error].map(\.systemLogNumber) == [0x02, 0x01, 0x10])
   }
 
-  @Test func measuredMomentsInTheWrongOrderAreNoDuration() {
+  @Test func datesInWrongOrderGiveNoDuration() {
     let start = Date(timeIntervalSinceReferenceDate: 100)
     #expect(Duration(from: start, to: start + 0.25) == .milliseconds(250))
     #expect(Duration(from: start, to: start) == .zero)

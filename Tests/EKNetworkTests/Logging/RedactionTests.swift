@@ -19,18 +19,18 @@ import Testing
     ("mailto:secret@example.com", "mailto:<redacted>"),
     ("/relative?x=secret", "/relative?x=<redacted>"),
   ])
-  func showsWhatIsNotSecret(_ text: String, _ expected: String) throws {
+  func onlySecretsAreRedacted(_ text: String, _ expected: String) throws {
     let url = try #require(URL(string: text))
     #expect(url.redactedForLog == expected)
     #expect(!url.redactedForLog.contains("secret"))
   }
 
-  @Test func aLongURLIsCut() throws {
+  @Test func longURLIsTruncated() throws {
     let url = try #require(URL(string: "https://example.com/" + String(repeating: "a", count: 100_000)))
     #expect(url.redactedForLog.count < 1100)
   }
 
-  @Test func errorsShowTheirKindAlone() {
+  @Test func errorsShowOnlyTheirKind() {
     struct Leaky: LocalizedError {
       var token = "secret"
       var errorDescription: String? { "secret" }

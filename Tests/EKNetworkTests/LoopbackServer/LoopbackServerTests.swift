@@ -75,8 +75,8 @@ struct LoopbackServerTests {
     for request in ["GET /x HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", "GET /x HTTP/1.0\r\n\r\n"] {
       let client = try RawClient(port: server.port)
       try client.write(request)
-      let answer = try client.readAnswer()
-      #expect(answer.header("Connection") == "close")
+      let response = try client.readAnswer()
+      #expect(response.header("Connection") == "close")
       #expect(try client.read().isEmpty)
     }
   }
@@ -108,9 +108,9 @@ struct LoopbackServerTests {
     let client = try RawClient(port: server.port)
     try client.write("GET /h HTTP/1.1\r\nHost: a\r\n\r\n")
     #expect(try client.readAnswer(hasBody: false).head == "HTTP/1.1 103 Early Hints\r\nLink: </x>")
-    let answer = try client.readAnswer()
-    #expect(answer.head.contains("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
-    #expect(answer.text == "{\"a\":1}")
+    let response = try client.readAnswer()
+    #expect(response.head.contains("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
+    #expect(response.text == "{\"a\":1}")
   }
 
   @Test("What is no request is answered with its status and a close")

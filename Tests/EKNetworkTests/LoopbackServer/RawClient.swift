@@ -1,14 +1,14 @@
 import Dispatch
 import Foundation
 
-/// A TCP client that sends and receives exactly what it is told, blocking. It gives up after 30 seconds of silence.
+/// A blocking TCP client that sends and receives exact bytes. It gives up after 30 seconds of silence.
 final class RawClient {
   struct Failure: Error {
     let call: String
     let code: Int32
   }
 
-  /// An answer as it came.
+  /// A response as it was received.
   struct Answer {
     var head: String
     var body: Data
@@ -105,7 +105,7 @@ final class RawClient {
     }
   }
 
-  /// Writes what the socket takes just now; 0 when it takes nothing.
+  /// Writes what the socket accepts now, and returns 0 when it accepts nothing.
   func writeWithoutBlocking(_ data: Data) throws -> Int {
     do {
       return try writeSome(data, flags: Int32(MSG_DONTWAIT))
@@ -158,7 +158,7 @@ final class RawClient {
     return all
   }
 
-  /// One answer with a Content-Length, or with none for HEAD and the like.
+  /// One response, with a body of its Content-Length unless `hasBody` is false, as for HEAD.
   func readAnswer(hasBody: Bool = true) throws -> Answer {
     var head = Data()
     while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -169,11 +169,11 @@ final class RawClient {
       head = all[..<end]
       buffer = Data(all[end...]) + buffer
     }
-    var answer = Answer(head: String(decoding: head.dropLast(4), as: UTF8.self), body: Data())
-    if hasBody, let length = answer.header("Content-Length").flatMap({ Int($0) }) {
-      answer.body = try read(exactly: length)
+    var response = Answer(head: String(decoding: head.dropLast(4), as: UTF8.self), body: Data())
+    if hasBody, let length = response.header("Content-Length").flatMap({ Int($0) }) {
+      response.body = try read(exactly: length)
     }
-    return answer
+    return response
   }
 
   func get(_ target: String) throws -> Answer {

@@ -35,7 +35,7 @@ struct RequestBodyTests {
   }
 
   @Test("An early answer reaches a client that is still uploading, and the connection goes on")
-  func earlyAnswer() throws {
+  func earlyResponse() throws {
     let server = try LoopbackServer()
     server.route("POST", "/", onHead: { _ in .respond(.status(413)) }) { _ in .text("never") }
     server.route("GET", "/", .text("next"))
@@ -48,15 +48,15 @@ struct RequestBodyTests {
   }
 
   @Test("An early answer with a close is not overtaken by a reset")
-  func earlyAnswerAndClose() throws {
+  func earlyResponseAndClose() throws {
     let server = try LoopbackServer()
     server.route("/", onHead: { _ in .respond(.text("no", status: 413).then(.close)) }) { _ in .text("never") }
     let client = try RawClient(port: server.port)
     try client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n")
     try client.write(Data(repeating: 1, count: 200_000))
-    let answer = try client.readAnswer()
-    #expect(answer.status == 413)
-    #expect(answer.text == "no")
+    let response = try client.readAnswer()
+    #expect(response.status == 413)
+    #expect(response.text == "no")
     #expect(try client.read().isEmpty)
   }
 

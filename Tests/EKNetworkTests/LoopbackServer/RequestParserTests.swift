@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Request parser")
 struct RequestParserTests {
-  /// What a run of the parser gives, with neighbouring pieces joined.
+  /// The result of a run of the parser, with neighbouring pieces joined.
   private struct Outcome: Equatable {
     var targets: [String] = []
     var fields: [HeaderFields] = []

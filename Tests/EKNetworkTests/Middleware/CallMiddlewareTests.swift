@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What middleware around a call makes of the responses that `next` returns.
+/// What call middleware does with the responses that `next` returns.
 @Suite struct CallMiddlewareTests {
   private let server: LoopbackServer
 
@@ -17,9 +17,9 @@ import Testing
     server.route("/item") { _ in .json(Item(id: 1)) }
   }
 
-  /// The file is in its place by then, and middleware does not want it.
+  /// The file is in place by the time that middleware rejects it.
   @Test(arguments: Wire.allCases)
-  func aDownloadMayBeRefused(_ wire: Wire) async throws {
+  func middlewareMayRejectDownload(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     let status = Locked(451)
     manager.middleware = [
@@ -40,9 +40,9 @@ import Testing
     #expect(try Data(contentsOf: file.url) == Data(contentsOf: folder["a"]))
   }
 
-  /// A process has ended between the last byte and the file's move into its place.
+  /// A process has ended between the last byte and the move of the file into its place.
   @Test(arguments: Wire.allCases)
-  func aDownloadOfWhichNothingIsMissingIsASuccess(_ wire: Wire) async throws {
+  func completeDownloadSucceedsDespite416(_ wire: Wire) async throws {
     let content = Data.noise(1_000)
     let file = try RangeServer(content)
     file.state.withLock { $0.breaks = [900] }
@@ -66,8 +66,8 @@ import Testing
     #expect(try Data(contentsOf: folder["a.bin"]) == content)
   }
 
-  /// Nobody has cancelled anything.
-  @Test func aBodyOfWhichAPartIsMissingIsAnError() async throws {
+  /// It is not a `CancellationError`: the task has not been cancelled.
+  @Test func partiallyReadBodyIsAnError() async throws {
     server.route("/item") { _ in .data(Data.noise(1 << 20)) }
     let manager = Wire.automatic.manager(server)
     let leaving = Intercept { request, _, next in
@@ -81,8 +81,8 @@ import Testing
     await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.send(ItemProbe()) }
   }
 
-  /// A response that is kept is the one that was returned, whatever was sent after it.
-  @Test func whatIsKeptBelongsToItsRequest() async throws {
+  /// The cached response is the one that was returned, whatever was sent after it.
+  @Test func cachedResponseBelongsToItsRequest() async throws {
     server.route("/audit") { _ in .json(Item(id: 9)) }
     let audits = Locked(true)
     let manager = Wire.automatic.manager(server)
@@ -104,8 +104,8 @@ import Testing
     #expect(server.requests.map(\.path) == ["/item", "/audit", "/audit"])
   }
 
-  /// What a circuit breaker refuses takes no share of what the server allows.
-  @Test func whatWasNotSentTakesNoShareOfAQuota() async throws {
+  /// Requests that a circuit breaker refuses use none of the server's quota.
+  @Test func unsentRequestUsesNoQuota() async throws {
     server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"a\";r=2;t=300"]) }
     let manager = Wire.automatic.manager(server)
     let isOpen = Locked(false)

@@ -13,9 +13,9 @@ import Testing
 
   private let start = ContinuousClock.now
 
-  // MARK: - The rule
+  // MARK: - State
 
-  @Test func onlyFailuresInARowOpenIt() {
+  @Test func onlyConsecutiveFailuresOpenCircuit() {
     var circuit = Circuit(threshold: 3, cooldown: .seconds(10))
     for _ in 0..<10 {
       circuit.failed(at: start)
@@ -28,7 +28,7 @@ import Testing
     #expect(circuit.arrived(at: start + .seconds(4), trial: 1) == .refuse(.seconds(6)))
   }
 
-  @Test func oneTriesAfterTheCooldown() {
+  @Test func oneTrialIsAllowedAfterCooldown() {
     var circuit = Circuit(threshold: 1, cooldown: .seconds(10))
     circuit.failed(at: start)
     let later = start + .seconds(10)
@@ -37,7 +37,7 @@ import Testing
     circuit.failed(trial: 1, at: later)
     #expect(circuit.arrived(at: later, trial: 3) == .refuse(.seconds(10)))
     #expect(circuit.arrived(at: later + .seconds(10), trial: 4) == .tryOut)
-    // A cancelled try lets the next one try.
+    // After a cancelled trial, the next request is the trial.
     circuit.abandoned(trial: 4, at: later + .seconds(11))
     #expect(circuit.arrived(at: later + .seconds(11), trial: 5) == .tryOut)
     circuit.succeeded()
@@ -45,13 +45,13 @@ import Testing
     #expect(circuit.isUnused)
   }
 
-  @Test func whatWasSentBeforeItOpenedProlongsNothing() {
+  @Test func earlierRequestsDoNotProlongCooldown() {
     var circuit = Circuit(threshold: 1, cooldown: .seconds(10))
     circuit.failed(at: start)
     circuit.failed(at: start + .seconds(9))
     circuit.abandoned(at: start + .seconds(9))
     #expect(circuit.arrived(at: start + .seconds(9), trial: 1) == .refuse(.seconds(1)))
-    // Nor does it end another's try, whatever becomes of it.
+    // Nor does its result end the trial of another request.
     let later = start + .seconds(10)
     #expect(circuit.arrived(at: later, trial: 2) == .tryOut)
     circuit.abandoned(at: later)
@@ -60,10 +60,10 @@ import Testing
     #expect(circuit.arrived(at: later, trial: 3) == .refuse(.zero))
   }
 
-  // MARK: - On a wire
+  // MARK: - On the wire
 
   @Test(arguments: Wire.allCases)
-  func aServerThatFailsIsSpared(_ wire: Wire) async throws {
+  func failingServerIsNotContacted(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/item", .status(500), .status(503), .json(Item(id: 1)))
@@ -79,7 +79,7 @@ import Testing
     manager.attemptMiddleware = [breaker]
     var probe = ItemProbe()
     probe.retryPolicy = RetryPolicy(maxRetryCount: 5, delay: 0)
-    // Two attempts, and the third is refused for good.
+    // Two attempts fail; the third is refused, and not retried.
     let error = await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(probe) }
     #expect(error?.host == "127.0.0.1")
     #expect(error?.retryAfter == .seconds(30))
@@ -95,7 +95,7 @@ import Testing
     #expect(try await manager.send(ItemProbe(path: "/well")) == Item(id: 2))
   }
 
-  @Test func aCacheSaysNothingAboutItsServer() async throws {
+  @Test func cachedResponseDoesNotResetFailures() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/a") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
@@ -106,14 +106,14 @@ import Testing
     _ = try await manager.send(CacheProbe())
     for _ in 0..<2 {
       await #expect(throws: HTTPError.self) { try await manager.send(CacheProbe(path: "/down")) }
-      // Where it is not refused, it is stored.
+      // Served from the cache unless the circuit is open.
       _ = try? await manager.send(CacheProbe())
     }
     await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(CacheProbe(path: "/down")) }
     #expect(server.requestCount == 3)
   }
 
-  @Test func whatTheClientDidWrongOpensNothing() async throws {
+  @Test func clientErrorsDoNotOpenCircuit() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/item") { _ in .status(404) }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Whose it is, when it ends, and what it cannot do.
+/// Ownership, cancellation and limits of middleware.
 @Suite struct MiddlewareLimitsTests {
   private let server: LoopbackServer
 
@@ -17,7 +17,7 @@ import Testing
     server.route("/item") { _ in .json(Item(id: 1)) }
   }
 
-  // MARK: - What it changes
+  // MARK: - Changes
 
   private struct ToPost: NetworkMiddleware {
     func intercept(
@@ -30,15 +30,15 @@ import Testing
     }
   }
 
-  /// What a GET says of itself is not true of what middleware makes of it.
-  @Test(arguments: [true, false]) func anotherMethodIsNotSentTwice(aroundCall: Bool) async throws {
+  /// A GET that middleware turns into a POST is not idempotent any more.
+  @Test(arguments: [true, false]) func changedMethodIsNotResent(aroundCall: Bool) async throws {
     let count = Locked(0)
     server.route("/item") { _ in
       let number = count.withLock { count in
         count += 1
         return count
       }
-      // A connection that dies when it is used again.
+      // A connection that closes when it is reused.
       return number == 2 ? .raw([]) : .json(Item(id: 1))
     }
     let manager = Wire.automatic.isolatedManager(server)
@@ -58,9 +58,9 @@ import Testing
     }
   }
 
-  /// The caller does not get the rest for the whole.
+  /// The caller does not receive the rest in place of the whole.
   @Test(arguments: Wire.allCases, [true, false])
-  func aBodyThatWasTooLongToLookAtIsNoEmptyOne(_ wire: Wire, aroundCall: Bool) async throws {
+  func ignoredBodyLimitErrorIsRethrown(_ wire: Wire, aroundCall: Bool) async throws {
     server.route("/item") { _ in .data(Data(count: 100_000)) }
     let manager = wire.manager(server)
     if aroundCall { manager.middleware = [Glance()] } else { manager.attemptMiddleware = [Glance()] }
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [true, false])
-  func aFieldThatCannotBeSentIsNotLeftOut(_ wire: Wire, aroundCall: Bool) async throws {
+  func invalidHeaderFieldIsAnError(_ wire: Wire, aroundCall: Bool) async throws {
     server.route("/item") { _ in .json(Item(id: 1)) }
     let manager = wire.manager(server)
     let middleware = Intercept { request, _, next in
@@ -81,10 +81,10 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
-  // MARK: - Whose it is
+  // MARK: - Ownership
 
   @Test(arguments: Wire.allCases)
-  func whatAnAttemptAddsDoesNotFollowARedirect(_ wire: Wire) async throws {
+  func attemptHeadersDoNotFollowRedirect(_ wire: Wire) async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     other.route("/item") { _ in .json(Item(id: 2)) }
@@ -112,9 +112,9 @@ import Testing
       ])
   }
 
-  /// A call may go elsewhere, and the token stays at home unless middleware says otherwise.
+  /// Middleware may change the origin of a call; the token is not sent there unless middleware sets it.
   @Test(arguments: Wire.allCases)
-  func aTokenDoesNotFollowACallToAnotherOrigin(_ wire: Wire) async throws {
+  func tokenIsNotSentToChangedOrigin(_ wire: Wire) async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     other.route("/item") { _ in .json(Item(id: 2)) }
@@ -137,8 +137,8 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  /// What is kept, or shared, belongs to who asks, and that middleware decides too.
-  @Test func nothingKeptReachesAnothersMiddleware() async throws {
+  /// Cached and shared responses belong to one user, who may be determined by middleware.
+  @Test func cacheEntriesAreSeparatedByMiddlewareCredentials() async throws {
     server.route("/item") { request in
       .json(Item(id: request.headers["X-User"] == "a" ? 1 : 2), headers: ["Cache-Control": "max-age=1000"])
     }
@@ -157,11 +157,11 @@ import Testing
         #expect(try await manager.send(GetItem(), policy: .cacheFirst, cache: mine) == Item(id: id))
       }
     }
-    // Each manager was served from its own entries of both.
+    // Each manager was served from its own entries of both caches.
     #expect(server.requestCount == 2)
   }
 
-  @Test func requestsThatMayLeaveAsOthersAreNotShared() async throws {
+  @Test func requestsChangedByMiddlewareAreNotShared() async throws {
     let number = Locked(0)
     server.route("/item") { .json(Item(id: Int($0.headers["X-Number"] ?? "") ?? 0)) }
     let manager = Wire.automatic.manager(server)
@@ -184,10 +184,10 @@ import Testing
     #expect(ids == Set(1...100))
   }
 
-  // MARK: - Ends
+  // MARK: - Cancellation
 
   @Test(arguments: [false, true])
-  func cancellingTheCallerCancelsIt(isAttempt: Bool) async throws {
+  func cancellingCallerCancelsMiddleware(isAttempt: Bool) async throws {
     let hasBegun = Gate()
     let manager = Wire.automatic.manager(server)
     let sleeping = Intercept { request, _, next in
@@ -204,9 +204,9 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  /// A limit of its own for a call: what is slower is left, and nothing goes on behind it.
+  /// A time limit for one call: a slower request is abandoned, and does not continue in the background.
   @Test(arguments: [false, true])
-  func leavingNextCancelsWhatItDoes(isAttempt: Bool) async throws {
+  func cancellingNextClosesItsConnection(isAttempt: Bool) async throws {
     struct TooSlow: Error {}
     let arrived = Gate()
     server.route("/slow") { _ in .raw([.open(arrived), .stall]) }
@@ -228,7 +228,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test func nextCannotBeUsedByTwoNorAfterTheCall() async throws {
+  @Test func nextRejectsOverlappingAndLateCalls() async throws {
     let manager = Wire.automatic.manager(server)
     let kept = Locked<NetworkMiddlewareNext?>(nil)
     let errors = Locked<[NetworkMiddlewareError]>([])
@@ -251,7 +251,7 @@ import Testing
       }
     ]
     #expect(try await manager.send(ItemProbe()) == Item(id: 1))
-    // Unless one had ended before the other began.
+    // No error if one has ended before the other began.
     #expect(errors.withLock { $0 }.allSatisfy { $0 == .overlappingCalls })
     let next = try #require(kept.withLock { $0 })
     await #expect(throws: NetworkMiddlewareError.overlappingCalls) {
@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  @Test func whatIsLeftBehindIsCancelled() async throws {
+  @Test func abandonedNextIsCancelled() async throws {
     let arrived = Gate()
     server.route("/slow") { _ in .raw([.open(arrived), .stall]) }
     let manager = Wire.automatic.manager(server)
@@ -277,10 +277,10 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  // MARK: - Sending again
+  // MARK: - Resending
 
   @Test(arguments: Wire.allCases)
-  func aCallCanBeMadeAgain(_ wire: Wire) async throws {
+  func callCanBeRepeated(_ wire: Wire) async throws {
     server.route("/item", .status(500), .json(Item(id: 5)))
     let manager = wire.manager(server)
     let built = Locked(0)
@@ -296,11 +296,11 @@ import Testing
       return "t"
     }
     #expect(item == Item(id: 5))
-    // The token is asked for once for each time that the request goes out.
+    // The token is read each time that the request is sent.
     #expect(built.withLock { $0 } == 2)
   }
 
-  @Test func aStreamIsSentOnce() async throws {
+  @Test func streamBodyIsSentOnce() async throws {
     let manager = Wire.automatic.manager(server)
     server.route("/item") { .json(Item(id: $0.body.count)) }
     manager.attemptMiddleware = [
@@ -316,8 +316,8 @@ import Testing
     #expect(try await manager.send(probe) == Item(id: 3))
   }
 
-  /// The request stays on its actor, although middleware does not.
-  @MainActor @Test func aRequestOfTheMainActorIsReadThere() async throws {
+  /// The request stays on its actor, although middleware runs elsewhere.
+  @MainActor @Test func mainActorRequestIsReadOnMainActor() async throws {
     server.route("/main", .status(503), .json(Item(id: 6)))
     let manager = Wire.automatic.manager(server)
     let count = Locked(0)

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Middleware that a test writes where it needs it.
+/// Middleware that a test defines inline.
 struct Intercept: NetworkMiddleware {
   typealias Work =
     @Sendable (URLRequest, NetworkMiddlewareContext, NetworkMiddlewareNext) async throws
@@ -54,10 +54,10 @@ struct Intercept: NetworkMiddleware {
     server.route("/item") { _ in .json(Item(id: 1)) }
   }
 
-  // MARK: - Order and places
+  // MARK: - Order
 
   @Test(arguments: Wire.allCases)
-  func callsAreAroundRetriesAndRedirectsAttemptsAreNot(_ wire: Wire) async throws {
+  func callMiddlewareWrapsRetriesAndRedirects(_ wire: Wire) async throws {
     server.route("/start", .status(503), .redirect(to: "/item"))
     let list = Locked<[String]>([])
     let manager = wire.manager(server)
@@ -73,7 +73,7 @@ struct Intercept: NetworkMiddleware {
   }
 
   @Test(arguments: Wire.allCases)
-  func anErrorIsThatOfTheCallOutsideAndAStatusInside(_ wire: Wire) async throws {
+  func callSeesErrorAndAttemptSeesStatus(_ wire: Wire) async throws {
     server.route("/missing", .status(404))
     let manager = wire.manager(server)
     let errors = Locked<[any Error]>([])
@@ -92,8 +92,8 @@ struct Intercept: NetworkMiddleware {
     #expect(list.withLock { $0 } == ["attempt", "attempt 404"])
   }
 
-  /// The default of a download does not come after it.
-  @Test func whatItAsksForHolds() async throws {
+  /// The default of a download does not override it.
+  @Test func acceptHeaderOfMiddlewareIsKept() async throws {
     server.route("/item") { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)
     manager.middleware = [Intercept.adding("text/csv", to: "Accept")]
@@ -103,9 +103,9 @@ struct Intercept: NetworkMiddleware {
     #expect(server.requests.map { $0.header("Accept") } == ["text/csv", "text/csv"])
   }
 
-  /// The second time finds a file that is complete, in which nothing must be written.
+  /// The second time finds a complete file, which must not be written to.
   @Test(arguments: Wire.allCases)
-  func aDownloadMayBeAskedForAgain(_ wire: Wire) async throws {
+  func downloadMayBeRepeated(_ wire: Wire) async throws {
     server.route(
       "/item", .text("whole"), .text("another"), .text("whole"),
       .raw([
@@ -126,9 +126,9 @@ struct Intercept: NetworkMiddleware {
     #expect(try Data(contentsOf: file.url) == Data("whole".utf8))
   }
 
-  // MARK: - Responses of their own
+  // MARK: - Own responses
 
-  @Test func aResponseOfItsOwnNeedsNoNetwork() async throws {
+  @Test func ownResponseNeedsNoNetwork() async throws {
     let body = Data(#"{"id":7,"name":""}"#.utf8)
     let own = Intercept { _, _, _ in NetworkMiddlewareResponse(statusCode: 200, headers: ["X-A": "b"], data: body) }
     let folder = try ScratchFolder()
@@ -147,7 +147,7 @@ struct Intercept: NetworkMiddleware {
     #expect(server.requestCount == 0)
   }
 
-  @Test func aRefusalOfItsOwnIsTheErrorOfItsStatus() async throws {
+  @Test func ownErrorStatusIsAnHTTPError() async throws {
     let manager = Wire.automatic.manager(server)
     manager.middleware = [Intercept { _, _, _ in NetworkMiddlewareResponse(statusCode: 418, data: Data([1])) }]
     let error = await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
@@ -159,7 +159,7 @@ struct Intercept: NetworkMiddleware {
     #expect(server.requestCount == 0)
   }
 
-  @Test func aResponseThatCannotBeIsAnError() async throws {
+  @Test func invalidOwnResponseIsAnError() async throws {
     let cases: [(Int, [String: String])] = [(99, [:]), (1_000, [:]), (200, ["a b": "c"]), (200, ["A": "b\r\nC: d"])]
     for (status, headers) in cases {
       for isAttempt in [false, true] {
@@ -174,7 +174,7 @@ struct Intercept: NetworkMiddleware {
   // MARK: - Changes
 
   @Test(arguments: Wire.allCases)
-  func whatACallAddsIsInEachAttemptBesideANewToken(_ wire: Wire) async throws {
+  func headersOfCallAreSentWithEachAttempt(_ wire: Wire) async throws {
     server.route("/item") { $0.headers["Authorization"] == "Bearer new" ? .json(Item(id: 1)) : .status(401) }
     let tokens = TestTokens("old")
     let manager = wire.manager(server)
@@ -186,7 +186,7 @@ struct Intercept: NetworkMiddleware {
   }
 
   @Test(arguments: Wire.allCases)
-  func aCallCanGoElsewhere(_ wire: Wire) async throws {
+  func callCanChangeURLMethodAndBody(_ wire: Wire) async throws {
     server.route("/mirror") { $0.method == "PUT" ? .json(Item(id: Int($0.body.count))) : .status(400) }
     let manager = wire.manager(server)
     manager.middleware = [
@@ -201,7 +201,7 @@ struct Intercept: NetworkMiddleware {
     #expect(try await manager.send(ItemProbe(path: "/nowhere")) == Item(id: 3))
   }
 
-  @Test func anAttemptCanChangeItsQueryAndNothingElseOfItsURL() async throws {
+  @Test func attemptCanChangeOnlyQueryOfURL() async throws {
     let manager = Wire.automatic.manager(server)
     let target = Locked("/item?signature=1")
     manager.attemptMiddleware = [
@@ -219,7 +219,7 @@ struct Intercept: NetworkMiddleware {
   }
 
   @Test(arguments: Wire.allCases)
-  func aBodyThatWasLookedAtIsStillThere(_ wire: Wire) async throws {
+  func readBodyStillReachesCaller(_ wire: Wire) async throws {
     server.route("/item") { _ in .data(Data(#"{"id":1,"name":""}"#.utf8)) }
     let manager = wire.manager(server)
     let seen = Locked<[Data]>([])
@@ -239,7 +239,7 @@ struct Intercept: NetworkMiddleware {
     #expect(all.allSatisfy { $0 == streamed })
   }
 
-  @Test func aCopyThatIsLookedAtLeavesTheBodyToTheResponse() async throws {
+  @Test func readingACopyLeavesResponseIntact() async throws {
     let manager = Wire.automatic.manager(server)
     let look = Intercept { request, _, next in
       let response = try await next(request)
@@ -254,7 +254,7 @@ struct Intercept: NetworkMiddleware {
     #expect(try await manager.send(ItemProbe()).id == 1)
   }
 
-  @Test func aBodyHasOneReader() async throws {
+  @Test func bodyHasOneReader() async throws {
     var response = NetworkMiddlewareResponse(statusCode: 200, data: Data("abc".utf8))
     var other = response
     var iterator = response.body.makeAsyncIterator()
@@ -264,7 +264,7 @@ struct Intercept: NetworkMiddleware {
     #expect(try await response.data() == Data())
   }
 
-  @Test func aBodyThatIsTooLongToLookAtIsAnError() async throws {
+  @Test func bodyPastReadLimitIsAnError() async throws {
     server.route("/item") { _ in .data(Data(count: 100_000)) }
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [
@@ -277,7 +277,7 @@ struct Intercept: NetworkMiddleware {
     await #expect(throws: ResponseLimitError.self) { try await manager.send(ItemProbe()) }
   }
 
-  @Test func aReplacedBodyAndStatusAreWhatTheCallerGets() async throws {
+  @Test func replacedBodyAndStatusReachCaller() async throws {
     server.route("/gone", .status(404))
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [
@@ -292,9 +292,9 @@ struct Intercept: NetworkMiddleware {
     #expect(try await manager.send(ItemProbe(path: "/gone")).id == 4)
   }
 
-  // MARK: - The other face
+  // MARK: - Endpoints
 
-  @Test func endpointsHaveItToo() async throws {
+  @Test func endpointsUseMiddleware() async throws {
     server.route("/item") {
       $0.headers["X-Call"] == "a" && $0.headers["X-Attempt"] == "b" ? .json(Item(id: 1)) : .status(400)
     }

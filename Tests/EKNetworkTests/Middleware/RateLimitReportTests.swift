@@ -12,18 +12,18 @@ import Testing
     RateLimitReport(status: status, now: now) { fields.field($0) }
   }
 
-  @Test func aRefusalNamesItsPause() {
+  @Test func retryAfterSetsPause() {
     #expect(report(["Retry-After": "7"], status: 429) == RateLimitReport(isRefusal: true, pause: .seconds(7)))
     #expect(report(["retry-after": "7"], status: 503) == RateLimitReport(pause: .seconds(7)))
     let date = report(["Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT"], status: 429)
     #expect(date.pause == .seconds(30))
     #expect(report(["Retry-After": "soon"], status: 429) == RateLimitReport(isRefusal: true))
-    // Elsewhere the field is about something else (RFC 9110 §10.2.3).
+    // With another status the field has another meaning (RFC 9110 §10.2.3).
     #expect(report(["Retry-After": "7"]) == RateLimitReport())
     #expect(report(["Retry-After": "7"], status: 301) == RateLimitReport())
   }
 
-  @Test func theDraftsFieldsAreRead() {
+  @Test func draftFieldsAreParsed() {
     #expect(
       report(["RateLimit": "\"default\";r=50;t=30"]).quotas
         == [Quota(name: "default", remaining: 50, reset: .seconds(30))])
@@ -43,7 +43,7 @@ import Testing
     #expect(bytes.quotas.isEmpty)
   }
 
-  @Test func earlierVersionsAreRead() {
+  @Test func earlierDraftFieldsAreParsed() {
     #expect(
       report(["RateLimit": "limit=100, remaining=3, reset=10"]).quotas
         == [Quota(remaining: 3, reset: .seconds(10), limit: 100)])
@@ -53,12 +53,12 @@ import Testing
   }
 
   @Test(arguments: ["30", "30.0", "1800000030", "1800000030000"])
-  func theTimeWithoutADefinitionIsSecondsOrADate(value: String) {
+  func resetMayBeSecondsOrDate(value: String) {
     let report = report(["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": value, "X-RateLimit-Limit": "60"])
     #expect(report.quotas == [Quota(remaining: 0, reset: .seconds(30), limit: 60)])
   }
 
-  @Test func whatHasNoRightFormIsNotThere() {
+  @Test func malformedValuesAreIgnored() {
     let values = [
       "", "\"a", "\"a\";r", "\"a\";r=-1", "\"a\";r=x", ";r=1", "\"a\";=1;r=1", "remaining=", "remaining=-1", "a;;r=1",
       "limit=1", "\"a\";r=1, ;r=2", "\"\\",
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func greatNumbersAndLongListsAreBounded() {
+  @Test func largeNumbersAndLongListsAreBounded() {
     let digits = String(repeating: "9", count: 5_000)
     let quota = report(["RateLimit": "\"a\";r=\(digits);t=\(digits)"]).quotas.first
     #expect(
@@ -83,8 +83,8 @@ import Testing
     #expect(report(["RateLimit": many]).quotas.count == RateLimitReport.maximumQuotas)
   }
 
-  /// It was said to another request, some time ago.
-  @Test func whatACacheHasStoredSaysNothing() {
+  /// The fields were sent with the response to an earlier request.
+  @Test func fieldsOfCachedResponseAreIgnored() {
     let fields = ["RateLimit": "\"a\";r=0;t=30", "Retry-After": "30"]
     var nothing = RateLimitReport()
     nothing.isOfNothingSent = true

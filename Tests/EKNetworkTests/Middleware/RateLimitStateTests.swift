@@ -16,8 +16,8 @@ import Testing
     released.filter { $0.refusedFor == nil }.map(\.id)
   }
 
-  /// The one that was to find out has not reached the server.
-  @Test func aResponseOfACacheSaysNothingOfTheLimit() {
+  /// The trial request has not reached the server.
+  @Test func cachedResponsePassesTrialToNextRequest() {
     var state = state()
     #expect(state.arriveIfOpen(at: .zero) == .go)
     state.end(RateLimitReport(isRefusal: true), at: .zero)
@@ -30,10 +30,10 @@ import Testing
     #expect(state.arriveIfOpen(at: .zero) == .go)
   }
 
-  // MARK: - A limit of one's own
+  // MARK: - Own limit
 
-  /// Whatever comes when: no period has more than the limit, and nobody waits longer than need be.
-  @Test func noPeriodHasMore() {
+  /// Whatever arrives when, no period exceeds the limit, and no request waits longer than necessary.
+  @Test func noPeriodExceedsTheLimit() {
     var random = SystemRandomNumberGenerator()
     for limit in 1...5 {
       var window = SendWindow(limit: limit, period: .seconds(1))
@@ -51,16 +51,16 @@ import Testing
     }
   }
 
-  /// It is the last of them that counts, wherever it is kept.
-  @Test(arguments: 0...7) func aWindowIsIdleWhenNothingSentCountsAnyMore(sent: Int) {
+  /// The last of them counts, wherever it is kept.
+  @Test(arguments: 0...7) func windowIsIdleAfterItsLastPeriod(sent: Int) {
     var window = SendWindow(limit: 3, period: .seconds(10))
     for step in 0..<sent { window.record(.seconds(5 * step)) }
     let end = Duration.seconds(5 * (sent - 1) + 10)
     #expect(window.isIdle(at: end) && window.isIdle(at: end - .milliseconds(1)) == (sent == 0))
   }
 
-  /// What a place in the line is worth is what comes of it.
-  @Test(arguments: 1...4, 0...4) func aPlaceTellsTheTime(limit: Int, sent: Int) {
+  /// The opening that is predicted for a place in the queue is the one that follows.
+  @Test(arguments: 1...4, 0...4) func predictedOpeningIsTheActualOne(limit: Int, sent: Int) {
     var window = SendWindow(limit: limit, period: .seconds(1))
     for step in 0..<sent { window.record(window.opening(at: .milliseconds(100 * step))) }
     let now = Duration.milliseconds(450)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func whatIsUnderWayIsNotForgotten() {
+  @Test func stateWithRequestUnderWayIsNotBlank() {
     var state = state(2)
     #expect(state.isBlank(at: .zero))
     #expect(state.arrive(1, at: .zero) == .go)
@@ -82,7 +82,7 @@ import Testing
     #expect(!state.isBlank(at: .zero) && state.isBlank(at: .seconds(100)))
   }
 
-  @Test func theyGoInTheirOrderAsTimePasses() {
+  @Test func requestsAreReleasedInOrder() {
     var state = state(2)
     #expect(state.arrive(1, at: .zero) == .go)
     #expect(state.arrive(2, at: .zero) == .go)
@@ -99,7 +99,7 @@ import Testing
     #expect(state.isBlank(at: .seconds(3)))
   }
 
-  @Test func whatIsUnderWayIsUse() {
+  @Test func stateWithRequestUnderWayIsNotUnused() {
     var state = state(nil)
     #expect(state.arrive(1, at: .zero) == .go)
     #expect(!state.isUnused(at: .seconds(100)))
@@ -107,7 +107,7 @@ import Testing
     #expect(state.isUnused(at: .seconds(100)))
   }
 
-  @Test func whoWouldWaitTooLongIsRefusedAtOnce() {
+  @Test func tooLongWaitIsRefusedAtOnce() {
     var state = state(1, wait: .seconds(2), waiting: 5)
     #expect(state.arrive(1, at: .zero) == .go)
     #expect(state.arrive(2, at: .zero) == .wait)
@@ -122,19 +122,19 @@ import Testing
     #expect(impatient.arrive(2, at: .zero) == .refuse(.waitTooLong, after: .seconds(1)))
   }
 
-  // MARK: - A pause
+  // MARK: - Pause
 
-  @Test func afterAPauseOneTriesFirst() {
+  @Test func oneRequestIsTriedAfterPause() {
     var state = state()
     for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
     state.end(RateLimitReport(isRefusal: true, pause: .seconds(10)), at: .zero)
     for id in 4...6 { #expect(state.arrive(UInt64(id), at: .zero) == .wait) }
-    // Those that were sent before say nothing new.
+    // Requests that were sent before the pause do not change it.
     state.end(nil, at: .zero)
     state.end(RateLimitReport(isRefusal: true, pause: .seconds(5)), at: .zero)
     #expect(state.wake(at: .zero) == .seconds(10))
     #expect(ids(state.release(at: .seconds(10))) == [4])
-    // A failure says nothing: the next one tries. A refusal: no pause, and still one at a time.
+    // After a failure the next request tries. After a refusal without a pause it is still one at a time.
     state.end(nil, at: .seconds(11))
     #expect(ids(state.release(at: .seconds(11))) == [5])
     state.end(RateLimitReport(isRefusal: true), at: .seconds(12))
@@ -148,7 +148,7 @@ import Testing
     #expect(state.isBlank(at: .seconds(13)))
   }
 
-  @Test func aPauseIsBelievedForSoLongAndNoLonger() {
+  @Test func pauseIsCapped() {
     var state = state()
     #expect(state.arrive(1, at: .zero) == .go)
     state.end(RateLimitReport(isRefusal: true, pause: .seconds(999_999_999)), at: .zero)
@@ -157,7 +157,7 @@ import Testing
     #expect(ids(state.release(at: .seconds(300))) == [3])
   }
 
-  @Test func aPauseThatComesWhileTheyWaitRefusesThem() {
+  @Test func newPauseRefusesWaitingRequests() {
     var state = state(1, wait: .seconds(5))
     #expect(state.arrive(1, at: .zero) == .go)
     #expect(state.arrive(2, at: .zero) == .wait)
@@ -171,7 +171,7 @@ import Testing
 
   // MARK: - Quotas
 
-  @Test func thoseUnderWayTakeTheirShare() {
+  @Test func requestsUnderWayCountTowardsQuota() {
     var state = state()
     for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
     let report = { RateLimitReport(quotas: [Quota(remaining: $0, reset: .seconds(30), limit: 5)]) }
@@ -179,7 +179,7 @@ import Testing
     #expect(state.arrive(4, at: .zero) == .go)
     #expect(state.arrive(5, at: .zero) == .go)
     #expect(state.arrive(6, at: .zero) == .wait)
-    // They overtake each other: the lowest number is the last.
+    // Responses may arrive in another order: the lowest number is the latest.
     state.end(report(1), at: .zero)
     state.end(report(3), at: .seconds(1))
     #expect(state.release(at: .seconds(1)).isEmpty)
@@ -187,7 +187,7 @@ import Testing
     state.end(report(2), at: .seconds(1))
     for id in 7...12 { #expect(state.arrive(UInt64(id), at: .seconds(1)) == .wait) }
     #expect(state.wake(at: .seconds(1)) == .seconds(30))
-    // The quota is five, so as many go, and the rest when a response has said more.
+    // The quota is five, so five are released, and the rest once a response has reported more.
     #expect(ids(state.release(at: .seconds(30))) == [6, 7, 8, 9, 10])
     state.end(report(4), at: .seconds(31))
     #expect(state.release(at: .seconds(31)).isEmpty)
@@ -195,7 +195,7 @@ import Testing
     #expect(ids(state.release(at: .seconds(31))) == [11, 12])
   }
 
-  @Test func aQuotaThatIsGoneIsForgotten() {
+  @Test func expiredQuotaIsForgotten() {
     var state = state()
     #expect(state.arrive(1, at: .zero) == .go)
     state.end(RateLimitReport(quotas: [Quota(remaining: 0, reset: .seconds(1))]), at: .zero)
@@ -206,7 +206,7 @@ import Testing
     #expect(state.arrive(4, at: .seconds(1)) == .go)
   }
 
-  @Test func eachQuotaHoldsAndThereAreNeverMany() {
+  @Test func everyQuotaAppliesAndTheirNumberIsBounded() {
     var state = state()
     for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .go) }
     state.end(
@@ -222,7 +222,7 @@ import Testing
     #expect(Mirror(reflecting: state).descendant("allowances").map { "\($0)".count < 4_000 } == true)
   }
 
-  @Test func ofTooManyQuotasTheOnesJustNamedAreKept() {
+  @Test func mostRecentQuotasAreKept() {
     var state = state()
     for number in 0..<20 {
       #expect(state.arrive(UInt64(2 * number), at: .zero) == .go, "\(number)")
@@ -234,20 +234,20 @@ import Testing
     }
   }
 
-  /// What nobody can tell the end of does not stop everything.
-  @Test func aQuotaWithoutATimeLetsOneTry() {
+  /// A quota without a known end does not block all requests.
+  @Test func quotaWithoutResetAllowsOneTrial() {
     var state = state()
     #expect(state.arrive(1, at: .zero) == .go)
     state.end(RateLimitReport(quotas: [Quota(remaining: 0)]), at: .zero)
     #expect(state.arrive(2, at: .zero) == .go)
     #expect(state.arrive(3, at: .zero) == .wait)
     #expect(state.wake(at: .zero) == .seconds(60))
-    // The one that tries hangs: the other one is refused in the end.
+    // The trial hangs, so the other request is refused in the end.
     #expect(state.release(at: .seconds(60)).first?.refusedFor == .zero)
   }
 
-  /// Whatever a server says and whenever: nobody who waits is left behind, and no number goes wrong.
-  @Test func nobodyIsLeftBehind() {
+  /// Whatever a server reports and when, every waiting request is released, and the counts stay correct.
+  @Test func everyWaitingRequestIsReleased() {
     for seed in 0..<200 as Range<UInt64> {
       var random = SplitMix(state: seed)
       var state = state(seed % 2 == 0 ? 3 : nil, wait: .seconds(20), waiting: 20)
@@ -285,7 +285,7 @@ import Testing
         #expect(state.waitingCount == waiting.count)
         if let wake = state.wake(at: now) { #expect(wake > now) } else { #expect(waiting.isEmpty) }
       }
-      // Nothing more happens: time alone frees those who are left.
+      // Without further events, time alone releases the rest.
       while let wake = state.wake(at: now) {
         now = wake
         for one in state.release(at: now) { waiting.remove(one.id) }
@@ -294,7 +294,7 @@ import Testing
     }
   }
 
-  @Test func asManyQuotasAsAreReadAreRemembered() {
+  @Test func maximumNumberOfQuotasIsKept() {
     let names = (0..<RateLimitReport.maximumQuotas).map { "q\($0)" }
     func after(_ later: [String]) -> RateLimitState {
       var state = state()
@@ -312,7 +312,7 @@ import Testing
     #expect(over.arriveIfOpen(at: .zero) == .go)
   }
 
-  @Test func aQuotaIsUnusedFromItsResetOn() {
+  @Test func quotaIsUnusedFromItsReset() {
     var state = state()
     #expect(state.arriveIfOpen(at: .zero) == .go)
     state.end(RateLimitReport(quotas: [Quota(remaining: 1, reset: .seconds(10))]), at: .zero)
@@ -320,7 +320,7 @@ import Testing
     #expect(state.isUnused(at: .seconds(10)))
   }
 
-  @Test func resetsWithinTwoSecondsAreOfOneWindow() {
+  @Test func resetsWithinTwoSecondsAreOneWindow() {
     var allowance = RateLimitAllowance(remaining: 1, reset: .seconds(10))
     allowance.update(RateLimitAllowance(remaining: 5, reset: .seconds(12)))
     #expect(allowance == RateLimitAllowance(remaining: 1, reset: .seconds(10)))

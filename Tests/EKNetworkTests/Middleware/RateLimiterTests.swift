@@ -26,17 +26,17 @@ import Testing
     return RateLimiter(rules, clock: RateLimitClock(clock), client: client)
   }
 
-  /// Waits until so many requests have come and their responses are there, and so many wait.
+  /// Waits until `sent` requests have got their responses and `waiting` requests wait.
   private func settled(_ limiter: RateLimiter, sent: Int, waiting: Int) async {
     #expect(await server.waitForRequests(count: sent).count == sent)
     while limiter.line.waitingCount != waiting || limiter.line.underWayCount > 0 { await Task.yield() }
   }
 
-  // MARK: - A limit of one's own
+  // MARK: - Own limit
 
-  /// A hundred at once go in their order, ten in each second.
+  /// Of a hundred concurrent requests, ten are sent in each second.
   @Test(arguments: Wire.allCases)
-  func aHundredAtOnceAreSpreadOverTime(_ wire: Wire) async throws {
+  func concurrentRequestsAreSpreadOverTime(_ wire: Wire) async throws {
     let limiter = limiter(10)
     let manager = wire.manager(server)
     manager.attemptMiddleware = [limiter]
@@ -54,7 +54,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func cancellingOneThatWaitsEndsItAtOnce() async throws {
+  @Test func cancelledWaitEndsAtOnce() async throws {
     let limiter = limiter(1)
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [limiter]
@@ -71,8 +71,8 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  /// The time goes on while they come, go and are cancelled.
-  @Test func cancellationsAtAnyMomentLeaveNobodyBehind() async throws {
+  /// Time passes while requests arrive, end and are cancelled.
+  @Test func randomCancellationsLeaveNothingWaiting() async throws {
     let limiter = limiter(20)
     let sent = Locked(0)
     let next = NetworkMiddlewareNext { _ in
@@ -108,7 +108,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func thoseThatWouldWaitTooLongAreRefused() async throws {
+  @Test func tooLongWaitIsRefused() async throws {
     let limiter = limiter(1, wait: .seconds(2))
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [limiter]
@@ -124,10 +124,10 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  // MARK: - What the server says
+  // MARK: - Limits of the server
 
   @Test(arguments: Wire.allCases)
-  func aPauseHoldsForEveryRequestToThatOriginAndNoOther(_ wire: Wire) async throws {
+  func pauseAppliesToItsOriginOnly(_ wire: Wire) async throws {
     server.route("/item", .status(429, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
     let other = try LoopbackServer()
     defer { other.stop() }
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aRetryWaitsForTheServer(_ wire: Wire) async throws {
+  func retryWaitsForPauseOfServer(_ wire: Wire) async throws {
     server.route("/item", .status(503, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
     let limiter = limiter()
     let manager = wire.manager(server, clock: RecordingClock())
@@ -162,7 +162,7 @@ import Testing
     #expect(try await task.value == Item(id: 1))
   }
 
-  @Test func aLongPauseIsBounded() async throws {
+  @Test func longPauseIsBounded() async throws {
     server.route("/item", .status(429, headers: ["Retry-After": "999999999"]), .json(Item(id: 1)))
     let manager = Wire.automatic.manager(server)
     let limiter = limiter(wait: .seconds(60))
@@ -175,9 +175,9 @@ import Testing
     #expect(limiter.line.keyCount == 0)
   }
 
-  /// Each response says what is left, and nothing is sent that the server would refuse.
+  /// Each response reports what is left, and no request is sent that the server would refuse.
   @Test(arguments: Wire.allCases)
-  func aQuotaIsNeverExceeded(_ wire: Wire) async throws {
+  func quotaIsNeverExceeded(_ wire: Wire) async throws {
     let left = Locked(7)
     server.route("/item") { _ in
       let remaining = left.withLock { left in
@@ -205,10 +205,10 @@ import Testing
     #expect(server.requestCount == 21)
   }
 
-  // MARK: - Whose it is
+  // MARK: - Scope
 
   @Test(arguments: Wire.allCases)
-  func aRedirectCountsWhereItLeads(_ wire: Wire) async throws {
+  func redirectCountsTowardsItsTarget(_ wire: Wire) async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     other.route("/item") { _ in .status(429, headers: ["Retry-After": "20"]) }
@@ -217,14 +217,14 @@ import Testing
     let manager = wire.manager(server)
     manager.attemptMiddleware = [limiter]
     await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe(path: "/away")) }
-    // The one that redirected has not refused anything.
+    // The server that redirected has not refused anything.
     #expect(try await manager.send(ItemProbe()) == Item(id: 1))
     server.route("/away", .redirect(to: other.url("/item").absoluteString))
     await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(ItemProbe(path: "/away")) }
     #expect(other.requestCount == 1)
   }
 
-  @Test func clientsHaveLimitsOfTheirOwn() async throws {
+  @Test func clientsHaveSeparateLimits() async throws {
     let limiter = limiter(1, wait: .zero) { $0.value(forHTTPHeaderField: "X-User") ?? "" }
     let manager = Wire.automatic.manager(server)
     manager.attemptMiddleware = [limiter]
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func theMemoryIsBounded() async throws {
+  @Test func memoryIsBounded() async throws {
     let limiter = limiter(1, wait: .zero)
     let next = NetworkMiddlewareNext { _ in NetworkMiddlewareResponse(statusCode: 200) }
     let send = { (number: Int) async throws -> Void in
@@ -244,14 +244,14 @@ import Testing
     }
     for number in 0..<1_500 { try await send(number) }
     #expect(limiter.line.keyCount == RateLimitLine.maximumKeys)
-    // Those that are watched are limited on, and the others make room once their time is over.
+    // Tracked hosts stay limited, and are dropped once their period is over.
     await #expect(throws: RateLimiter.LimitError.self) { try await send(0) }
     clock.advance(by: .seconds(1))
     try await send(2_000)
     #expect(limiter.line.keyCount == 1)
   }
 
-  @Test func endpointsHaveItToo() async throws {
+  @Test func endpointsAreLimited() async throws {
     let adapter = PrismNetworkAdapter(configuration: .ephemeral)
     adapter.attemptMiddleware = [limiter(1, wait: .zero)]
     let request = LocalRequest<Item>(server.endpoint())

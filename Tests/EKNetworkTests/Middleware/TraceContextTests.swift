@@ -6,7 +6,7 @@ import Testing
   private let trace = "0af7651916cd43dd8448eb211c80319c"
   private let span = "b7ad6b7169203331"
 
-  @Test func aFieldIsReadAndWritten() throws {
+  @Test func traceparentRoundTrips() throws {
     for (flags, isSampled) in [("00", false), ("01", true), ("02", false), ("03", true)] {
       let context = try #require(TraceContext(traceparent: "00-\(trace)-\(span)-\(flags)"))
       #expect(context.traceID == trace)
@@ -14,18 +14,18 @@ import Testing
       #expect(context.isSampled == isSampled)
       #expect(context.traceparent == "00-\(trace)-\(span)-\(flags)")
     }
-    // Flags that have no meaning are sent as zero.
+    // Undefined flags are sent as zero.
     #expect(TraceContext(traceparent: "00-\(trace)-\(span)-ff")?.traceparent == "00-\(trace)-\(span)-03")
     #expect(TraceContext(traceID: trace, spanID: span, isSampled: true)?.traceparent == "00-\(trace)-\(span)-01")
   }
 
-  @Test func aLaterVersionIsReadAsFarAsThisOneGoes() {
+  @Test func laterVersionIsReadAsVersion00() {
     for text in ["01-\(trace)-\(span)-01", "cc-\(trace)-\(span)-01-what-the-future-brings"] {
       #expect(TraceContext(traceparent: text)?.traceparent == "00-\(trace)-\(span)-01")
     }
   }
 
-  @Test func whatIsNotValidIsNoContext() {
+  @Test func invalidContextIsRejected() {
     let zeros = String(repeating: "0", count: 32)
     let texts = [
       "", "00", "00-\(trace)-\(span)", "00-\(trace)-\(span)-1", "00-\(trace)-\(span)-01-", "00-\(trace)-\(span)-01x",
@@ -40,7 +40,7 @@ import Testing
     #expect(TraceContext(traceID: zeros, spanID: span, isSampled: true) == nil)
   }
 
-  @Test func aStateThatIsNotValidIsLeftOut() {
+  @Test func invalidTracestateIsDropped() {
     let read = { TraceContext(traceparent: "00-\(trace)-\(span)-01", tracestate: $0)?.tracestate }
     #expect(read("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE") == "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE")
     #expect(read(" a=1 ,,\t0b@c= x y ") == "a=1,0b@c= x y")
@@ -60,7 +60,7 @@ import Testing
     for text in invalid { #expect(read(text) == nil, "\(text.prefix(80))") }
   }
 
-  @Test func aChildIsOfTheSameTrace() {
+  @Test func childSharesTraceID() {
     let root = TraceContext()
     let child = root.child()
     #expect(root.isSampled)

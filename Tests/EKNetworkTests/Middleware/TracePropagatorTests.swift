@@ -24,7 +24,7 @@ import Testing
   private func traces(_ server: LoopbackServer) -> [String?] { server.requests.map { $0.headers["traceparent"] } }
 
   @Test(arguments: Wire.allCases)
-  func eachAttemptIsASpanOfTheCallersTrace(_ wire: Wire) async throws {
+  func eachAttemptIsASpanOfCallersTrace(_ wire: Wire) async throws {
     server.route("/item", .status(503), .redirect(to: "/end"))
     server.route("/end") { _ in .json(Item(id: 2)) }
     let manager = wire.manager(server)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [false, true])
-  func anotherOriginSeesItOnlyIfAsked(_ wire: Wire, isAsked: Bool) async throws {
+  func otherOriginGetsTraceOnlyIfConfigured(_ wire: Wire, isAsked: Bool) async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     other.route("/item") { _ in .json(Item(id: 2)) }
@@ -60,9 +60,9 @@ import Testing
     #expect(other.requests.map { $0.headers["tracestate"] } == [isAsked ? "a=b" : nil])
   }
 
-  /// A trace names one request; what is stored is found all the same.
+  /// The fields differ for each request, and do not prevent a cache hit.
   @Test(arguments: Wire.allCases)
-  func theCacheDoesNotMind(_ wire: Wire) async throws {
+  func traceFieldsDoNotAffectCache(_ wire: Wire) async throws {
     server.route("/item") { _ in .json(Item(id: 3), headers: ["Cache-Control": "max-age=1000"]) }
     let manager = wire.manager(server)
     manager.httpCache = HTTPCache()
@@ -71,7 +71,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func endpointsHaveItToo() async throws {
+  @Test func endpointsPropagateTrace() async throws {
     let adapter = PrismNetworkAdapter(configuration: .ephemeral)
     let context = context
     adapter.attemptMiddleware = [TracePropagator { context }]

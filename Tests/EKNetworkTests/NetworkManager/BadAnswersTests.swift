@@ -4,112 +4,112 @@
 
   @testable import EKNetwork
 
-  /// What servers must not do, and do.
+  /// Unusual and malformed responses of HTTP/1.1 servers.
   @Suite struct BadAnswersTests {
     private struct Row: Sendable {
       let name: String
-      let answer: String
+      let reply: String
       var code: URLError.Code?
       var status = 200
       var body = ""
       var latin1 = false
-      /// Where FoundationNetworking does something else.
+      /// How FoundationNetworking behaves instead.
       var limitation: Limitation?
     }
 
     private static let rows: [Row] = [
       Row(
-        name: "trailers", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n",
+        name: "trailers", reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-T: 1\r\n\r\n",
         body: "ok", limitation: .endsTheProcess),
       Row(
-        name: "a bare status line", answer: "HTTP/1.1 200 OK\r\n", code: .badServerResponse, limitation: .endsTheProcess
+        name: "a bare status line", reply: "HTTP/1.1 200 OK\r\n", code: .badServerResponse, limitation: .endsTheProcess
       ),
       Row(
-        name: "a head cut short", answer: "HTTP/1.1 200 OK\r\nX-A: b", code: .badServerResponse,
+        name: "a head cut short", reply: "HTTP/1.1 200 OK\r\nX-A: b", code: .badServerResponse,
         limitation: .endsTheProcess),
       Row(
-        name: "an interim answer and half a head", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA:",
+        name: "an interim answer and half a head", reply: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA:",
         code: .badServerResponse, limitation: .endsTheProcess),
-      Row(name: "only interim answers", answer: "HTTP/1.1 103 Early Hints\r\n\r\n", code: .networkConnectionLost),
+      Row(name: "only interim answers", reply: "HTTP/1.1 103 Early Hints\r\n\r\n", code: .networkConnectionLost),
       Row(
         name: "interim answers first",
-        answer: "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
+        reply: "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", body: "ok"),
       Row(
-        name: "the longest length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok",
+        name: "the longest length", reply: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nok",
         code: .networkConnectionLost, limitation: .endsTheProcess),
       Row(
-        name: "a length past 64 bits", answer: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nok",
+        name: "a length past 64 bits", reply: "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nok",
         code: .badServerResponse, limitation: .believesIt),
       Row(
-        name: "a negative length", answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok", code: .badServerResponse),
+        name: "a negative length", reply: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok", code: .badServerResponse),
       Row(
-        name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
+        name: "two lengths", reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
         code: .badServerResponse, limitation: .waitsForTheTimeout),
       Row(
-        name: "the same length twice", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        name: "the same length twice", reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
         body: "ok"),
       Row(
         name: "chunked and a length",
-        answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        reply: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
         body: "ok"),
       Row(
-        name: "no space after the colon", answer: "HTTP/1.1 200 OK\r\nContent-Length:2\r\nX:y\r\n\r\nok", body: "ok",
+        name: "no space after the colon", reply: "HTTP/1.1 200 OK\r\nContent-Length:2\r\nX:y\r\n\r\nok", body: "ok",
         limitation: .losesTheAnswer),
       Row(
-        name: "a value of blanks", answer: "HTTP/1.1 200 OK\r\nX:   \r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        name: "a value of blanks", reply: "HTTP/1.1 200 OK\r\nX:   \r\nContent-Length: 2\r\n\r\nok", body: "ok",
         limitation: .losesTheAnswer),
       Row(
-        name: "a latin-1 byte", answer: "HTTP/1.1 200 OK\r\nX-Name: caf\u{e9}\r\nContent-Length: 2\r\n\r\nok",
+        name: "a latin-1 byte", reply: "HTTP/1.1 200 OK\r\nX-Name: caf\u{e9}\r\nContent-Length: 2\r\n\r\nok",
         body: "ok", latin1: true, limitation: .losesTheAnswer),
       Row(
-        name: "line feeds alone", answer: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", body: "ok",
+        name: "line feeds alone", reply: "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", body: "ok",
         limitation: .losesTheAnswer),
       Row(
-        name: "no reason phrase", answer: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        name: "no reason phrase", reply: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", body: "ok",
         limitation: .losesTheAnswer),
       Row(
-        name: "a folded value", answer: "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok", body: "ok"
+        name: "a folded value", reply: "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok", body: "ok"
       ),
       Row(
-        name: "a body cut short", answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", code: .networkConnectionLost
+        name: "a body cut short", reply: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", code: .networkConnectionLost
       ),
       Row(
-        name: "chunks cut short", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok",
+        name: "chunks cut short", reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok",
         code: .networkConnectionLost),
       Row(
         name: "a chunk size that is none",
-        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n0\r\n\r\n", code: .badServerResponse),
+        reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n0\r\n\r\n", code: .badServerResponse),
       Row(
         name: "a chunk size too long",
-        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\nok",
+        reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\nok",
         code: .badServerResponse),
       Row(
         name: "chunk extensions",
-        answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n", body: "ok"),
+        reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n", body: "ok"),
       Row(
-        name: "bytes after the body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n",
+        name: "bytes after the body", reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n",
         body: "ok"),
       Row(
-        name: "an unknown transfer coding", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: zip\r\n\r\nok",
+        name: "an unknown transfer coding", reply: "HTTP/1.1 200 OK\r\nTransfer-Encoding: zip\r\n\r\nok",
         code: .badServerResponse, limitation: .callsItAnUnknownCoding),
-      Row(name: "HTTP/0.9", answer: "<html>hello</html>", code: .badServerResponse),
-      Row(name: "another protocol", answer: "SSH-2.0-OpenSSH_9.2\r\n", code: .badServerResponse),
-      Row(name: "a status of two digits", answer: "HTTP/1.1 20 OK\r\n\r\n", code: .badServerResponse),
-      Row(name: "a status that is none", answer: "HTTP/1.1 abc OK\r\n\r\n", code: .badServerResponse),
-      Row(name: "no byte", answer: "", code: .networkConnectionLost),
+      Row(name: "HTTP/0.9", reply: "<html>hello</html>", code: .badServerResponse),
+      Row(name: "another protocol", reply: "SSH-2.0-OpenSSH_9.2\r\n", code: .badServerResponse),
+      Row(name: "a status of two digits", reply: "HTTP/1.1 20 OK\r\n\r\n", code: .badServerResponse),
+      Row(name: "a status that is none", reply: "HTTP/1.1 abc OK\r\n\r\n", code: .badServerResponse),
+      Row(name: "no byte", reply: "", code: .networkConnectionLost),
       Row(
-        name: "protocols switched unasked", answer: "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        name: "protocols switched unasked", reply: "HTTP/1.1 101 Switching Protocols\r\n\r\n",
         code: .badServerResponse, limitation: .waitsForTheTimeout),
       Row(
-        name: "a field without a name", answer: "HTTP/1.1 200 OK\r\n: b\r\nContent-Length: 2\r\n\r\nok", body: "ok",
+        name: "a field without a name", reply: "HTTP/1.1 200 OK\r\n: b\r\nContent-Length: 2\r\n\r\nok", body: "ok",
         limitation: .losesTheAnswer),
       Row(
-        name: "a body where there is none", answer: "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+        name: "a body where there is none", reply: "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
         status: 204),
-      Row(name: "until the connection ends", answer: "HTTP/1.1 200 OK\r\n\r\nok", body: "ok"),
+      Row(name: "until the connection ends", reply: "HTTP/1.1 200 OK\r\n\r\nok", body: "ok"),
     ]
 
-    @Test(arguments: Wire.allCases, rows.indices) func theAnswer(_ wire: Wire, _ index: Int) async throws {
+    @Test(arguments: Wire.allCases, rows.indices) func rawResponseIsHandled(_ wire: Wire, _ index: Int) async throws {
       var row = Self.rows[index]
       if let limitation = row.limitation, wire == .urlSession {
         guard let code = limitation.code else { try Test.cancel("\(row.name): \(limitation.rawValue)") }
@@ -117,7 +117,7 @@
       }
       let server = try LoopbackServer()
       defer { server.stop() }
-      let bytes = row.latin1 ? row.answer.data(using: .isoLatin1) : Data(row.answer.utf8)
+      let bytes = row.latin1 ? row.reply.data(using: .isoLatin1) : Data(row.reply.utf8)
       server.route("/") { [bytes] _ in .raw([.send(bytes ?? Data())]) }
       let transport = wire.transport()
       let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 10))
@@ -135,7 +135,7 @@
       #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func aHeadPastItsBound() async throws {
+    @Test func oversizedHeadIsRejected() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let field = "X-A: " + String(repeating: "x", count: 1_000) + "\r\n"
@@ -154,7 +154,7 @@
       }
     }
 
-    @Test func aResetIsALostConnection() async throws {
+    @Test func resetIsNetworkConnectionLost() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/head") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\nX"), .reset]) }

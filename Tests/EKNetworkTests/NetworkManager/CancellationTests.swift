@@ -3,15 +3,15 @@ import Testing
 
 @testable import EKNetwork
 
-/// Cancelling the task ends `send` within 50 ms, at whatever stage, and closes the connection.
+/// Cancelling the task ends `send` promptly, at any stage, and closes the connection.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct CancellationTests {
   private let server: LoopbackServer
 
   init() throws { server = try LoopbackServer() }
 
-  /// Cancels `send` when `isReady` returns, a few times over.
+  /// Cancels `send` when `isReady` returns, up to five times.
   ///
-  /// The fastest counts: a busy machine makes everything late, and a missing cancellation nothing fast.
+  /// The fastest round counts: load may delay any of them, and a missing cancellation makes none of them fast.
   private func expectPromptEnd(
     _ send: @escaping @Sendable () async throws -> Void, isReady: (Int) async -> Void, afterwards: () -> Void = {}
   ) async throws {
@@ -31,7 +31,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test(arguments: Wire.allCases) func beforeItStarts(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func beforeStart(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -42,18 +42,18 @@ import Testing
   }
 
   #if os(Linux)
-    @Test(arguments: Wire.allCases) func whileItConnects(_ wire: Wire) async throws {
+    @Test(arguments: Wire.allCases) func whileConnecting(_ wire: Wire) async throws {
       var options = LoopbackServer.Options()
       options.backlog = 1
       options.acceptGate = Gate()
       let full = try LoopbackServer(options: options)
       defer { full.stop() }
-      // Connections that nobody accepts, until the system takes no more of them.
+      // Connections that are not accepted, until the backlog is full.
       var waiting: [RawClient] = []
       while waiting.count < 64, let client = try? RawClient(port: full.port, patience: 100_000) {
         waiting.append(client)
       }
-      // The last of them, which was not taken, leaves.
+      // The last one, which did not fit, is abandoned.
       let leaving = ContinuousClock.now + .seconds(300)
       while connectingSockets(to: full.port) > 0, ContinuousClock.now < leaving { await Task.yield() }
       let before = connectingSockets(to: full.port)
@@ -72,7 +72,7 @@ import Testing
     }
   #endif
 
-  @Test(arguments: Wire.allCases) func whileItWaitsForTheHead(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func whileWaitingForHead(_ wire: Wire) async throws {
     server.route("/item") { _ in .raw([.stall]) }
     let manager = wire.manager(server)
     try await expectPromptEnd {
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func inTheMiddleOfTheHead(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func amidHead(_ wire: Wire) async throws {
     server.route("/item") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\nX-A: "), .stall]) }
     let manager = wire.manager(server)
     try await expectPromptEnd {
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func inTheMiddleOfTheBody(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func amidBody(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 200_000, [.send(Data(count: 100_000)), .stall]) }
     let manager = wire.manager(server)
     let progress = Locked(NetworkProgress())
@@ -105,9 +105,9 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [true, false])
-  func whileItUploads(_ wire: Wire, _ isStream: Bool) async throws {
+  func whileUploading(_ wire: Wire, _ isStream: Bool) async throws {
     let stalled = Locked<[Gate]>([])
-    // What lies in the system's buffers comes before the end of the connection: the server has to read it.
+    // The server sees the end of the connection only after it has read what the system has buffered.
     let goOn = Gate()
     server.route("POST", "/item") { _ in
       let gate = Gate()
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func whileItFollowsARedirect(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func whileFollowingRedirect(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/there", status: 302) }
     server.route("/there") { _ in .raw([.stall]) }
     let manager = wire.manager(server)
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func whileItWaitsToTryAgain() async throws {
+  @Test func duringRetryDelay() async throws {
     server.route("/item") { _ in .status(500).then(.close) }
     let clock = ManualClock()
     let manager = Wire.automatic.manager(server, clock: clock)
@@ -158,7 +158,7 @@ import Testing
     #expect(server.requests.allSatisfy { $0.indexOnConnection == 0 })
   }
 
-  @Test func whileItWaitsForTheToken() async throws {
+  @Test func duringTokenRefresh() async throws {
     server.route("/item") {
       $0.headers["Authorization"] == "Bearer new" ? .json(Item(id: 1)) : .status(401).then(.close)
     }
@@ -176,7 +176,7 @@ import Testing
       await started.wait()
       while manager.tokens.waiterCount == 0 { await Task.yield() }
     }
-    // The refresh was nobody's to cancel.
+    // The shared refresh is not cancelled with its callers.
     finish.open()
     #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
     #expect(tokens.count == 1)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ErrorsOnTheWireTests {
   private struct Row: Sendable {
     let name: String
-    let answer: LoopbackServer.Response
+    let response: LoopbackServer.Response
     let code: URLError.Code
     var limitation: Limitation?
   }
@@ -23,36 +23,36 @@ import Testing
   }
 
   private static let rows: [Row] = [
-    Row(name: "closed before the head", answer: .raw(""), code: .networkConnectionLost),
-    Row(name: "reset before the head", answer: .raw([.reset]), code: .networkConnectionLost),
+    Row(name: "closed before the head", response: .raw(""), code: .networkConnectionLost),
+    Row(name: "reset before the head", response: .raw([.reset]), code: .networkConnectionLost),
     Row(
-      name: "a body cut short", answer: .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"),
+      name: "a body cut short", response: .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"),
       code: .networkConnectionLost),
     Row(
-      name: "chunks cut short", answer: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok"),
+      name: "chunks cut short", response: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok"),
       code: .networkConnectionLost),
     Row(
-      name: "a body that is reset", answer: .streaming(contentLength: 9, [.sendString("ok"), .reset]),
+      name: "a body that is reset", response: .streaming(contentLength: 9, [.sendString("ok"), .reset]),
       code: .networkConnectionLost),
-    Row(name: "no HTTP", answer: .raw("220 mail.example.com ESMTP\r\n"), code: .badServerResponse),
+    Row(name: "no HTTP", response: .raw("220 mail.example.com ESMTP\r\n"), code: .badServerResponse),
     Row(
-      name: "a bad chunk", answer: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+      name: "a bad chunk", response: .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
       code: .badServerResponse),
     Row(
       name: "a head that does not end",
-      answer: .raw([.sendString("HTTP/1.1 200 OK\r\n"), .trickle(field(400), chunk: 1 << 16, every: .zero), .stall]),
+      response: .raw([.sendString("HTTP/1.1 200 OK\r\n"), .trickle(field(400), chunk: 1 << 16, every: .zero), .stall]),
       code: .dataLengthExceedsMaximum, limitation: .namesNoReason),
     Row(
-      name: "a gzip cut short", answer: coded(gzip.dropLast(20)), code: .cannotDecodeContentData,
+      name: "a gzip cut short", response: coded(gzip.dropLast(20)), code: .cannotDecodeContentData,
       limitation: .believesIt),
     Row(
-      name: "a gzip without its checksum", answer: coded(gzip.dropLast(8)), code: .cannotDecodeContentData,
+      name: "a gzip without its checksum", response: coded(gzip.dropLast(8)), code: .cannotDecodeContentData,
       limitation: .believesIt),
-    Row(name: "no gzip", answer: coded(Data("plain text".utf8)), code: .cannotDecodeContentData),
+    Row(name: "no gzip", response: coded(Data("plain text".utf8)), code: .cannotDecodeContentData),
     Row(
-      name: "a gzip with a wrong checksum", answer: coded(gzip.dropLast(8) + Data(repeating: 1, count: 8)),
+      name: "a gzip with a wrong checksum", response: coded(gzip.dropLast(8) + Data(repeating: 1, count: 8)),
       code: .cannotDecodeContentData),
-    Row(name: "an unheard-of coding", answer: coded(gzip, "sdch"), code: .cannotDecodeContentData),
+    Row(name: "an unheard-of coding", response: coded(gzip, "sdch"), code: .cannotDecodeContentData),
   ]
 
   private static func field(_ count: Int) -> Data {
@@ -60,9 +60,9 @@ import Testing
     return Data(String(repeating: line, count: count).utf8)
   }
 
-  /// What a status means does not depend on a body that nobody can read.
+  /// The status keeps its meaning if the body cannot be decoded.
   @Test(.enabled(if: Platform.isLinux))
-  func aRefusalInAnUnheardOfCodingIsARefusal() async throws {
+  func errorStatusWithUndecodableBodyKeepsItsMeaning() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/item") { request in
@@ -80,9 +80,9 @@ import Testing
     #expect(error?.statusCode == 503)
   }
 
-  /// Nothing comes of it, however much of it there is.
+  /// The gzip header's file name does not end, so there is no content, however much is sent.
   @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux))
-  func aNameThatDoesNotEndIsNoContent() async throws {
+  func unterminatedGzipNameFailsDecoding() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let start = Data([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3])
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases, rows.indices)
-  func aBadAnswerHasItsCode(_ wire: Wire, _ index: Int) async throws {
+  func badResponseHasItsErrorCode(_ wire: Wire, _ index: Int) async throws {
     let row = Self.rows[index]
     var code = row.code
     if let limitation = row.limitation, wire == .urlSession, Platform.isLinux {
@@ -106,13 +106,13 @@ import Testing
     }
     let server = try LoopbackServer()
     defer { server.stop() }
-    server.route("/item") { _ in row.answer }
+    server.route("/item") { _ in row.response }
     try await expect(code, row.name, from: wire.manager(server), url: server.url("/item"))
   }
 
   @Test(.timeLimit(.minutes(10)), .enabled(if: Machine.hasManyLoopbackAddresses), arguments: Wire.allCases)
-  func aPortWhereNobodyListensRefuses(_ wire: Wire) async throws {
-    // The server has the port at another address, so that nobody else can begin to listen at this one.
+  func closedPortIsCannotConnectToHost(_ wire: Wire) async throws {
+    // The server holds the port at another address, so that no other process starts to listen at this one.
     let server = try LoopbackServer()
     defer { server.stop() }
     let url = try #require(URL(string: "http://127.0.0.2:\(server.port)"))
@@ -120,13 +120,13 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
-  func aNameThatNobodyHasIsNotFound(_ wire: Wire) async throws {
+  func unknownHostIsCannotFindHost(_ wire: Wire) async throws {
     let url = try #require(URL(string: "http://nonexistent.invalid"))
     try await expect(.cannotFindHost, "unknown", from: wire.manager(url), url: url.appendingPathComponent("item"))
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: Wire.allCases)
-  func aServerWithoutTLSFailsTheHandshake(_ wire: Wire) async throws {
+  func plainServerFailsTLSHandshake(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)"))
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, ["ftp://127.0.0.1", "file:///etc", "ws://127.0.0.1"])
-  func onlyTheWebIsReachable(_ wire: Wire, _ base: String) async throws {
+  func nonHTTPSchemeIsRefused(_ wire: Wire, _ base: String) async throws {
     let manager = wire.manager(try #require(URL(string: base)))
     await #expect { _ = try await manager.send(ItemProbe()) } throws: { error in
       (error as? URLError)?.code == .unsupportedURL || error as? NetworkError == .invalidURL

@@ -2,13 +2,13 @@ import Testing
 
 @testable import EKNetwork
 
-/// The documented mocks, in every shape that an app gives them. Public API only.
+/// The documented mocks as classes, structures and actors. Public API only.
 @Suite struct InjectedSessionsTests {
   private func manager(_ session: any URLSessionProtocol) throws -> NetworkManager {
     NetworkManager(baseURL: try #require(URL(string: "https://api.example.com/v1")), session: session)
   }
 
-  @Test func aPlainClass() async throws {
+  @Test func classAsSession() async throws {
     let mock = ClassSession()
     let manager = try manager(mock)
     #expect(try await manager.send(ItemProbe(), accessToken: { "t" }) == Item(id: 1))
@@ -16,26 +16,26 @@ import Testing
     #expect(mock.requests.first?.value(forHTTPHeaderField: "Authorization") == "Bearer t")
   }
 
-  @Test func aStructure() async throws {
+  @Test func structAsSession() async throws {
     #expect(try await manager(StructSession()).send(ItemProbe()) == Item(id: 2))
   }
 
-  @Test func anActor() async throws {
+  @Test func actorAsSession() async throws {
     let mock = ActorSession()
     #expect(try await manager(mock).send(ItemProbe()) == Item(id: 3))
     #expect(await mock.calls == 1)
   }
 
-  @MainActor @Test func aClassOfTheMainActor() async throws {
+  @MainActor @Test func mainActorClassAsSession() async throws {
     let mock = MainActorSession()
     #expect(try await manager(mock).send(ItemProbe()) == Item(id: 4))
     #expect(mock.calls == 1)
   }
 
-  @Test func retriesRefreshesAndErrorsWorkAsOnTheWire() async throws {
+  @Test func refreshAndRetryWorkWithMock() async throws {
     let mock = ClassSession()
     let tokens = TestTokens("old")
-    mock.answer = { request in
+    mock.respond = { request in
       switch mock.requests.count {
       case 1: (401, Data())
       case 2: (503, Data())
@@ -51,9 +51,9 @@ import Testing
   }
 
   @Test(arguments: [300, 304, 400, 403, 404, 418, 500, 503])
-  func whatIsNoSuccessIsAnErrorWithEverythingThatWasSaid(_ status: Int) async throws {
+  func errorStatusCarriesBodyAndHeaders(_ status: Int) async throws {
     let mock = ClassSession()
-    mock.answer = { _ in (status, Data("why".utf8)) }
+    mock.respond = { _ in (status, Data("why".utf8)) }
     let error = await #expect(throws: HTTPError.self) { _ = try await manager(mock).send(ItemProbe()) }
     #expect(error == HTTPError(statusCode: status, data: Data("why".utf8), headers: ["X-Mock": "m"]))
     #expect(error?.errorDescription == "Request failed with status code \(status)")
@@ -61,16 +61,16 @@ import Testing
   }
 
   @Test(arguments: [200, 201, 204, 299])
-  func anySuccessWithoutABodyIsEmpty(_ status: Int) async throws {
+  func successWithoutBodyIsEmpty(_ status: Int) async throws {
     let mock = ClassSession()
-    mock.answer = { _ in (status, Data()) }
+    mock.respond = { _ in (status, Data()) }
     await #expect(throws: NetworkError.emptyResponse) { _ = try await manager(mock).send(ItemProbe()) }
     #expect(try await manager(mock).send(Probe<EmptyResponse>()) == EmptyResponse())
     let response = try await manager(mock).send(Probe<StatusCodeResponse>())
     #expect(response == StatusCodeResponse(statusCode: status, headers: ["X-Mock": "m"]))
   }
 
-  @Test func anAnswerThatIsNotHTTPIsInvalid() async throws {
+  @Test func nonHTTPResponseIsInvalid() async throws {
     let mock = ClassSession()
     mock.isHTTP = false
     let manager = try manager(mock)
@@ -78,27 +78,27 @@ import Testing
     await #expect(throws: NetworkError.invalidResponse) { _ = try await manager.send(Probe<EmptyResponse>()) }
   }
 
-  @Test func theErrorDecoderIsGivenTheBodyAndMayDecline() async throws {
+  @Test func errorDecoderReceivesBodyAndMayDecline() async throws {
     struct Shown: Error, Equatable { let text: String }
     let mock = ClassSession()
-    mock.answer = { _ in (422, Data("name is taken".utf8)) }
+    mock.respond = { _ in (422, Data("name is taken".utf8)) }
     let decoder: (Data) -> (any Error)? = { $0.isEmpty ? nil : Shown(text: String(decoding: $0, as: UTF8.self)) }
     await #expect(throws: Shown(text: "name is taken")) {
       _ = try await manager(mock).send(ItemProbe(errorDecoder: decoder))
     }
-    mock.answer = { _ in (422, Data()) }
+    mock.respond = { _ in (422, Data()) }
     let error = await #expect(throws: HTTPError.self) {
       _ = try await manager(mock).send(ItemProbe(errorDecoder: decoder))
     }
     #expect(error?.statusCode == 422)
   }
 
-  @Test func theErrorDecoderIsNotAskedAboutASuccess() async throws {
+  @Test func errorDecoderIsNotUsedOnSuccess() async throws {
     struct Never: Error {}
     #expect(try await manager(StructSession()).send(ItemProbe(errorDecoder: { _ in Never() })) == Item(id: 2))
   }
 
-  @Test func twoBodiesAreAMistakeThatIsNotSent() async throws {
+  @Test func conflictingBodiesAreNotSent() async throws {
     let mock = ClassSession()
     var form = MultipartFormData()
     form.addPart(name: "a", data: Data(), mimeType: "text/plain")
@@ -110,20 +110,20 @@ import Testing
   }
 
   @Test(arguments: ["/../x", "/a/%2e%2e/x", "/a/%252E%252e/x", ".."])
-  func aPathThatLeavesItsBaseIsAMistakeThatIsNotSent(_ path: String) async throws {
+  func pathOutsideBaseURLIsNotSent(_ path: String) async throws {
     let mock = ClassSession()
     await #expect(throws: NetworkError.invalidURL) { _ = try await manager(mock).send(ItemProbe(path: path)) }
     #expect(mock.requests.isEmpty)
   }
 
-  @Test func aValueThatCannotBeEncodedIsNotSent() async throws {
+  @Test func unencodableBodyIsNotSent() async throws {
     let mock = ClassSession()
     let request = ItemProbe(method: .post, body: RequestBody(encodable: ["a": Double.nan]))
     await #expect(throws: EncodingError.self) { _ = try await manager(mock).send(request) }
     #expect(mock.requests.isEmpty)
   }
 
-  @Test func errorsOfTheSessionPassThrough() async throws {
+  @Test func sessionErrorsPassThrough() async throws {
     struct Own: Error {}
     let mock = ClassSession()
     mock.error = Own()
@@ -138,7 +138,7 @@ import Testing
 
   // MARK: - NetworkManaging
 
-  /// What an app has between its screens and the network.
+  /// An app's layer between its screens and the network.
   private struct Shop {
     var network: any NetworkManaging
 
@@ -146,7 +146,7 @@ import Testing
     func other() async throws -> Item { try await network.send(ItemProbe()) }
   }
 
-  @Test func theManagerAndAnyMockStandInForIt() async throws {
+  @Test func managerAndMocksServeAsNetworkManaging() async throws {
     for network: any NetworkManaging in [try manager(StructSession()), ClassManager(), StructManager()] {
       var shop = Shop(network: network)
       #expect(try await shop.item() == Item(id: 2))
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @MainActor @Test func aMockOfTheMainActorStandsInForIt() async throws {
+  @MainActor @Test func mainActorMockServesAsNetworkManaging() async throws {
     let mock = MainActorManager()
     let network: any NetworkManaging = mock
     #expect(try await network.send(ItemProbe(), accessToken: nil) == Item(id: 2))
@@ -166,7 +166,7 @@ import Testing
 
 // MARK: - Mocks
 
-private func answer(_ status: Int, _ data: Data, to request: URLRequest) throws -> (Data, URLResponse) {
+private func respond(_ status: Int, _ data: Data, to request: URLRequest) throws -> (Data, URLResponse) {
   guard let url = request.url,
     let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: ["X-Mock": "m"])
   else { throw URLError(.badURL) }
@@ -177,24 +177,24 @@ private func item(_ id: Int) -> Data { Data(#"{"id":\#(id),"name":"teapot"}"#.ut
 
 private class ClassSession: URLSessionProtocol {
   var requests: [URLRequest] = []
-  var answer: (URLRequest) -> (Int, Data) = { _ in (200, item(1)) }
+  var respond: (URLRequest) -> (Int, Data) = { _ in (200, item(1)) }
   var error: (any Error)?
   var isHTTP = true
 
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     requests.append(request)
     if let error { throw error }
-    let (status, data) = answer(request)
+    let (status, data) = respond(request)
     guard isHTTP else {
       guard let url = request.url else { throw URLError(.badURL) }
       return (data, URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil))
     }
-    return try EKNetworkTests.answer(status, data, to: request)
+    return try EKNetworkTests.respond(status, data, to: request)
   }
 }
 
 private struct StructSession: URLSessionProtocol {
-  func data(for request: URLRequest) async throws -> (Data, URLResponse) { try answer(200, item(2), to: request) }
+  func data(for request: URLRequest) async throws -> (Data, URLResponse) { try respond(200, item(2), to: request) }
 }
 
 private actor ActorSession: URLSessionProtocol {
@@ -202,7 +202,7 @@ private actor ActorSession: URLSessionProtocol {
 
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     calls += 1
-    return try answer(200, item(3), to: request)
+    return try respond(200, item(3), to: request)
   }
 }
 
@@ -211,7 +211,7 @@ private actor ActorSession: URLSessionProtocol {
 
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     calls += 1
-    return try answer(200, item(4), to: request)
+    return try respond(200, item(4), to: request)
   }
 }
 
@@ -239,7 +239,7 @@ private struct StructManager: NetworkManaging {
   var tokenRefresher: TokenRefreshProvider?
   var calls = 0
 
-  // Said once more, because the isolation of the requirement would win over that of the class.
+  // Repeated: otherwise the isolation of the requirement would override that of the class.
   @MainActor func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws -> T.Response {
     calls += 1
     guard let value = Item(id: 2) as? T.Response else { throw Unexpected() }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import EKNetwork
 
-/// Screens live on the main actor. Serialised: one of these tests blocks its thread.
+/// User interfaces send from the main actor. Serialised: one of these tests blocks the main thread.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MainActorTests {
   private let server: LoopbackServer
 
   init() throws { server = try LoopbackServer() }
 
-  /// Decodes as the default does, and tells when.
+  /// Decodes as the default does, and records when.
   private struct Timed: NetworkRequest {
     typealias Response = [Item]
     let path = "/items"
@@ -24,11 +24,11 @@ import Testing
     }
   }
 
-  /// How long the main actor stood still while the answer was decoded, as a share of how long that took.
+  /// The longest time that the main actor was blocked during decoding, as a share of the decoding time.
   @MainActor private func standstill(during send: @MainActor (Timed) async throws -> [Item]) async throws -> Double {
     let request = Timed(decoding: Locked(nil))
     let beats = Locked<[ContinuousClock.Instant]>([.now])
-    // A timer and not a task that sleeps: tests that block the threads of all tasks must not stop the heart.
+    // A timer, not a sleeping task: tests that block the cooperative thread pool must not stop the heartbeat.
     let heart = DispatchSource.makeTimerSource(queue: .main)
     heart.setEventHandler { beats.withLock { $0.append(.now) } }
     heart.schedule(deadline: .now(), repeating: .milliseconds(2), leeway: .milliseconds(1))
@@ -48,17 +48,17 @@ import Testing
   private static let record = #"{"id":1,"name":"\#(String(repeating: "teapot ", count: 28))"},"#
   private static let count = (20 << 20) / record.utf8.count
 
-  @MainActor @Test func twentyMegabytesOfJSONLeaveTheMainActorResponsive() async throws {
+  @MainActor @Test func largeJSONKeepsMainActorResponsive() async throws {
     let json = "[" + String(repeating: Self.record, count: Self.count).dropLast() + "]"
     server.route("/items") { _ in .json(json) }
     let manager = Wire.automatic.manager(server)
-    // The best of some: a busy machine lets every heart stand still, but not each time.
+    // The best of several: on a busy machine the heartbeat may stall, but not every time.
     var shortest = Double.infinity
     for _ in 1...5 where shortest > 0.25 {
       shortest = try await min(shortest, standstill { try await manager.send($0) })
     }
     #expect(shortest <= 0.25)
-    // What this measures is there: the protocol's `send` decodes on the caller's actor.
+    // Checks the measurement itself: the protocol's `send` decodes on the caller's actor.
     let abstraction: any NetworkManaging = manager
     #expect(try await standstill { try await abstraction.send($0, accessToken: nil) } >= 1)
   }
@@ -73,13 +73,13 @@ import Testing
     }
   }
 
-  /// In a module whose code is on the main actor by default, so is the conformance of every request.
-  @MainActor @Test func aRequestOfTheMainActorIsDecodedThere() async throws {
+  /// In a module with default main-actor isolation, the conformance of every request is isolated to it.
+  @MainActor @Test func mainActorRequestIsDecodedOnMainActor() async throws {
     server.route("/items") { _ in .text("12345") }
     #expect(try await Wire.automatic.manager(server).send(AtHome()) == 5)
   }
 
-  @MainActor @Test func closuresOfTheMainActorAreCalledThere() async throws {
+  @MainActor @Test func mainActorClosuresRunOnMainActor() async throws {
     var reads = 0
     server.route("/items", .status(500), .json(Item(id: 1)))
     let request = ItemProbe(
@@ -99,8 +99,8 @@ import Testing
     #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 1", "Bearer 2"])
   }
 
-  /// As a command-line program blocks it that is not asynchronous.
-  @MainActor @Test(arguments: Wire.allCases) func aBlockedMainQueueHoldsNothingUp(_ wire: Wire) {
+  /// A synchronous command-line program blocks it like this.
+  @MainActor @Test(arguments: Wire.allCases) func requestCompletesWhileMainQueueIsBlocked(_ wire: Wire) {
     server.route("POST", "/items") { _ in .json(Item(id: 1, name: String(repeating: "x", count: 1 << 20))) }
     let manager = wire.manager(server)
     let finished = DispatchSemaphore(value: 0)

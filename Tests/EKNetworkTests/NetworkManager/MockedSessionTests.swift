@@ -2,20 +2,20 @@ import Testing
 
 @testable import EKNetwork
 
-/// The documented API with injected mocks, no socket anywhere.
+/// The documented API with injected mocks, without a socket.
 @Suite struct MockedSessionTests {
   private static let url = URL(string: "https://api.example.com/v1")!
 
-  /// A mock as anybody would write it: a plain class.
+  /// A typical mock: a plain class.
   private final class MockSession: URLSessionProtocol {
-    var answers: [Result<(Data, URLResponse), any Error>]
+    var results: [Result<(Data, URLResponse), any Error>]
     var requests: [URLRequest] = []
 
-    init(_ answers: [Result<(Data, URLResponse), any Error>]) { self.answers = answers }
+    init(_ results: [Result<(Data, URLResponse), any Error>]) { self.results = results }
 
     func data(for request: URLRequest) async throws -> (Data, URLResponse) {
       requests.append(request)
-      return try (answers.count > 1 ? answers.removeFirst() : answers[0]).get()
+      return try (results.count > 1 ? results.removeFirst() : results[0]).get()
     }
   }
 
@@ -32,14 +32,14 @@ import Testing
     HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)!
   }
 
-  private static func answer(_ status: Int, _ body: String = "") -> Result<(Data, URLResponse), any Error> {
+  private static func result(_ status: Int, _ body: String = "") -> Result<(Data, URLResponse), any Error> {
     .success((Data(body.utf8), response(status)))
   }
 
   private let item = #"{"id":1,"name":"a"}"#
 
-  @Test func aRequestReachesTheSessionAsItWasDescribed() async throws {
-    let session = MockSession([Self.answer(200, item)])
+  @Test func sessionReceivesDescribedRequest() async throws {
+    let session = MockSession([Self.result(200, item)])
     let manager = NetworkManager(
       baseURL: { Self.url }, session: session,
       userAgentConfiguration: UserAgentConfiguration(appName: "Shop", appVersion: "2"))
@@ -55,8 +55,8 @@ import Testing
     #expect(try sent.httpBody.map { try JSONDecoder().decode(Item.self, from: $0) } == Item(id: 7))
   }
 
-  @Test func aRefusalIsRefreshedAndSentAgain() async throws {
-    let session = MockSession([Self.answer(401), Self.answer(200, item)])
+  @Test func unauthorizedRequestIsRefreshedAndResent() async throws {
+    let session = MockSession([Self.result(401), Self.result(200, item)])
     let tokens = TestTokens("old")
     let manager = NetworkManager(baseURL: Self.url, session: session)
     manager.tokenRefresher = tokens
@@ -64,20 +64,20 @@ import Testing
     #expect(session.requests.map { $0.value(forHTTPHeaderField: "Authorization") } == ["Bearer old", "Bearer new"])
   }
 
-  @Test func errorsOfTheSessionPassThrough() async throws {
+  @Test func sessionErrorsPassThrough() async throws {
     struct Offline: Error {}
     let manager = NetworkManager(baseURL: Self.url, session: MockSession([.failure(Offline())]))
     await #expect(throws: Offline.self) { _ = try await manager.send(ItemProbe()) }
   }
 
   @Test func retriesAreCounted() async throws {
-    let session = MockSession([.failure(URLError(.timedOut)), Self.answer(503), Self.answer(200, item)])
+    let session = MockSession([.failure(URLError(.timedOut)), Self.result(503), Self.result(200, item)])
     let manager = NetworkManager(baseURL: Self.url, session: session)
     _ = try await manager.send(ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0)))
     #expect(session.requests.count == 3)
   }
 
-  @Test func aRedirectThatTheSessionDidNotFollowIsTheAnswer() async throws {
+  @Test func unfollowedRedirectIsTheResponse() async throws {
     let session = MockSession([.success((Data(), Self.response(302, ["Location": "https://elsewhere.example/"])))])
     let error = await #expect(throws: HTTPError.self) {
       _ = try await NetworkManager(baseURL: Self.url, session: session).send(ItemProbe())
@@ -86,14 +86,14 @@ import Testing
     #expect(session.requests.count == 1)
   }
 
-  @Test func whatIsNotHTTPIsInvalid() async throws {
+  @Test func nonHTTPResponseIsInvalid() async throws {
     let response = URLResponse(url: Self.url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
     let manager = NetworkManager(baseURL: Self.url, session: MockSession([.success((Data(), response))]))
     await #expect(throws: NetworkError.invalidResponse) { _ = try await manager.send(ItemProbe()) }
   }
 
-  @Test func whatCannotBeBuiltIsNotSent() async throws {
-    let session = MockSession([Self.answer(200, item)])
+  @Test func invalidRequestIsNotSent() async throws {
+    let session = MockSession([Self.result(200, item)])
     let manager = NetworkManager(baseURL: Self.url, session: session)
     var form = MultipartFormData()
     form.addPart(name: "a", data: Data(), mimeType: "text/plain")
@@ -104,14 +104,14 @@ import Testing
     #expect(session.requests.isEmpty)
   }
 
-  @Test func progressIsCompleteWithAMockToo() async throws {
+  @Test func progressCompletesWithMock() async throws {
     let progress = NetworkProgress()
-    let manager = NetworkManager(baseURL: Self.url, session: MockSession([Self.answer(200, item)]))
+    let manager = NetworkManager(baseURL: Self.url, session: MockSession([Self.result(200, item)]))
     _ = try await manager.send(ItemProbe(progress: progress))
     #expect(progress.fractionCompleted == 1)
   }
 
-  @MainActor @Test func aSessionOfTheMainActorStaysThere() async throws {
+  @MainActor @Test func mainActorSessionRunsOnMainActor() async throws {
     let session = MainActorSession()
     let manager = NetworkManager(baseURL: Self.url, session: session)
     _ = try await manager.send(ItemProbe())

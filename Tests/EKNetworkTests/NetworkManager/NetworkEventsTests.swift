@@ -18,7 +18,7 @@ import Testing
     func refreshTokenIfNeeded() async throws {}
   }
 
-  @Test(arguments: Wire.allCases) func everythingThatHappensIsTold(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func everyStepIsReportedAsEvent(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route(
@@ -49,7 +49,7 @@ import Testing
     #expect(recorder.events.count == events.count + 2)
   }
 
-  @Test func theEndOfAStreamIsTold() async throws {
+  @Test func endOfStreamIsReported() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let gate = Gate()
@@ -71,7 +71,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func timingsTellConnectingFromWaiting() async throws {
+    @Test func timingsSeparateConnectingFromWaiting() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/item") { _ in .json(Item(id: 1)) }

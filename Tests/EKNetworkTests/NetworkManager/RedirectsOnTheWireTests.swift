@@ -48,9 +48,9 @@ import Testing
     #expect(sent.headers["X-Keep"] == "k")
   }
 
-  /// A new token would not reach it, either.
+  /// A new token would not be sent to it, either.
   @Test(arguments: Wire.allCases)
-  func a401OfAnotherOriginRefreshesNoToken(_ wire: Wire) async throws {
+  func unauthorizedFromOtherOriginRefreshesNoToken(_ wire: Wire) async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     other.fallback = { _ in .status(401) }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aCircleEndsAfterTwentyHops(_ wire: Wire) async throws {
+  func redirectLoopEndsAfterTwentyHops(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/other", status: 302) }
     server.route("/other") { _ in .redirect(to: "/item", status: 302) }
     let error = await #expect(throws: URLError.self) { _ = try await wire.manager(server).send(ItemProbe()) }
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func rejectingHandsTheRedirectOver(_ wire: Wire) async throws {
+  func rejectedRedirectIsTheResponse(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/there", status: 302) }
     let error = await #expect(throws: HTTPError.self) {
       _ = try await wire.manager(server).send(ItemProbe(redirectPolicy: .reject))
@@ -91,7 +91,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func aRedirectWithABodyThatNeverEndsIsFollowed() async throws {
+  @Test func redirectWithHugeBodyIsFollowed() async throws {
     server.route("/item") { _ in
       .streaming(status: 302, headers: ["Location": "/there"], [.flood(bytes: 1 << 30, of: 7)])
     }
@@ -102,7 +102,7 @@ import Testing
     ("mailto:a@b", URLError.Code.unsupportedURL), ("file:///etc/passwd", .unsupportedURL), ("http:///x", .badURL),
     ("ftp://127.0.0.1/", .unsupportedURL),
   ])
-  func targetsThatAreRefused(_ location: String, _ code: URLError.Code) async throws {
+  func invalidTargetIsRefused(_ location: String, _ code: URLError.Code) async throws {
     server.route("/item") { _ in .status(302, headers: ["Location": location]) }
     let error = await #expect(throws: URLError.self) {
       _ = try await Wire.automatic.manager(server).send(ItemProbe())
@@ -111,7 +111,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func aStreamThatIsUsedUpMakesTheRedirectTheAnswer() async throws {
+  @Test func redirectOfConsumedStreamIsTheResponse() async throws {
     server.route("/item") { _ in .redirect(to: "/there", status: 307) }
     let body = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
     let error = await #expect(throws: HTTPError.self) {
@@ -121,7 +121,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func withoutALocationItIsAnAnswer() async throws {
+  @Test func redirectWithoutLocationIsTheResponse() async throws {
     server.route("/item") { _ in .status(302) }
     let error = await #expect(throws: HTTPError.self) {
       _ = try await Wire.automatic.manager(server).send(ItemProbe())
@@ -130,14 +130,14 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, ["there", "./there", "../a/there", "/a/there", "?q=1", "//HOST/a/there"])
-  func aLocationIsRelativeToTheRequest(_ wire: Wire, _ location: String) async throws {
+  func locationIsResolvedAgainstRequestURL(_ wire: Wire, _ location: String) async throws {
     let location = location.replacingOccurrences(of: "HOST", with: "127.0.0.1:\(server.port)")
     server.route("/a/item") { $0.query == nil ? .status(303, headers: ["Location": location]) : .json(Item(id: 1)) }
     #expect(try await wire.manager(server).send(ItemProbe(path: "/a/item")) == Item(id: 1))
     #expect(server.requests.map(\.target) == ["/a/item", location == "?q=1" ? "/a/item?q=1" : "/a/there"])
   }
 
-  @Test(arguments: Wire.allCases) func twentyHopsArrive(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func twentyRedirectsAreFollowed(_ wire: Wire) async throws {
     server.fallback = { request in
       let hop = Int(request.path.dropFirst()) ?? 0
       return hop < 20 ? .redirect(to: "/\(hop + 1)") : .json(Item(id: hop))
@@ -148,7 +148,7 @@ import Testing
     #expect(error?.localizedDescription.contains("20") == true)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aRedirectWhoseBodyHangsIsFollowed() async throws {
+  @Test(.timeLimit(.minutes(10))) func redirectWithStalledBodyIsFollowed() async throws {
     server.route("/short") { _ in
       .streaming(contentLength: 10, status: 302, headers: ["Location": "/there"], [.sendString("12345"), .stall])
     }
@@ -158,20 +158,20 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func aRedirectKeepsItsConnection(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func redirectReusesConnection(_ wire: Wire) async throws {
     server.route("/item") { _ in .text("moved", status: 302, headers: ["Location": "/there"]) }
     _ = try await wire.isolatedManager(server).send(ItemProbe())
     #expect(server.acceptedConnections == 1)
   }
 
-  @Test(arguments: Wire.allCases) func theTokenOfTheUserComesAlongWithinTheOrigin(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func tokenFollowsSameOriginRedirect(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/there", status: 307) }
     _ = try await wire.manager(server).send(ItemProbe(method: .post, body: RequestBody(encodable: [1]))) { "t" }
     #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
     #expect(server.requests.map(\.text) == ["[1]", "[1]"])
   }
 
-  @Test(arguments: Wire.allCases) func cookiesSetOnTheWayAreSentFromThenOn(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func cookiesSetByRedirectAreSentToTarget(_ wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/there").header("Set-Cookie", "step=1").header("Set-Cookie", "b=2") }
     _ = try await wire.manager(server).send(ItemProbe())
     #expect(server.requests.first?.headers["Cookie"] == nil)

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func whatTheSessionAsksForComesBeforeTheDefault(_ wire: Wire) async throws {
+  func sessionAcceptHeaderOverridesDefault(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.fallback = { _ in .json(Item(id: 1)) }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aGetCarriesWhatItSays(_ wire: Wire) async throws {
+  func getSendsPathQueryAndHeaders(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     let request = ItemProbe(
       path: "/a b/ü", headers: ["X-Own": "1", "accept": "text/x"],
@@ -73,14 +73,14 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aHeadHasNoBodyAndIsEmpty(_ wire: Wire) async throws {
+  func headResponseHasStatusAndHeaders(_ wire: Wire) async throws {
     let response = try await wire.manager(server).send(Probe<StatusCodeResponse>(method: .head))
     #expect(response.statusCode == 200)
     #expect(response.headers["Content-Type"]?.contains("json") == true)
   }
 
   @Test(arguments: Wire.allCases)
-  func theSessionsHeadersAndCookiesAreHonoured(_ wire: Wire) async throws {
+  func sessionHeadersAndCookiesAreSent(_ wire: Wire) async throws {
     server.route("/set") { _ in
       .json(Item(id: 1)).header("Set-Cookie", "a=1; Path=/").header(
         "Set-Cookie", "b=2; Expires=Wed, 01 Jan 2098 00:00:00 GMT")
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func theRequestsTimeoutCountsFractionsOfASecond(_ wire: Wire) async throws {
+  func requestTimeoutMayBeFractional(_ wire: Wire) async throws {
     server.route("/item") { _ in .raw([.stall]) }
     let start = ContinuousClock.now
     let error = await #expect(throws: URLError.self) {
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func theSessionsResourceTimeoutIsHonoured(_ wire: Wire) async throws {
+  func sessionResourceTimeoutApplies(_ wire: Wire) async throws {
     server.route("/item") { _ in
       .streaming(contentLength: 1_000, [.trickle(Data(count: 1_000), chunk: 1, every: .milliseconds(20))])
     }
@@ -120,7 +120,7 @@ import Testing
     #expect(error?.code == .timedOut)
   }
 
-  @Test func aForbiddenHeaderIsNamedAndNothingIsSent() async throws {
+  @Test func invalidHeaderIsNamedAndNothingIsSent() async throws {
     for (name, value) in [("X-A", "a\r\nX-B: b"), ("X A", "b"), ("X-A", "a\0b")] {
       let error = await #expect(throws: InvalidHeaderError.self) {
         _ = try await Wire.automatic.manager(server).send(ItemProbe(headers: [name: value]))
@@ -130,7 +130,7 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
-  @Test func theBaseURLIsAskedForWithEachAttempt() async throws {
+  @Test func baseURLIsEvaluatedForEachAttempt() async throws {
     let other = try LoopbackServer()
     defer { other.stop() }
     server.route("/item") { _ in .status(500) }
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aPathThatIsEncodedAlreadyArrivesAsItStands(_ wire: Wire) async throws {
+  func percentEncodedPathIsSentUnchanged(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     _ = try await manager.send(ItemProbe(path: "/a%2Fb/c%20d", pathIsPercentEncoded: true))
     _ = try await manager.send(ItemProbe(path: "/a%2Fb/c d"))
@@ -150,14 +150,14 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func theBasesPathAndQueryAreKept(_ wire: Wire) async throws {
+  func baseURLPathAndQueryAreKept(_ wire: Wire) async throws {
     let manager = wire.manager(server.url("/v1/?key=k"))
     _ = try await manager.send(ItemProbe(path: "/item", queryParameters: ["b": "2", "a": "1"]))
     #expect(server.requests.first?.target == "/v1/item?key=k&a=1&b=2")
   }
 
   @Test(arguments: Wire.allCases)
-  func theUserAgentIsWhatWasConfiguredUnlessTheRequestHasItsOwn(_ wire: Wire) async throws {
+  func requestUserAgentOverridesConfiguredOne(_ wire: Wire) async throws {
     let manager = wire.manager(server)
     _ = try await manager.send(ItemProbe())
     let configuration = UserAgentConfiguration(
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [HTTPMethod.post, .put, .patch, .delete, .head, .options, .get])
-  func aMethodWithoutABodySaysNothingOfOne(_ wire: Wire, _ method: HTTPMethod) async throws {
+  func requestWithoutBodyAnnouncesNone(_ wire: Wire, _ method: HTTPMethod) async throws {
     _ = try await wire.manager(server).send(Probe<EmptyResponse>(method: method))
     let sent = try #require(server.requests.first)
     #expect(sent.method == method.rawValue)
@@ -181,12 +181,12 @@ import Testing
     #expect(sent.headers["Transfer-Encoding"] == nil)
     #expect(sent.headers["Content-Type"] == nil)
     #expect([nil, "0"].contains(sent.headers["Content-Length"]))
-    // RFC 9110 §8.6: a client that sends a method that anticipates content says so when there is none.
+    // RFC 9110 §8.6: with a method that anticipates content, an empty body is announced.
     if [.post, .put, .patch].contains(method) { #expect(sent.headers["Content-Length"] == "0") }
   }
 
   @Test(arguments: Wire.allCases, [200, 204, 304, 404])
-  func aHeadIsOverWithItsHead(_ wire: Wire, _ status: Int) async throws {
+  func headResponseEndsWithItsHead(_ wire: Wire, _ status: Int) async throws {
     server.route("/item") { _ in .status(status, headers: ["Content-Length": "1000", "ETag": "e"]) }
     let manager = wire.isolatedManager(server)
     for _ in 0..<2 {
@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func everySetCookieIsKeptAndDatesDoNotSplitThem(_ wire: Wire) async throws {
+  func setCookieFieldsAreParsedSeparately(_ wire: Wire) async throws {
     server.route("/set") { _ in
       .status(200).header("Set-Cookie", "a=1; Expires=Wed, 01 Jan 2098 00:00:00 GMT; Path=/")
         .header("Set-Cookie", "b=2; Path=/").header("Set-Cookie", "c=3; Path=/elsewhere")
@@ -226,7 +226,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func formsArriveAsTheyWereMeant(_ wire: Wire) async throws {
+  func formAndQueryValuesRoundTrip(_ wire: Wire) async throws {
     let pairs = [
       "plus": "a+b", "and": "a&b=c", "space": "a b", "text": "é漢🫖", "": "empty", "percent": "%41", "line": "a\r\nb",
     ]
@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: [(Wire.automatic, 100, 100), (.urlSession, 20, 50)])
-  func aHundredManagersAtOnceLeaveNothingOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
+  func concurrentManagersLeaveNoConnectionOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<managers {
         let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 2 }
@@ -248,17 +248,17 @@ import Testing
       try await group.waitForAll()
     }
     #expect(server.requestCount == managers * requests)
-    // The limit is each session's.
+    // The limit applies to each session.
     #expect(server.peakConnections <= 2 * managers)
     if wire == .automatic {
-      // Idle connections wait for the next request.
+      // Idle connections are kept for the next request.
       server.closeConnections()
     }
     #expect(await server.waitForOpenConnections(0))
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func aHundredManagersOfOneSessionShareItsLimit() async throws {
+  func managersOfOneSessionShareConnectionLimit() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 16
     configuration.timeoutIntervalForRequest = 600

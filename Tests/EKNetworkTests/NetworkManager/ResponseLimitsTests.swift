@@ -20,8 +20,8 @@ import Testing
     return server
   }
 
-  /// RFC 9112 §6.3: what the fields say of a body does not make one.
-  @Test(arguments: [204, 304, 200]) func aResponseWithoutABodyIsNotJudgedByIt(status: Int) async throws {
+  /// RFC 9112 §6.3: these responses have no body, whatever their header fields say.
+  @Test(arguments: [204, 304, 200]) func bodyFieldsOfBodylessResponseAreIgnored(status: Int) async throws {
     for server in [
       try server { .status(status, headers: ["Content-Encoding": "aws-chunked"]) },
       try server { .status(status, headers: ["Content-Length": "5000"]) },
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func whatIsAnnouncedIsJudgedAtOnce(_ wire: Wire) async throws {
-    // The body never comes: only its announcement can end the request.
+  @Test(arguments: Wire.allCases) func announcedSizeIsCheckedAtOnce(_ wire: Wire) async throws {
+    // The body never arrives: only its announced length can end the request.
     let server = try server { .streaming(contentLength: 101, [.stall]) }
     defer { server.stop() }
     let error = await #expect(throws: ResponseLimitError.self) {
@@ -47,7 +47,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test(arguments: Wire.allCases) func whatIsNotAnnouncedIsCounted(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func chunkedBodyIsCounted(_ wire: Wire) async throws {
     let server = try server { .chunked([Data(count: 60), Data(count: 40), Data(count: 1)]) }
     defer { server.stop() }
     let manager = wire.manager(server)
@@ -62,13 +62,13 @@ import Testing
     }
   }
 
-  @Test(arguments: Wire.allCases) func aHeadAnnouncesABodyThatNeverComes(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func headResponseIsNotLimitedByContentLength(_ wire: Wire) async throws {
     let server = try server { .status(200, headers: ["Content-Length": "1000"]) }
     defer { server.stop() }
     _ = try await wire.manager(server).send(Blob(method: .head, maximumResponseSize: 1))
   }
 
-  @Test(arguments: Wire.allCases) func anErrorsBodyIsLimitedToo(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func errorBodyIsLimited(_ wire: Wire) async throws {
     let server = try server { .data(Data(count: 1_000), status: 500) }
     defer { server.stop() }
     await #expect(throws: ResponseLimitError.self) {
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  /// The status alone says what to do.
-  @Test(arguments: Wire.allCases) func aRefusalOfAnyLengthIsRefreshed(_ wire: Wire) async throws {
+  /// The status alone decides.
+  @Test(arguments: Wire.allCases) func unauthorizedIsRefreshedDespiteBodySize(_ wire: Wire) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.fallback = { request in
@@ -94,12 +94,12 @@ import Testing
       tokens.token.withLock { $0 = "old" }
       #expect(try await manager.stream(blob) { tokens.current }.statusCode == 200)
       #expect(tokens.count == 2)
-      // Without a refresher it is the limit that counts.
+      // Without a refresher the limit applies.
       await #expect(throws: ResponseLimitError.self) { try await wire.manager(server).send(blob) { "old" } }
     }
   }
 
-  @Test func aMocksBodyIsLimitedToo() async throws {
+  @Test func mockBodyIsLimited() async throws {
     struct Mock: URLSessionProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) {
         let url = try #require(request.url)
@@ -117,7 +117,7 @@ import Testing
     /// 300 MB of zeros in 300 KB.
     private static let bomb: Data = {
       var bytes = Data([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
-      // A deflate block of a zero and matches of it (RFC 1951 §3.2.6), without its end.
+      // A deflate block of a zero and matches of it (RFC 1951 §3.2.6), not terminated.
       var bits = BitWriter()
       bits.write(0b011, 3)
       bits.writeHuffman(0x30, 8)
@@ -147,7 +147,7 @@ import Testing
       }
     }
 
-    @Test func aSmallBodyThatInflatesToALargeOneEndsEarly() async throws {
+    @Test func decompressionBombIsStopped() async throws {
       let server = try server { .data(Self.bomb, headers: ["Content-Encoding": "gzip"]) }
       defer { server.stop() }
       let manager = Wire.automatic.manager(server)
@@ -159,12 +159,12 @@ import Testing
         try await manager.send(Blob(maximumInflation: 20))
       }
       #expect(byInflation?.limit == .inflation(20))
-      // Without a limit the bomb goes off, and is found to be truncated.
+      // Without a limit all of it is inflated, and is found to be truncated.
       let error = await #expect(throws: URLError.self) { try await manager.send(Blob()) }
       #expect(error?.code == .cannotDecodeContentData)
     }
 
-    @Test func aLittleMayInflateAsItLikes() async throws {
+    @Test func smallBodyMayExceedInflationLimit() async throws {
       let server = try server { .data(Data(Self.bomb.prefix(400)), headers: ["Content-Encoding": "gzip"]) }
       defer { server.stop() }
       let error = await #expect(throws: URLError.self) {

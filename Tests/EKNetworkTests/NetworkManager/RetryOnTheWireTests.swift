@@ -10,7 +10,7 @@ import Testing
   init() throws { server = try LoopbackServer() }
 
   @Test(arguments: Wire.allCases)
-  func failuresAreRepeatedUntilOneSucceeds(_ wire: Wire) async throws {
+  func failuresAreRetriedUntilSuccess(_ wire: Wire) async throws {
     let cutOff = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"
     server.route("GET", "/item", .status(500), .raw(cutOff), .status(404), .json(Item(id: 4)))
     let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 2))
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func theLastErrorIsThrown(_ wire: Wire) async throws {
+  func lastErrorIsThrown(_ wire: Wire) async throws {
     server.route("GET", "/item", .status(500), .status(502), .text("gone", status: 503, headers: ["X-A": "b"]))
     let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0))
     let error = await #expect(throws: HTTPError.self) {
@@ -32,7 +32,7 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
-  @Test func retryAfterLengthensTheDelayUpToACap() async throws {
+  @Test func retryAfterLengthensDelayUpToCap() async throws {
     server.route(
       "GET", "/item", .status(503, headers: ["Retry-After": "7"]), .status(503, headers: ["Retry-After": "1"]),
       .status(503, headers: ["Retry-After": "100000"]), .status(503, headers: ["Retry-After": "soon"]),
@@ -42,7 +42,7 @@ import Testing
     #expect(clock.sleeps == [.seconds(7), .seconds(2), .seconds(60), .seconds(2)])
   }
 
-  @Test func theRequestMayForbidIt() async throws {
+  @Test func requestMayForbidRetries() async throws {
     struct Final: NonRetriableError {}
     server.route("/item") { _ in .status(500) }
     let policy = RetryPolicy(maxRetryCount: 5, delay: 0)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func cancellingDuringTheDelayEndsIt() async throws {
+  @Test func cancellationEndsRetryDelay() async throws {
     server.route("/item") { _ in .status(500) }
     let stopped = StoppedClock()
     let manager = Wire.automatic.manager(server, clock: stopped)
@@ -81,7 +81,7 @@ import Testing
     #expect(clock.sleeps.isEmpty)
   }
 
-  @Test func anOpenedStreamEndsTheRetriesWithTheOriginalError() async throws {
+  @Test func consumedStreamFailsWithOriginalError() async throws {
     server.route("/item") { _ in .status(500) }
     let body = RequestBody(stream: InputStream(data: Data(count: 10)), contentType: "text/x")
     let request = ItemProbe(method: .post, body: body, retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 1))
@@ -93,7 +93,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func aBodyThatIsMadeAnewCanBeRetried() async throws {
+  @Test func recreatedStreamBodyIsRetried() async throws {
     struct Fresh: NetworkRequest {
       typealias Response = Item
       let path = "/item"
@@ -106,7 +106,7 @@ import Testing
     #expect(server.requests.map(\.body) == [Data([1, 2, 3]), Data([1, 2, 3])])
   }
 
-  @Test func whatCannotBeDecodedIsNotRequestedAgain() async throws {
+  @Test func decodingErrorIsNotRetried() async throws {
     server.route("/item") { _ in .text("not json") }
     let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 5, delay: 0))
     await #expect(throws: DecodingError.self) {
@@ -115,7 +115,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aRetryWaitsForItsWholeDelay() async throws {
+  @Test(.timeLimit(.minutes(10))) func retryWaitsForWholeDelay() async throws {
     server.route("/item", .status(500), .json(Item(id: 1)))
     let clock = ManualClock()
     let manager = Wire.automatic.manager(server, clock: clock)
@@ -129,7 +129,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  /// The first leaves a busy machine its time.
+  /// The range of the first row allows for a busy machine.
   @Test(arguments: [(3_000.0, 2_000...3_000), (-30.0, 2...2), (100_000.0, 5_000...5_000)])
   func retryAfterMayBeADate(_ offset: TimeInterval, _ seconds: ClosedRange<Int>) async throws {
     let number = Locked(0)
@@ -152,7 +152,7 @@ import Testing
     #expect(slept >= .seconds(seconds.lowerBound) && slept <= .seconds(seconds.upperBound), "\(slept)")
   }
 
-  @Test(arguments: Wire.allCases) func aLostConnectionIsRetriedWithTheSameBody(_ wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func lostConnectionIsRetriedWithSameBody(_ wire: Wire) async throws {
     server.route("POST", "/item", .raw([.reset]), .raw(""), .json(Item(id: 1)))
     let request = ItemProbe(
       method: .post, body: RequestBody(encodable: Item(id: 3)), retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 1))
@@ -161,7 +161,7 @@ import Testing
     #expect(clock.sleeps.count == 2)
   }
 
-  @Test func theTokenIsReadForEachAttempt() async throws {
+  @Test func tokenIsReadForEachAttempt() async throws {
     server.route("/item", .status(500), .status(500), .json(Item(id: 1)))
     let reads = Locked(0)
     let request = ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 1))

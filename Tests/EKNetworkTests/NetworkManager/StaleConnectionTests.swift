@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// Servers close idle connections whenever they like, also while the next request is on its way.
+  /// Servers close idle connections at any time, even while the next request is on its way.
   @Suite struct StaleConnectionTests {
     private struct Case: Sendable {
       var method: HTTPMethod
@@ -37,8 +37,8 @@
       return probe
     }
 
-    /// What a POST may not be, the GET that it is redirected to may be: sent again.
-    @Test func theRedirectOfAPostIsARequestOfItsOwn() async throws {
+    /// The GET after a POST's redirect may be sent again, although the POST may not.
+    @Test func redirectOfPostIsResentOnStaleConnection() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/form") { _ in .status(303, headers: ["Location": "/result"]).then(.closeOnNextRequest) }
@@ -50,9 +50,9 @@
       #expect(server.requests(path: "/form").count == 1)
     }
 
-    /// What the server has taken in before it closed the connection may have been acted upon.
+    /// The server may have processed what it received before it closed the connection.
     @Test(arguments: ["when the next request is there", "at once", "at once, with a reset"])
-    func aRequestIsOnlySentAgainWhereThatDoesNoHarm(_ closing: String) async throws {
+    func onlyRepeatableRequestsAreResent(_ closing: String) async throws {
       let folder = try ScratchFolder()
       let server = try LoopbackServer()
       defer { server.stop() }
@@ -68,7 +68,7 @@
       for round in 0..<(500 / Self.cases.count) {
         for (index, item) in Self.cases.enumerated() {
           server.reset()
-          // The one connection of the pool becomes one that is closed instead of answering.
+          // The pool's only connection becomes one that the server closes instead of responding.
           _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
           let path = "/next/\(round)/\(index)"
           let result = await Result { try await manager.send(probe(item, path: path, folder)) }

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aStormOfRefusalsIsOneRefresh(_ wire: Wire) async throws {
+  func manyUnauthorizedResponsesCauseOneRefresh(_ wire: Wire) async throws {
     let tokens = TestTokens("old")
     let manager = wire.manager(server)
     manager.tokenRefresher = tokens
@@ -24,9 +24,9 @@ import Testing
     #expect(tokens.count == 1)
   }
 
-  /// The body of the refusal says nothing that the refresh needs.
+  /// The refresh does not need the body of the 401.
   @Test(arguments: Wire.allCases)
-  func aRefusalOfAnyLengthIsRefreshed(_ wire: Wire) async throws {
+  func unauthorizedIsRefreshedDespiteItsBody(_ wire: Wire) async throws {
     let body = Data(count: 2 << 20)
     server.route("/item") {
       $0.headers["Authorization"] == "Bearer new" ? .json(Item(id: 1)) : .data(body, status: 401)
@@ -50,13 +50,13 @@ import Testing
         #expect(tokens.count == 1)
       }
     }
-    // Without a refresher it is the error that it was.
+    // Without a refresher the original error is thrown.
     await #expect(throws: StreamingError.errorPayloadTooLarge(limitBytes: 1 << 20)) {
       _ = try await wire.manager(server).stream(ItemProbe()) { "old" }
     }
   }
 
-  @Test func theRefresherMayUseTheSameManager() async throws {
+  @Test func refresherMayUseSameManager() async throws {
     server.route("/token") { $0.headers["Authorization"] == nil ? .json(Item(id: 9, name: "new")) : .status(400) }
     let manager = Wire.automatic.manager(server)
     let tokens = TestTokens("old") { _ in try await manager.send(ItemProbe(path: "/token")).name }
@@ -65,7 +65,7 @@ import Testing
     manager.tokenRefresher = nil
   }
 
-  @Test(.timeLimit(.minutes(10))) func aRefreshThatIsRefusedItselfFails() async throws {
+  @Test(.timeLimit(.minutes(10))) func unauthorizedRefreshRequestFails() async throws {
     server.route("/token") { _ in .status(401) }
     let manager = Wire.automatic.manager(server)
     let tokens = TestTokens("old") { _ in try await manager.send(ItemProbe(path: "/token")).name }
@@ -75,7 +75,7 @@ import Testing
     manager.tokenRefresher = nil
   }
 
-  @Test func aFailedRefreshReachesEveryWaiterAndIsTriedAfresh() async throws {
+  @Test func failedRefreshIsThrownAndTriedAgain() async throws {
     struct NoToken: Error {}
     let tokens = TestTokens("old") { number in
       if number == 1 { throw NoToken() }
@@ -83,13 +83,12 @@ import Testing
     }
     let manager = Wire.automatic.manager(server)
     manager.tokenRefresher = tokens
-    server.route("/gate") { _ in .status(401) }
     await #expect(throws: NoToken.self) { _ = try await manager.send(ItemProbe()) { tokens.current } }
     #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))
     #expect(tokens.count == 2)
   }
 
-  @Test func anOlderTokenIsOnlySentAgain() async throws {
+  @Test func outdatedTokenIsResentWithoutRefresh() async throws {
     let gate = Gate()
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
@@ -108,7 +107,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aSecondRefusalIsFinal(_ wire: Wire) async throws {
+  func secondUnauthorizedIsFinal(_ wire: Wire) async throws {
     struct Refused: Error {}
     let tokens = TestTokens("old") { _ in "still wrong" }
     let manager = wire.manager(server)
@@ -120,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func withoutPermissionOrRefresherThereIsNoRefresh() async throws {
+  @Test func noRefreshWithoutPermissionOrRefresher() async throws {
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(ItemProbe()) { "old" } }
@@ -132,7 +131,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test func aStreamThatIsUsedUpIsNotSentAgain() async throws {
+  @Test func consumedStreamIsNotResent() async throws {
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
     manager.tokenRefresher = tokens
@@ -144,7 +143,7 @@ import Testing
     #expect(tokens.count == 0)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aCancelledWaiterLeavesAndTheRefreshGoesOn() async throws {
+  @Test(.timeLimit(.minutes(10))) func cancelledWaiterDoesNotStopRefresh() async throws {
     let gate = Gate()
     let started = Gate()
     let tokens = TestTokens("old") { _ in
@@ -164,8 +163,8 @@ import Testing
     #expect(tokens.count == 1)
   }
 
-  /// The refresh ends when all have been refused, so that none of them can have had the new token.
-  @Test(.timeLimit(.minutes(10))) func aThousandWaitForTheSameRefresh() async throws {
+  /// The refresh ends when all requests have got a 401, so that none of them can have had the new token.
+  @Test(.timeLimit(.minutes(10))) func thousandRequestsShareOneRefresh() async throws {
     let tokens = TestTokens("old") { [server] _ in
       await server.expectRequests(1_000)
       return "new"
@@ -182,7 +181,7 @@ import Testing
     #expect(sent.filter { $0 == "Bearer new" }.count == 1_000)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aFailedRefreshReachesAllWhoWaitForIt() async throws {
+  @Test(.timeLimit(.minutes(10))) func failedRefreshReachesAllWaiters() async throws {
     struct NoToken: Error {}
     let server = server
     let tokens = TestTokens("old") { number in
@@ -201,7 +200,7 @@ import Testing
       }
       return await group.reduce(0) { $1 ? $0 + 1 : $0 }
     }
-    // The answers of some may come after the refresh has failed; theirs is another refresh.
+    // Some responses may arrive after the refresh has failed; these cause another refresh.
     #expect(failures >= 1)
     #expect(tokens.count == (failures == 100 ? 1 : 2))
     #expect(try await manager.send(ItemProbe()) { tokens.current } == Item(id: 1))

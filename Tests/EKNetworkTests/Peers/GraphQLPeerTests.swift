@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// GraphQL servers that we did not write: Strawberry under aiohttp, Ariadne under Hypercorn.
+  /// Third-party GraphQL servers: Strawberry under aiohttp, Ariadne under Hypercorn.
   @Suite("GraphQL peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct GraphQLPeerTests {
     private struct Book: Decodable, Sendable, Equatable {
@@ -32,7 +32,7 @@
       let url = try peer.url(server, scheme: "http", path: path)
       var options = PrismGraphQLOptions()
       options.webSocketURL = try peer.url(server, scheme: "ws", path: path)
-      // A busy machine is no reason to give up.
+      // Long enough for a busy machine.
       options.acknowledgementTimeout = .seconds(300)
       options.webSocket.connectTimeout = .seconds(300)
       change(&options)
@@ -101,7 +101,7 @@
       var count = 0
       for try await response in client.subscribe(numbers(run, to: 30), as: Number.self, over: transport) {
         #expect(response.data == Number(numbers: count))
-        // Without it nothing more comes.
+        // Without it the server sends nothing more.
         try await acknowledge(count, of: run, client)
         count += 1
       }

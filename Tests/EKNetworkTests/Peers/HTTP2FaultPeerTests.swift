@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// HTTP/2 by a server that breaks its rules, or uses what is rarely used of them (Python's `h2`).
+  /// HTTP/2 with a server (Python's `h2`) that violates the protocol, or uses its rare features.
   @Suite(
     "HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
     .enabled(if: CurlLibrary.capabilities?.speaksHTTP2 == true))
@@ -17,7 +17,7 @@
 
     private struct Size: Decodable { var size: Int }
 
-    /// What came before the error, and the error.
+    /// The number of bytes before the error, and the error.
     private struct Outcome {
       var count = 0
       var error: (any Error)?
@@ -39,7 +39,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = connections
       configuration.timeoutIntervalForRequest = 60
-      // Sessions share connections where they trust the same file.
+      // Sessions that trust the same file share connections.
       let authority = peer.file("\(UUID().uuidString).pem")
       try FileManager.default.copyItem(at: peer.file("ca.pem"), to: authority)
       return NetworkManager(
@@ -69,7 +69,7 @@
       return outcome
     }
 
-    /// Whatever one stream has met, the next one is served.
+    /// The next stream is served, whatever happened to the one before.
     private func isWell() async throws { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
 
     @Test(
@@ -112,7 +112,7 @@
       var probe = Probe<Size>(path: path, method: isPost ? .post : .get, timeout: .seconds(10))
       if isPost { probe.body = RequestBody(data: Data(count: 100_000), contentType: "a/b") }
       if kind == "refuse-once", isPost, !isFresh {
-        // There libcurl does not tell a refusal from a connection that died.
+        // Here libcurl does not distinguish a refusal from a lost connection.
         let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
         #expect(error?.code == .networkConnectionLost)
         return
@@ -145,7 +145,7 @@
       }
     }
 
-    /// libcurl has read all of the body, and the kernel sends it for longer than a server may be silent.
+    /// libcurl has read all of the body, and the kernel takes longer to send it than a server may be silent.
     @Test("A slow upload that moves does not time out on a connection that others use") func slowUpload() async throws {
       let manager = try Self.makeManager(peer, port: "slow")
       let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed"))
@@ -161,7 +161,7 @@
       withExtendedLifetime(feed) {}
     }
 
-    /// The end of a response comes in the same read as data of another stream.
+    /// The end of a response arrives in the same read as data of another stream.
     @Test("What was read together with the end of another response is not left lying there")
     func dataBehindAnEnd() async throws {
       var count = 0
@@ -250,7 +250,7 @@
     }
 
     @Test("An answer before the request is complete is an answer, and ends the sending")
-    func earlyAnswer() async throws {
+    func earlyResponse() async throws {
       var probe = Probe<StatusCodeResponse>(path: "/early/200/held", method: .post)
       probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
       #expect(try await manager.send(probe).statusCode == 200)
@@ -259,7 +259,7 @@
       probe.path = "/early/413/held"
       let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
       #expect(error?.statusCode == 413 && error?.data == Data("ok".utf8))
-      // Where the reset is right behind it, libcurl may lose the answer; it does not wait for more, at least.
+      // If the reset follows at once, libcurl may lose the response, but does not wait for more.
       probe.path = "/early/200"
       let abrupt = await sent(probe)
       if let error = abrupt.error { #expect((error as? URLError)?.code == .networkConnectionLost) }
@@ -271,7 +271,7 @@
     @Test("What libcurl takes for the end of a body without a length", arguments: ["no-error-mid", "garbage"])
     func believedEnds(kind: String) async throws {
       for path in ["/\(kind)", "/\(kind)/held"] {
-        // Before 8.6, libcurl waits for a server that has sent what is no frame.
+        // Before 8.6, libcurl keeps waiting after something that is not a frame.
         let outcome = await streamed(Probe(path: path, timeout: .seconds(kind == "garbage" ? 1 : 60)))
         #expect(outcome.count == 1_000 || outcome.error != nil)
       }

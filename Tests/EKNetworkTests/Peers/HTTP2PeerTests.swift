@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// HTTP/2 with a server that we did not write (nginx), which sends GOAWAY every 200 requests.
+  /// HTTP/2 with a third-party server (nginx), which sends GOAWAY every 200 requests.
   @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct HTTP2PeerTests {
     private struct Get: NetworkRequest {
@@ -14,7 +14,7 @@
       var method = HTTPMethod.get
     }
 
-    /// What is spoken with a server that offers HTTP/2: not on versions of libcurl that lose what a stream has met.
+    /// The protocol with a server that offers HTTP/2, which is not used on libcurl versions that lose stream errors.
     static let protocolName = CurlLibrary.capabilities?.speaksHTTP2 == true ? "HTTP/2" : "HTTP/1.1"
 
     private let peer: PeerProcess
@@ -43,7 +43,7 @@
       let timings = timings.withLock { $0 }
       #expect(timings.count == 1_000)
       #expect(timings.allSatisfy { $0.protocolName == Self.protocolName })
-      // One for each 200 requests, and a few that were begun while one was closing.
+      // One for each 200 requests, and a few that were opened while one was closing.
       #expect(timings.count { $0.isConnectionReused == false } < 300)
     }
 

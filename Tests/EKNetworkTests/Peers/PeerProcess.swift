@@ -1,9 +1,9 @@
 #if os(Linux) || os(macOS)
   import Foundation
 
-  /// A server that we did not write: a Python script of Tests/Peers, which ends with this value.
+  /// A third-party server: a Python script of Tests/Peers, which is terminated with this value.
   final class PeerProcess: Sendable {
-    /// The interpreter that has the scripts' packages. Without it the suites are left out.
+    /// The interpreter that has the scripts' packages. Without it the suites are skipped.
     static let python = ProcessInfo.processInfo.environment["EKNETWORK_PEERS_PYTHON"]
 
     struct Failure: Error { var text: String }
@@ -24,10 +24,10 @@
       peer = try JSONDecoder().decode(Peer.self, from: try process.readLine())
     }
 
-    /// Gives the script a line on its standard input.
+    /// Writes a line to the script's standard input.
     func tell(_ line: String) throws { try process.write(Data((line + "\n").utf8)) }
 
-    /// A file that the script has made.
+    /// A file that the script has created.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }
 
     func url(_ name: String, scheme: String = "https", path: String = "/") throws -> URL {

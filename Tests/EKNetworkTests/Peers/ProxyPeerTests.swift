@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// Requests through proxies that somebody else wrote, or spoiled.
+  /// Requests through third-party proxies and faulty ones.
   @Suite("Proxy peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct ProxyPeerTests {
     private let peer: PeerProcess
@@ -82,7 +82,7 @@
         #expect(head.contains("Authorization: Bearer token\r\n"))
         #expect(!head.contains("Proxy-"))
       }
-      // The certificate counts, not the proxy.
+      // The certificate is verified through the tunnel.
       #expect(try await code("good", "https://behind.invalid/") == .serverCertificateUntrusted)
     }
 
@@ -150,7 +150,7 @@
         ("garbage", .badServerResponse), ("endless-garbage", .badServerResponse), ("silent", .timedOut),
         ("dying-later", .badServerResponse),
       ])
-    func spoiled(proxy: String, expected: URLError.Code) async throws {
+    func brokenPlainResponses(proxy: String, expected: URLError.Code) async throws {
       #expect(try await code(proxy, "http://behind.invalid/") == expected)
     }
 
@@ -174,11 +174,11 @@
       #expect(try demo("http://behind.invalid/", ["http_proxy": proxy]).contains("status 200"))
       let direct = try demo("http://behind.invalid/", ["http_proxy": proxy, "no_proxy": "behind.invalid"])
       #expect(direct.contains("URLError \(URLError.Code.cannotFindHost.rawValue)"))
-      // What a CGI script would take from a request's `Proxy` field must not become its proxy.
+      // In a CGI script `HTTP_PROXY` is a request's `Proxy` field, which must not become its proxy.
       #expect(!(try demo("http://behind.invalid/", ["HTTP_PROXY": proxy])).contains("status 200"))
     }
 
-    /// The tour's program, in a process and an environment of its own.
+    /// Runs the demo program in a process and an environment of its own.
     private func demo(_ url: String, _ environment: [String: String]) throws -> String {
       let folder = try #require(Bundle.main.executableURL?.deletingLastPathComponent())
       let program = folder.appendingPathComponent("EKNetworkDemo").path

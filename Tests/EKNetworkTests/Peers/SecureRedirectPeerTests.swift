@@ -6,10 +6,10 @@
 
   @testable import EKNetwork
 
-  /// Credentials where a redirect leads to another scheme, with a server that speaks TLS and that we did not write.
+  /// Credentials on redirects to another scheme, with a third-party server that speaks TLS.
   @Suite("Redirects to TLS peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct SecureRedirectPeerTests {
-    /// What arrives at the server, as text.
+    /// The head that arrives at the server, as text.
     private struct Head: NetworkRequest {
       struct Response: Decodable, Sendable { var text: String }
       let path: String

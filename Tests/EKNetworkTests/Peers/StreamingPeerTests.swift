@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// Streams of servers that we did not write: aiohttp; Starlette and sse-starlette under Hypercorn.
+  /// Streams of third-party servers: aiohttp; Starlette and sse-starlette under Hypercorn.
   @Suite("Streaming peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct StreamingPeerTests {
     private let peer: PeerProcess
@@ -65,7 +65,7 @@
       let response = try await manager.stream(get(path, ["run": run, "count": "50"]))
       for try await item in response.ndjson(as: Item.self) {
         #expect(item == Item(id: count, name: "чай 🫖"))
-        // Without it nothing more comes.
+        // Without it the server sends nothing more.
         _ = try await manager.send(Probe<StatusCodeResponse>(path: "/ack/\(run)/\(count)", method: .post))
         count += 1
       }

@@ -6,7 +6,7 @@
 
   @testable import EKNetwork
 
-  /// Handshakes with a server that we did not write (Python's `ssl`), which the machine has no reason to trust.
+  /// Handshakes with a third-party server (Python's `ssl`) that the system does not trust.
   @Suite("TLS peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct TLSPeerTests {
     private let peer: PeerProcess
@@ -66,7 +66,7 @@
     @Test("An authority of one's own is trusted in the place of the system's, and by nobody else")
     func authority() async throws {
       #expect(try await text(secured(), peer.url("good")) == "ok")
-      // The connection that is open now belongs to those options alone.
+      // The open connection belongs to those options alone.
       #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
     }
 
@@ -79,7 +79,7 @@
       ])
     func stillVerified(name: String, expected: URLError.Code) async throws {
       let code = try await code(secured(), name)
-      // Foundation has no code of its own for a certificate that names another host.
+      // Foundation has no separate code for a certificate that names another host.
       #expect(name == "wrong-host" ? code == .serverCertificateUntrusted : code == expected)
     }
 
@@ -108,7 +108,7 @@
       #expect(code == .clientCertificateRejected)
     }
 
-    /// libcurl from 7.87 on keeps what it has read for a day.
+    /// From 7.87 on libcurl caches the file for a day.
     @Test("A file of authorities that was replaced is read again, and what was trusted before is not any more")
     func replacedAuthorities() async throws {
       let folder = try ScratchFolder()
@@ -156,7 +156,7 @@
       }
     }
 
-    /// What ends the process clears the TLS library away under the event loop, which goes on.
+    /// `exit` cleans up the TLS library while the event loop still runs.
     @Test("The process can end in the midst of transfers")
     func exitInTheMidst() async throws {
       let url: String = try peer.url("echo").absoluteString

@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// Files to and from servers that we did not write.
+  /// Files to and from third-party servers.
   @Suite("Transfer peers", .serialized, .timeLimit(.minutes(20)), .enabled(if: PeerProcess.python != nil))
   struct TransferPeerTests {
     private struct Hash: Decodable, Sendable, Equatable {
@@ -38,7 +38,7 @@
         baseURL: try peer.url(name, scheme: "http"), session: URLSession(configuration: configuration))
     }
 
-    /// Noise, over and over: every MiB begins with its number, so that none can be lost or swapped unseen.
+    /// Repeated noise: every MiB begins with its number, so that a lost or swapped one is noticed.
     private func source(_ size: Int64) throws -> URL {
       let url = folder["source"]
       try Data().write(to: url)
@@ -60,7 +60,7 @@
 
     private func sha256(_ url: URL) throws -> String { String(try run("sha256sum", url.path).prefix(64)) }
 
-    // MARK: - Up
+    // MARK: - Uploads
 
     @Test("What is put is what is there", arguments: sizes)
     func put(size: Int64) async throws {
@@ -86,7 +86,7 @@
         { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b") },
         { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b", length: size) },
       ]
-      // One GiB in each way would only take longer.
+      // One GiB of every kind would only take longer.
       for body in size < Self.gibibyte ? bodies[...] : bodies[..<1] + bodies[3..<4] {
         var request = Probe<Hash>(path: "/", method: .post)
         request.body = body()
@@ -150,7 +150,7 @@
       #expect(try sha256(folder["target"]) == sha256(source))
     }
 
-    // MARK: - Down
+    // MARK: - Downloads
 
     @Test("What is loaded is what was there", arguments: sizes)
     func download(size: Int64) async throws {
@@ -167,7 +167,7 @@
       let disk = peer.file("full")
       let source = try source(2 << 20)
       try FileManager.default.copyItem(at: source, to: peer.file("two"))
-      // Who may not mount anything has no such disk.
+      // Without permission to mount there is no such disk.
       guard FileManager.default.fileExists(atPath: peer.file("full/mounted").path) else { return }
       let manager = try manager("nginx")
       let target = disk.appendingPathComponent("target")
@@ -206,9 +206,9 @@
         FileRequest(path: "/slow/killed", progress: progress, retryPolicy: policy), to: folder["target"])
       #expect(result.statusCode == 206)
       #expect(try sha256(folder["target"]) == sha256(source))
-      // Two points that were close together may have cost one kill.
+      // Points that are close together may share one kill.
       #expect(attempts.withLock { $0 } > 10)
-      // Only the last answer was there to be logged: it began where the bytes of all others ended.
+      // Only the last response was logged: it began where the bytes of all others ended.
       let log = try String(contentsOf: peer.file("access.log"), encoding: .utf8)
       let last = try #require(log.split(separator: "\n").last { $0.hasPrefix("206") })
       let numbers = last.split { !$0.isNumber }.compactMap { Int64($0) }

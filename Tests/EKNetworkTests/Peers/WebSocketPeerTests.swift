@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  /// Against servers that we did not write: Python's `websockets` and `aiohttp`, over TCP and TLS.
+  /// Third-party servers: Python's `websockets` and `aiohttp`, over TCP and TLS.
   @Suite("WebSocket peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct WebSocketPeerTests {
     private let peer: PeerProcess
@@ -20,7 +20,7 @@
     private func options(_ change: (inout WebSocketOptions) -> Void = { _ in }) -> WebSocketOptions {
       var options = WebSocketOptions()
       options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
-      // A busy machine is no reason to give up.
+      // Long enough for a busy machine.
       options.connectTimeout = .seconds(300)
       options.closeTimeout = .seconds(300)
       change(&options)
@@ -108,9 +108,9 @@
     func largeMessage(_ server: String) async throws {
       let socket = try await connect(server) { if server != "websockets-tls" { $0.compression = nil } }
       let data = Data(repeating: 0x2A, count: 64 << 20)
-      async let answer = socket.receive()
+      async let echoed = socket.receive()
       try await socket.send(data)
-      #expect(try await answer == .binary(data))
+      #expect(try await echoed == .binary(data))
       try await socket.close()
       #expect(socket.closeCode == .normalClosure)
     }
@@ -171,7 +171,7 @@
       await #expect(throws: WebSocketError.timedOut) {
         _ = try await connect(server) { $0.connectTimeout = .milliseconds(500) }
       }
-      // TLS with who does not speak it.
+      // TLS with a peer that does not speak it.
       await #expect(throws: WebSocketError.timedOut) {
         let url = try peer.url("mute", scheme: "wss")
         _ = try await WebSocket.connect(to: url, options: options { $0.connectTimeout = .milliseconds(500) })

@@ -2,7 +2,7 @@ import LoopbackServer
 
 @testable import EKNetwork
 
-/// An endpoint of a loopback server whose every part a test can choose.
+/// An endpoint of a loopback server with settable properties.
 struct LocalEndpoint: PrismNetworkEndpoint {
   var scheme = PrismNetworkScheme.http
   var host = "127.0.0.1"
@@ -40,7 +40,7 @@ extension LoopbackServer {
     LocalRequest(endpoint(change))
   }
 
-  /// Answers each request with the next number.
+  /// Responds to each request with the next number.
   func countTeapots(_ path: String = "/item") {
     let number = Locked(0)
     route(path) { _ in
@@ -55,7 +55,7 @@ extension LoopbackServer {
 }
 
 extension PrismNetworkAdapter {
-  /// An adapter for tests: a busy machine is no reason to time out.
+  /// An adapter for tests, with a timeout that a busy machine does not exceed.
   static func forTests(
     cache: URLCache? = nil, retryPolicy: (any PrismRetryPolicy)? = nil, transport: TransportChoice = .automatic,
     clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() },

@@ -34,7 +34,7 @@ import Testing
       }
     }
 
-    @MainActor @Test func theDocumentedAssignmentWorks() {
+    @MainActor @Test func documentedAssignmentWorks() {
       let model = ViewModel()
       let progress = NetworkProgress()
       model.follow(progress)
@@ -42,7 +42,7 @@ import Testing
       #expect(model.uploadProgress == 0.5)
     }
   #else
-    @Test func ofTwoReportsAtOnceTheNewestStays() {
+    @Test func greaterOfConcurrentReportsStays() {
       for _ in 0..<30_000 {
         let progress = NetworkProgress()
         DispatchQueue.concurrentPerform(iterations: 2) { index in
@@ -52,7 +52,7 @@ import Testing
       }
     }
 
-    @Test func theValuesEndWithTheProgress() async {
+    @Test func valuesEndWithTheProgress() async {
       var progress: NetworkProgress? = NetworkProgress()
       progress?.fractionCompleted = 0.5
       let values = progress?.$fractionCompleted.values

@@ -8,7 +8,7 @@ import Testing
     while !condition() { await Task.yield() }
   }
 
-  @Test func aSlowReaderGetsTheNewestAlone() async {
+  @Test func slowReaderGetsNewestValueOnly() async {
     let value = ObservedValue(0)
     let first = await value.next(after: nil, isolation: nil)
     for number in 1...1000 { value.update { $0 = number } }
@@ -27,7 +27,7 @@ import Testing
     #expect(await reader.value == 1)
   }
 
-  @Test func manyReadersAllSeeTheEnd() async {
+  @Test func everyReaderSeesFinalValue() async {
     let value = ObservedValue(0)
     let readers = (0..<100).map { _ in
       Task {
@@ -51,7 +51,7 @@ import Testing
     #expect(value.waiterCount == 0)
   }
 
-  @Test func aCancelledReaderIsRemovedAtOnce() async {
+  @Test func cancelledReaderIsRemovedAtOnce() async {
     let value = ObservedValue(0)
     let readers = (0..<100).map { _ in Task { await value.next(after: 0, isolation: nil) == nil } }
     await reached { value.waiterCount == 100 }
@@ -62,7 +62,7 @@ import Testing
     #expect(await readers[99].value)
   }
 
-  @Test func cancellationThatRacesWithChangesLosesNobody() async {
+  @Test func racingCancellationLeavesNoWaiters() async {
     for round in 0..<200 {
       let value = ObservedValue(0)
       let readers = (0..<8).map { _ in

@@ -10,7 +10,7 @@ import Testing
     case succeeded
   }
 
-  /// What is published when the events are far enough apart for each to be.
+  /// The published fractions, with the events far enough apart for none to be throttled.
   private func published(_ events: [Event]) -> [Double] {
     var fractions: [Double] = []
     for update in updates(events) where update.fraction != fractions.last ?? 0 { fractions.append(update.fraction) }
@@ -38,37 +38,37 @@ import Testing
 
   private let big: Int64 = 1 << 20
 
-  @Test func aDownloadIsFollowed() {
+  @Test func downloadDeterminesFraction() {
     #expect(published([.received(25, 100), .received(50, 100), .received(100, 100), .succeeded]) == [0.25, 0.5, 1])
   }
 
-  @Test func aLargeUploadLeads() {
+  @Test func largeUploadDeterminesFraction() {
     let events: [Event] = [.sent(big / 4, big), .sent(big / 2, big), .sent(big, big), .received(9, nil), .succeeded]
     #expect(published(events) == [0.25, 0.5, 0.99, 1])
   }
 
-  @Test func anAnnouncedDownloadIsAddedToALargeUpload() {
+  @Test func downloadOfKnownLengthIsAddedToUpload() {
     let events: [Event] = [
       .sent(big / 2, big), .sent(big, big), .received(big, 3 * big), .received(2 * big, 3 * big),
       .received(3 * big, 3 * big), .succeeded,
     ]
-    // The upload alone had come to its end already: the scale that is left cannot show the whole download.
+    // The upload has used up the scale already: the rest cannot show the whole download.
     #expect(published(events) == [0.5, 0.99, 1])
     #expect(published([.received(0, 3 * big), .sent(big, big), .received(big, 3 * big)]) == [0.25, 0.5])
   }
 
-  @Test func aSmallBodySaysNothing() {
+  @Test func smallBodyIsNotReported() {
     let small = ProgressMeter.leadingBodyLength - 1
     #expect(published([.sent(small, small), .received(1, 2), .succeeded]) == [0.5, 1])
     #expect(published([.sent(small, small), .succeeded]) == [1])
     #expect(published([.sent(small + 1, small + 1)]) == [0.99])
   }
 
-  @Test func aBodyOfUnknownLengthLeavesItToTheDownload() {
+  @Test func uploadOfUnknownLengthLeavesFractionToDownload() {
     #expect(published([.sent(big, nil), .sent(2 * big, nil), .received(1, 4), .succeeded]) == [0.25, 1])
   }
 
-  @Test func itNeverGoesBackwards() {
+  @Test func fractionNeverDecreases() {
     let events: [Event] = [
       .sent(big / 2, big), .restarted, .sent(0, big), .sent(big / 4, big), .sent(3 * (big / 4), big), .sent(1, big),
       .restarted, .received(1, 10), .succeeded, .restarted, .sent(1, big), .received(1, 10), .succeeded,
@@ -76,7 +76,7 @@ import Testing
     #expect(published(events) == [0.5, 0.75, 1])
   }
 
-  @Test func theShortAnswerOfAFailedAttemptDoesNotUseUpTheScale() {
+  @Test func failedAttemptDoesNotUseUpScale() {
     #expect(published([.received(20, 20), .restarted, .received(1, 4), .succeeded]) == [0.25, 1])
     var meter = ProgressMeter()
     let start = ContinuousClock.now
@@ -86,7 +86,7 @@ import Testing
     #expect(meter.flush(at: start + .seconds(1)) == .none)
   }
 
-  @Test func aLengthThatLiesIsNotBelieved() {
+  @Test func falseLengthDoesNotBreakFraction() {
     let most = Int64.max
     for total in [nil, 0, -1, Int64.min] as [Int64?] {
       #expect(published([.received(1, total), .received(most, total), .succeeded]) == [1])
@@ -99,7 +99,7 @@ import Testing
     #expect(published([.succeeded, .succeeded]) == [1])
   }
 
-  @Test func everyFractionIsBelowOneUntilSuccessWhateverComes() {
+  @Test func fractionStaysBelowOneUntilSuccess() {
     let numbers: [Int64] = [.min, -1, 0, 1, 65_535, 65_536, 1 << 40, .max]
     var events: [Event] = []
     for bytes in numbers {
@@ -111,7 +111,7 @@ import Testing
     #expect(published(events + [.succeeded]).last == 1)
   }
 
-  @Test func itPublishesAtMostThirtyTimesASecondAndAlwaysTheLast() {
+  @Test func throttlesReportsButPublishesLast() {
     var meter = ProgressMeter()
     let start = ContinuousClock.now
     var count = 0
@@ -146,7 +146,7 @@ import Testing
     #expect(meter.flush(at: start + .seconds(3)) == .none)
   }
 
-  @Test func successIsNotHeldBack() {
+  @Test func successIsPublishedAtOnce() {
     var meter = ProgressMeter()
     let start = ContinuousClock.now
     #expect(meter.received(1, of: 4, at: start).fraction == 0.25)
@@ -156,7 +156,7 @@ import Testing
     #expect(meter.flush(at: start + .seconds(1)) == .none)
   }
 
-  @Test func aClockThatJumpsBackDoesNoHarm() {
+  @Test func clockJumpingBackIsTolerated() {
     var meter = ProgressMeter()
     let start = ContinuousClock.now
     #expect(meter.received(1, of: 4, at: start).fraction == 0.25)
@@ -165,7 +165,7 @@ import Testing
 
   // MARK: - Bytes
 
-  @Test func bytesAreThoseOfTheDirectionThatTheFractionFollows() {
+  @Test func bytesFollowDirectionOfFraction() {
     let download = updates([.received(25, 100), .received(50, 100), .received(100, 100), .succeeded])
     #expect(download.map(\.completedBytes) == [25, 50, 100])
     #expect(download.map(\.totalBytes) == [100, 100, 100])
@@ -177,7 +177,7 @@ import Testing
     #expect(both.map(\.totalBytes) == [big + 10, big + 10, big + 5])
   }
 
-  @Test func bytesAreCountedWhereNoLengthIsKnown() {
+  @Test func bytesAreCountedWithoutKnownLength() {
     let download = updates([.received(5, nil), .received(9, -1), .succeeded])
     #expect(download.map(\.completedBytes) == [5, 9, 9])
     #expect(download.map(\.totalBytes) == [nil, nil, 9])
@@ -186,7 +186,7 @@ import Testing
     #expect(upload.map(\.completedBytes) == [big, 2 * big, 2 * big])
   }
 
-  @Test func theRateForgetsAndARetryDoesNotDisturbIt() throws {
+  @Test func rateAdaptsAndIgnoresRetries() throws {
     let steady = updates((1...20).map { .received($0 * 1_000, 100_000) })
     #expect(steady.first?.bytesPerSecond == nil)
     #expect(steady.dropFirst().allSatisfy { $0.bytesPerSecond == 1_000 })

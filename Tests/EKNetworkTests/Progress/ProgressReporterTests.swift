@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ProgressReporterTests {
-  /// A clock that stands still until it is moved, and what was scheduled on it.
+  /// A manual clock, and the actions scheduled on it.
   private final class ManualTime: Sendable {
     private let state = Locked((now: ContinuousClock.now, scheduled: [@Sendable () -> Void]()))
     var now: ContinuousClock.Instant { state.withLock { $0.now } }
@@ -23,7 +23,7 @@ import Testing
     ProgressReporter(progress, now: { time.now }, schedule: { _, action in time.schedule(action) })
   }
 
-  @MainActor @Test func theLastOfABurstIsPublishedAfterIt() {
+  @MainActor @Test func lastReportOfBurstIsPublished() {
     let progress = NetworkProgress()
     let time = ManualTime()
     let reporter = reporter(progress, time)
@@ -38,7 +38,7 @@ import Testing
     #expect(progress.fractionCompleted == 1)
   }
 
-  @MainActor @Test func aRetryDoesNotSetBackButANewRequestDoes() {
+  @MainActor @Test func onlyNewRequestResetsProgress() {
     let progress = NetworkProgress()
     let time = ManualTime()
     let first = reporter(progress, time)
@@ -55,7 +55,7 @@ import Testing
   }
 
   #if !canImport(Combine)
-    @Test func fromAnyNumberOfThreadsItEndsAtExactlyOneWithoutTheMainThread() {
+    @Test func concurrentReportsEndAtOne() {
       for _ in 0..<50 {
         let progress = NetworkProgress()
         let reporter = ProgressReporter(progress)
@@ -68,7 +68,7 @@ import Testing
       }
     }
 
-    @Test func theQueuesTimerPublishesTheLastOfABurst() async {
+    @Test func timerPublishesLastReportOfBurst() async {
       let progress = NetworkProgress()
       let reporter = ProgressReporter(progress)
       reporter.onReceive(1, 4)

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ByteSearchTests {
-  @Test func agreesWithTheObviousSearch() {
+  @Test func agreesWithNaiveSearch() {
     // Every string of up to 8 letters over {a, b} against patterns that overlap themselves.
     let texts = (0...8).flatMap { length in
       (0..<1 << length).map { bits in [UInt8]((0..<length).map { bits >> $0 & 1 == 0 ? 97 : 98 }) }

@@ -10,7 +10,7 @@ import Testing
     }
   }
 
-  @Test func tokensAreThoseOfTheRFC() {
+  @Test func tokenCharactersMatchRFC() {
     for byte in UInt8.min...UInt8.max {
       let isTokenCharacter =
         byte > 0x20 && byte < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte)

@@ -18,7 +18,7 @@ import Testing
     (["k": "a\r\n\0"], "k=a%0D%0A%00"),
     (["k": "!'()"], "k=%21%27%28%29"),
   ])
-  func followsTheSerializer(pairs: [String: String], expected: String) {
+  func followsWHATWGSerializer(pairs: [String: String], expected: String) {
     #expect(encode(pairs) == expected)
   }
 

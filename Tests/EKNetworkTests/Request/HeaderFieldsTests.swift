@@ -25,7 +25,7 @@ import Testing
     #expect(try headers(TestRequest(), token: " t0k ")["Authorization"] == "Bearer t0k")
   }
 
-  @Test func theRequestsOwnFieldsWinWhateverTheirCase() throws {
+  @Test func requestFieldsOverrideDefaultsInAnyCase() throws {
     let own = ["authorization": "Basic x", "ACCEPT": "text/plain", "user-Agent": "Mine", "X-A": "1", "Host": "other"]
     #expect(try headers(TestRequest(headers: own), token: "t0k", userAgent: "App/1") == own)
   }
@@ -45,7 +45,7 @@ import Testing
   @Test(arguments: [
     "", " ", "a b", "a:", ":a", "a\r\nb", "a\0", "é", "a\t", "a(", "a/b", "a\"", "a,b", "a=b", "[a]", "{a}", "X-A ",
   ])
-  func refusesNamesThatAreNoTokens(name: String) throws {
+  func refusesNonTokenNames(name: String) throws {
     #expect(throws: InvalidHeaderError(field: name, reason: .invalidName)) {
       try headers(TestRequest(headers: [name: "v"]))
     }
@@ -80,7 +80,7 @@ import Testing
     #expect(try headers(TestRequest(headers: ["X-A": value]))["X-A"] == expected)
   }
 
-  @Test func namesTheSameOfTwoBadFieldsEveryTime() throws {
+  @Test func reportsSameInvalidFieldEveryTime() throws {
     for _ in 0..<20 {
       #expect(throws: InvalidHeaderError(field: "B", reason: .invalidValue)) {
         try headers(TestRequest(headers: ["C": "\0", "A": "1", "B": "\r", "D": "\n", "a": "2"]))
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func sendsTheTrueContentLength() throws {
+  @Test func sendsActualContentLength() throws {
     let body = RequestBody(data: Data("12345".utf8), contentType: "text/plain")
     #expect(try headers(TestRequest(body: body))["Content-Length"] == "5")
     let contradicted = try headers(TestRequest(headers: ["content-length": "3", "Content-Length": "0"], body: body))

@@ -11,23 +11,23 @@ import Testing
   @Test(arguments: [
     "example.com", "127.0.0.1", "::1", "fe80::1%eth0", "xn--bcher-kva.example", "a_b.c", "bücher.example",
   ])
-  func whatIsAHost(_ host: String) { #expect(HostSyntax.isValid(host)) }
+  func acceptsValidHosts(_ host: String) { #expect(HostSyntax.isValid(host)) }
 
   @Test(arguments: [
     "", "a/b", "a?b", "a#b", "a@b", "a\\b", "a\0b", "a:80", "a b", "a%62", "a|b", "a\u{7F}b", "a<b", "1::2::3", "::1%",
     "::1%a/b", "::1\0", "a\u{FF0F}b", "a\u{FF20}b", "127.0.0.1:9/x",
   ])
-  func whatIsNone(_ host: String) { #expect(!HostSyntax.isValid(host)) }
+  func refusesInvalidHosts(_ host: String) { #expect(!HostSyntax.isValid(host)) }
 
-  /// The address of the test's own server comes first in each: a client that believes it gets there.
+  /// Each URL begins with the address of the test's server: a misled client would connect there.
   @Test(arguments: delimiters)
-  func noTransportConnectsToAnotherHostThanTheURLs(_ delimiter: String) async throws {
+  func encodedDelimiterReachesNoOtherHost(_ delimiter: String) async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
     server.fallback = { _ in .text("reached") }
     let authority = "127.0.0.1:\(server.port)\(delimiter).trusted.com:\(server.port)"
     for text in [authority, "127.0.0.1\(delimiter).trusted.com:\(server.port)"] {
-      // Where Foundation's parser takes no such URL, nobody can be deceived by it.
+      // A URL that Foundation's parser refuses misleads no client.
       guard let socketURL = URL(string: "ws://\(text)/"), socketURL.host != nil else { continue }
       await #expect(throws: WebSocketError.invalidURL) { _ = try await WebSocket.connect(to: socketURL) }
       guard let url = URL(string: "http://\(text)/") else { continue }
@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: [
       "127.0.0.1/.trusted.com", "127.0.0.1?.trusted.com", "127.0.0.1#a", "a@127.0.0.1", "127.0.0.1\0.a",
     ])
-    func noSocketDoesEither(_ host: String) async throws {
+    func socketRefusesHostWithDelimiter(_ host: String) async throws {
       let server = try LoopbackServer()
       let socket = PrismNetworkSocketAdapter()
       await #expect(throws: PrismNetworkError.invalidURL) {

@@ -1,4 +1,4 @@
-/// A reproducible source of strings made of what parsers stumble over.
+/// A reproducible source of strings with characters that parsers mishandle.
 struct HostileStrings {
   private static let scalars: [Unicode.Scalar] =
     Array(

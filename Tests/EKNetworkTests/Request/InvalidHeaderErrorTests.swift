@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func escapesWhatWouldForgeALogLine() {
+  @Test func escapesCharactersThatForgeLogLines() {
     let error = InvalidHeaderError(field: "a\r\n\u{1B}[31m\u{202E}\u{2028}\"b\"é", reason: .invalidName)
     #expect(
       error.errorDescription

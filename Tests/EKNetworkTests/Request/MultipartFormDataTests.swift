@@ -24,7 +24,7 @@ import Testing
     #expect(text(MultipartFormData(boundary: "B")) == "--B--\r\n")
   }
 
-  @Test func startsWithAUUIDOfItsOwn() {
+  @Test func startsWithUniqueBoundary() {
     let form = MultipartFormData()
     #expect(UUID(uuidString: form.boundary) != nil)
     #expect(form.boundary != MultipartFormData().boundary)
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: ["BOUNDARY", "xBOUNDARY", "BOUNDARYx", "\r\n--BOUNDARY--\r\n", "BOUNBOUNDARYDARY", "BBOUNDARY"])
-  func replacesABoundaryThatAPartHolds(data: String) {
+  func replacesBoundaryFoundInPart(data: String) {
     var form = MultipartFormData(boundary: "BOUNDARY")
     form.addPart(name: "a", data: Data("harmless".utf8), mimeType: "a/b")
     #expect(form.boundary == "BOUNDARY")
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: ["BOUNDAR", "OUNDARY", "BOUNDAR Y", "", "YRADNUOB"])
-  func keepsABoundaryThatNoPartHolds(data: String) {
+  func keepsBoundaryNotFoundInPart(data: String) {
     var form = MultipartFormData(boundary: "BOUNDARY")
     form.addPart(name: "a", data: Data(data.utf8), mimeType: "a/b")
     #expect(form.boundary == "BOUNDARY")

@@ -3,7 +3,7 @@
 
   @testable import EKNetwork
 
-  /// What a real server reads in our multipart bodies. Skipped where Python 3 or Werkzeug is missing.
+  /// Our multipart bodies, read by a real server's parser. Skipped where Python 3 or Werkzeug is missing.
   @Suite(.enabled(if: Werkzeug.isAvailable)) struct MultipartInteroperabilityTests {
     private static let names = [
       "plain", "with space", "quote\"inside", "\"", "back\\slash", "trailing\\", "\\\\server\\share",
@@ -27,7 +27,7 @@
       #expect(fields.filter { $0.filename == nil }.map(\.data) == Self.names.map { Data($0.utf8) })
     }
 
-    @Test func noNameBreaksOut() throws {
+    @Test func namesDoNotBreakOut() throws {
       // Werkzeug, like most servers, leaves %0D and %0A as they are: nothing is lost, and nothing gets out.
       let names = [
         "a\r\nX-Evil: 1", "a\r\n\r\nevil", "a\"; filename=\"evil.sh", "a\\\"; filename=\"evil.sh", "\0\u{7F}",

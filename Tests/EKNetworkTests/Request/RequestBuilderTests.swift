@@ -27,7 +27,7 @@ import Testing
     #expect(try build(TestRequest(body: RequestBody(encodable: "top"))).httpBody == Data("\"top\"".utf8))
   }
 
-  @Test func passesOnTheErrorOfAnEncoder() {
+  @Test func passesOnEncodingError() {
     #expect(throws: EncodingError.self) { try build(TestRequest(body: RequestBody(encodable: Double.nan))) }
   }
 
@@ -78,15 +78,15 @@ import Testing
     (.nanoseconds(1), 0.001), (.seconds(-5), 0.001), (.seconds(Int64.max), 1e9), (.seconds(Int64.min), 0.001),
     (.seconds(2_000_000_000), 1e9),
   ])
-  func keepsTheTimeoutSane(timeout: Duration, expected: TimeInterval) throws {
+  func clampsTimeout(timeout: Duration, expected: TimeInterval) throws {
     #expect(abs(try build(TestRequest(timeout: timeout)).timeoutInterval - expected) < 1e-9)
   }
 
-  @Test func leavesTheTimeoutAloneWithoutOne() throws {
+  @Test func keepsDefaultTimeoutWithoutOne() throws {
     let url = try #require(URL(string: "https://h"))
     #expect(try build(TestRequest()).timeoutInterval == URLRequest(url: url).timeoutInterval)
     #expect(try build(TestRequest()).idleTimeout(default: 5) == .seconds(5))
-    // A minute is what a request starts with; here it is meant.
+    // 60 s is the default of `URLRequest`, but here it is set explicitly.
     #expect(try #require(build(TestRequest(timeout: .seconds(60))).idleTimeout(default: 5)) >= .seconds(60))
   }
 

@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// A request whose every property is a variable, for tables.
+/// A request with settable properties.
 struct TestRequest: NetworkRequest {
   typealias Response = EmptyResponse
 

@@ -18,7 +18,7 @@ import Testing
     #expect(generate(appName: "My App") == "My App/2.1 (com.example.app; build:7; \(platform) 17.4) EKNetwork/1.2.3")
   }
 
-  @Test func keepsWhatItWasGiven() {
+  @Test func keepsGivenValues() {
     let configuration = UserAgentConfiguration(
       appName: "Приложение", appVersion: "1", bundleIdentifier: "b", buildNumber: "n", osVersion: "o",
       networkVersion: "v")
@@ -49,14 +49,14 @@ import Testing
   @Test(arguments: [
     ("Éa", "%C3%89a"), ("A/B", "A%2FB"), ("A(B)", "A%28B%29"), ("A\r\nX: 1", "A%0D%0AX%3A 1"), ("100%", "100%25"),
   ])
-  func encodesWhatAProductCannotHold(name: String, expected: String) {
+  func encodesInvalidProductCharacters(name: String, expected: String) {
     #expect(generate(appName: name).hasPrefix(expected + "/2.1 ("))
   }
 
   @Test(arguments: [
     ("a)b(c\\", "a%29b%28c%5C"), ("a;b", "a%3Bb"), ("é\0", "%C3%A9%00"), ("a/b:c \"d\"", "a/b:c \"d\""),
   ])
-  func encodesWhatACommentCannotHold(bundle: String, expected: String) {
+  func encodesInvalidCommentCharacters(bundle: String, expected: String) {
     #expect(generate(bundle: bundle).contains(" (\(expected); build:7;"))
   }
 

@@ -10,7 +10,7 @@ import Testing
   init() throws { server = try LoopbackServer() }
 
   @Test(arguments: Wire.allCases)
-  func emptyAnswers(_ wire: Wire) async throws {
+  func emptyResponses(_ wire: Wire) async throws {
     struct Custom: NetworkRequest {
       struct Response: Decodable, Equatable { let status: Int; let header: String? }
       let path = "/empty"
@@ -30,9 +30,9 @@ import Testing
     await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(ItemProbe(path: "/empty")) }
   }
 
-  /// Bytes that are wanted as such are not JSON, of which they would be Base64.
+  /// A `Data` response is the raw body, not a Base64 string in JSON.
   @Test(arguments: Wire.allCases)
-  func theBytesAsTheyCame(_ wire: Wire) async throws {
+  func dataResponseIsNotDecoded(_ wire: Wire) async throws {
     server.route("/bytes", .text("{\"id\":1}"), .text("x"), .status(204))
     let manager = wire.manager(server)
     #expect(try await manager.send(Probe<Data>(path: "/bytes")) == Data("{\"id\":1}".utf8))
@@ -41,7 +41,7 @@ import Testing
     await #expect(throws: NetworkError.emptyResponse) { try await manager.send(Probe<Data>(path: "/bytes")) }
   }
 
-  @Test func fieldsAreFoundWhateverTheirCase() async throws {
+  @Test func fieldLookupIgnoresCase() async throws {
     server.route("/fields") { _ in .text("", headers: ["ETag": "\"v\""]) }
     let manager = Wire.automatic.manager(server)
     let status = try await manager.send(Probe<StatusCodeResponse>(path: "/fields"))
@@ -51,7 +51,7 @@ import Testing
     #expect(stream.value(forHTTPHeaderField: "none") == nil)
   }
 
-  @Test func everyErrorSaysWhatHappened() {
+  @Test func errorsHaveDescriptions() {
     let errors: [any Error] = [
       NetworkError.unauthorized, NetworkError.invalidURL, StreamingError.errorPayloadTooLarge(limitBytes: 7),
       EventStreamError.unexpectedContentType("text/html"), EventStreamError.unexpectedStatus(201),
@@ -63,7 +63,7 @@ import Testing
     #expect(StreamLineTooLongError(line: 3, limitBytes: 7).localizedDescription == "Line 3 is longer than 7 bytes")
   }
 
-  @Test func aStatusNeedsNoFieldsInJSON() throws {
+  @Test func statusDecodesWithoutHeaders() throws {
     func decoded(_ json: String) throws -> StatusCodeResponse {
       try JSONDecoder().decode(StatusCodeResponse.self, from: Data(json.utf8))
     }
@@ -73,14 +73,14 @@ import Testing
         == StatusCodeResponse(statusCode: 204, headers: ["A": "b"]))
   }
 
-  @Test func foundationsFieldsWillDo() throws {
+  @Test func acceptsFoundationHeaderFields() throws {
     let url = try #require(URL(string: "http://a/"))
     let response = try #require(
       HTTPURLResponse(url: url, statusCode: 404, httpVersion: nil, headerFields: ["X-A": "b"]))
     let fields: [AnyHashable: Any] = response.allHeaderFields
     #expect(HTTPError(statusCode: 404, data: Data(), headers: fields).headers == ["X-A": "b"])
     #expect(StatusCodeResponse(statusCode: 404, headers: fields).headers == ["X-A": "b"])
-    // Literals stay what they are.
+    // Literals are not ambiguous.
     #expect(HTTPError(statusCode: 404, data: Data(), headers: [:]).headers == [:])
     #expect(StatusCodeResponse(statusCode: 404, headers: ["X-A": "b"]).headers == ["X-A": "b"])
     let data = Data("x".utf8)
@@ -89,14 +89,14 @@ import Testing
         == MultipartFormData.Part(name: "a", data: data, mimeType: "text/x", filename: "f"))
   }
 
-  @Test func aBodyIsIgnoredByThoseWhoDoNotWantOne() async throws {
+  @Test func unneededBodyIsIgnored() async throws {
     server.route("/item") { _ in .text("<html>", headers: ["X-A": "b"]) }
     let manager = Wire.automatic.manager(server)
     _ = try await manager.send(Probe<EmptyResponse>())
     #expect(try await manager.send(Probe<StatusCodeResponse>()).headers["X-A"] == "b")
   }
 
-  @Test func theManagersDecoderTakesOverWhereItMay() async throws {
+  @Test func managerDecoderIsUsedWhenAllowed() async throws {
     struct Dated: Decodable, Sendable { let at: Date }
     server.route("/item") { _ in .json(#"{"at":"2026-01-02T03:04:05Z"}"#) }
     let manager = Wire.automatic.manager(server)
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func aRequestMayDecodeAsItLikes() async throws {
+  @Test func requestMayOverrideDecoding() async throws {
     struct Text: NetworkRequest {
       typealias Response = String
       let path = "/item"
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func progressNeverGoesBackAndEndsAtOne(_ wire: Wire) async throws {
+  func progressNeverDecreasesAndEndsAtOne(_ wire: Wire) async throws {
     let size = 4 * 1024 * 1024
     server.route("POST", "/item") { _ in .json(Item(id: 1)) }
     server.route("GET", "/item") { _ in
@@ -158,7 +158,7 @@ import Testing
     base64Encoded: "H4sIAAAAAAACA+3BMQEAAADCoPVP7W0HoAA" + String(repeating: "A", count: 337) + "3gAi6g7iAAAEAA==")
 
   @Test(arguments: Wire.allCases)
-  func aLengthThatLiesDoesNotCarryProgressPastTheEnd(_ wire: Wire) async throws {
+  func compressedLengthDoesNotOvershootProgress(_ wire: Wire) async throws {
     let gzip = try #require(Self.gzip)
     server.route("/item") { _ in .data(gzip, headers: ["Content-Encoding": "gzip"]) }
     let progress = NetworkProgress()
@@ -177,7 +177,7 @@ import Testing
     #expect(seen == seen.sorted())
   }
 
-  /// How long the answer is.
+  /// Returns the length of the response body.
   private struct Raw: NetworkRequest {
     typealias Response = Int
     let path = "/item"
@@ -196,7 +196,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [204, 205, 200])
-  func anEmptySuccessIsEmptyForEveryTypeThatAllowsIt(_ wire: Wire, _ status: Int) async throws {
+  func emptySuccessFitsTypesThatAllowIt(_ wire: Wire, _ status: Int) async throws {
     struct Plain<R: Decodable>: NetworkRequest {
       typealias Response = R
       let path = "/item"
@@ -207,7 +207,7 @@ import Testing
     #expect(try await manager.send(Plain<EmptyResponse>()) == EmptyResponse())
     #expect(try await manager.send(Plain<StatusCodeResponse>()).statusCode == status)
     await #expect(throws: NetworkError.emptyResponse) { _ = try await manager.send(Plain<Item>()) }
-    // The provider of the manager's decoder changes nothing about that.
+    // A decoder provider does not change that.
     manager.responseDecoderProvider = { JSONDecoder() }
     #expect(try await manager.send(Plain<EmptyResponse>()) == EmptyResponse())
     #expect(try await manager.send(Plain<StatusCodeResponse>()).headers["X-A"] == "b")
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func whatTheEmptyHandlerThrowsIsThrown(_ wire: Wire) async throws {
+  func errorOfEmptyHandlerIsThrown(_ wire: Wire) async throws {
     struct NotEmpty: Error {}
     struct Strict: NetworkRequest {
       typealias Response = Item
@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aNotModifiedIsNoSuccess(_ wire: Wire) async throws {
+  func notModifiedIsNotSuccess(_ wire: Wire) async throws {
     server.route("/item") { _ in .status(304, headers: ["ETag": "e"]) }
     let error = await #expect(throws: HTTPError.self) { _ = try await wire.manager(server).send(ItemProbe()) }
     #expect(error?.statusCode == 304)

@@ -28,7 +28,7 @@ import Testing
     #expect(RetryAfter(value, now: Self.now) == nil)
   }
 
-  @Test func isFoundInAnHTTPErrorWhateverTheCaseOfTheName() {
+  @Test func isFoundInHTTPErrorIgnoringCase() {
     let error = HTTPError(statusCode: 503, data: Data(), headers: ["retry-AFTER": "3"])
     #expect(RetryAfter.delay(in: error, now: Self.now) == .seconds(3))
     #expect(RetryAfter.delay(in: HTTPError(statusCode: 503, data: Data(), headers: [:]), now: Self.now) == nil)

@@ -5,7 +5,7 @@ import Testing
   private struct Oops: Error {}
   private struct Final: NonRetriableError {}
 
-  @Test func theDocumentedInitialiserHasTheDocumentedDefaults() {
+  @Test func defaultsMatchDocumentation() {
     let policy = RetryPolicy()
     #expect(policy.maxRetryCount == 0)
     #expect(policy.delay == 1)
@@ -14,7 +14,7 @@ import Testing
     #expect(!RetryPolicy(maxRetryCount: 2) { !($0 is Oops) }.shouldRetry(Oops()))
   }
 
-  @Test func theDefaultRetriesAllButWhatCannotGetBetter() {
+  @Test func defaultRetriesAllButPermanentErrors() {
     let table: [(any Error, Bool)] = [
       (Oops(), true),
       (Final(), false),
@@ -34,7 +34,7 @@ import Testing
     for (error, expected) in table { #expect(RetryPolicy().shouldRetry(error) == expected, "\(error)") }
   }
 
-  @Test func transientFailuresAreThoseThatPassByThemselves() {
+  @Test func transientFailuresRetriesTransientErrorsOnly() {
     let table: [(any Error, Bool)] = [
       (Oops(), false),
       (Final(), false),
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @MainActor @Test func presetsReadNaturallyFromAnyActor() {
+  @MainActor @Test func presetsWorkFromAnyActor() {
     var count = 0
     var policy = RetryPolicy.exponentialBackoff(maxRetryCount: 5, baseDelay: 0.1) { _ in
       count += 1

@@ -14,7 +14,7 @@ import Testing
     if case .fail(let error) = action { error } else { nil }
   }
 
-  @Test func retriesAsOftenAsThePolicySaysAndThenThrowsTheLastError() {
+  @Test func retriesToLimitThenThrowsLastError() {
     var state = RetryState(policy: RetryPolicy(maxRetryCount: 3, delay: 0.25))
     for _ in 0..<3 { #expect(delay(state.failed(with: Oops())) == .milliseconds(250)) }
     #expect(error(state.failed(with: Oops())) is Oops)
@@ -22,17 +22,17 @@ import Testing
   }
 
   @Test(arguments: [0, -1, .min])
-  func noCountIsNoRetry(_ count: Int) {
+  func nonPositiveCountMeansNoRetry(_ count: Int) {
     var state = RetryState(policy: RetryPolicy(maxRetryCount: count))
     #expect(error(state.failed(with: Oops())) is Oops)
   }
 
-  @Test func theRequestMayForbidRetries() {
+  @Test func requestMayForbidRetries() {
     var state = RetryState(policy: RetryPolicy(maxRetryCount: 3), isAllowed: false)
     #expect(error(state.failed(with: Oops())) is Oops)
   }
 
-  @Test func aBodyThatCannotBeReplayedEndsInTheOriginalError() {
+  @Test func unreplayableBodyEndsInOriginalError() {
     var state = RetryState(policy: RetryPolicy(maxRetryCount: 3, delay: 0))
     #expect(delay(state.failed(with: URLError(.timedOut))) == .zero)
     #expect(error(state.failed(with: Oops(), bodyIsReplayable: false)) is Oops)
@@ -54,7 +54,7 @@ import Testing
     #expect(!asked)
   }
 
-  @Test func retryAfterLengthensTheDelayUpToTheCapAndNeverShortensIt() {
+  @Test func retryAfterLengthensDelayUpToCap() {
     let table: [(delay: TimeInterval, retryAfter: Duration?, cap: TimeInterval, expected: Duration)] = [
       (1, nil, 60, .seconds(1)),
       (1, .seconds(5), 60, .seconds(5)),
@@ -88,13 +88,13 @@ import Testing
     (0.5, 0.0, 1.0), (0.5, 1.0, 0.5), (1, 0.25, 0.75), (1, 1, 0), (0, 1, 1), (7, 0.5, 0.5), (-1, 0.5, 1),
     (.nan, 0.5, 1), (1, .nan, 1), (1, 9, 0), (1, -9, 1),
   ])
-  func jitterTakesItsShare(_ jitter: Double, _ random: Double, _ expected: Double) {
+  func jitterShortensDelayByItsShare(_ jitter: Double, _ random: Double, _ expected: Double) {
     let policy = RetryPolicy.exponentialBackoff(maxRetryCount: 1, baseDelay: 1, jitter: jitter)
     var state = RetryState(policy: policy)
     #expect(delay(state.failed(with: Oops(), random: { random })) == .seconds(expected))
   }
 
-  @Test func noDelayCanOverflow() {
+  @Test func extremeDelaysDoNotOverflow() {
     let extremes: [Double] = [
       .nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0, -0.0, -1,
     ]

@@ -88,7 +88,7 @@ struct SessionTransportTests {
   }
 }
 
-/// Neither final nor Sendable, as mocks are.
+/// Neither final nor Sendable, like typical mocks.
 private class PlainMock: URLSessionProtocol {
   var requests: [URLRequest] = []
   var error: (any Error)?
@@ -110,7 +110,7 @@ private class PlainMock: URLSessionProtocol {
 @MainActor private final class MainActorMock: @MainActor URLSessionProtocol {
   var calls = 0
 
-  // Said once more, because the isolation of the requirement would win over that of the class.
+  // Repeated, because the isolation of the requirement would override that of the class.
   @MainActor func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     MainActor.assertIsolated()
     calls += 1

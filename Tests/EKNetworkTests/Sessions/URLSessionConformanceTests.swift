@@ -16,7 +16,7 @@ struct URLSessionConformanceTests {
     server.route("/from", .redirect(to: "/to"))
     server.route("/to", .text("there"))
     let session = URLSession(configuration: .ephemeral)
-    // Foundation's method has a second, defaulted parameter. Ours would make these calls ambiguous, or take them.
+    // Foundation's method has a second, defaulted parameter. Ours would make these calls ambiguous, or shadow it.
     let plain: (Data, URLResponse) = try await session.data(for: URLRequest(url: server.url("/from")))
     let full = try await session.data(for: URLRequest(url: server.url("/to")), delegate: nil)
     #expect(plain.0 == Data("there".utf8))
@@ -41,7 +41,7 @@ struct URLSessionConformanceTests {
       withUnsafeCurrentTask { $0?.cancel() }
       return try await session.data(for: URLRequest(url: server.url("/")))
     }
-    // Foundation would say URLError.cancelled.
+    // Foundation would throw URLError.cancelled.
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 

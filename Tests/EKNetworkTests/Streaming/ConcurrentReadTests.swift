@@ -4,13 +4,13 @@ import Testing
 
 @testable import EKNetwork
 
-/// Two loops over one response: the second is refused, the first goes on and loses nothing.
+/// Two loops over one response: the second fails, the first continues and loses nothing.
 @Suite(.timeLimit(.minutes(10))) struct ConcurrentReadTests {
   private let server: LoopbackServer
 
   init() throws { server = try LoopbackServer() }
 
-  /// What a loop gave, and what ended it.
+  /// The lines that a loop received, and the error that ended it.
   private func read(_ response: StreamingResponse) async -> (lines: [String], error: (any Error)?) {
     var lines: [String] = []
     do {
@@ -24,7 +24,7 @@ import Testing
   private func check(_ response: StreamingResponse, goOn: () -> Void) async throws {
     var first = response.body.lines().makeAsyncIterator()
     #expect(try await first.next() == "a")
-    // Not in the midst of a pull, as a loop is that works on its element.
+    // Between two reads, as a loop that processes its element.
     let (stolen, error) = await read(response)
     #expect(stolen.isEmpty)
     #expect(error as? ConcurrentReadError == ConcurrentReadError())
@@ -36,14 +36,14 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func onTheWire(_ wire: Wire) async throws {
+  func secondLoopOnTheWireFails(_ wire: Wire) async throws {
     let gate = Gate()
     server.route("/item") { _ in .streaming(contentLength: 6, [.sendString("a\nb"), .wait(gate), .sendString("\nc\n")])
     }
     try await check(try await wire.manager(server).stream(Probe<EmptyResponse>())) { gate.open() }
   }
 
-  @Test func ofAnInjectedStream() async throws {
+  @Test func secondLoopOverInjectedStreamFails() async throws {
     let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()
     continuation.yield(Data("a\nb".utf8))
     try await check(StreamingResponse(statusCode: 200, headers: [:], chunks: stream)) {
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func theFirstWaitsForTheServerMeanwhile(_ wire: Wire) async throws {
+  func secondLoopFailsWhileFirstWaits(_ wire: Wire) async throws {
     let hasRead = Gate()
     let gate = Gate()
     server.route("/item") { _ in .streaming(contentLength: 4, [.sendString("a\n"), .wait(gate), .sendString("b\n")]) }
@@ -68,14 +68,14 @@ import Testing
       return all
     }
     #expect(await hasRead.wait())
-    // Over another sequence it is refused at once, over the same one where both ask at once.
+    // Over another sequence it fails at once; over the same one, only if both read at once.
     #expect(await read(response).error is ConcurrentReadError)
     gate.open()
     #expect(try await first.value == ["a", "b"])
     #expect(await read(response).error == nil, "at the end there is nothing to be lost")
   }
 
-  @Test func theFirstCanStillBeCancelled() async throws {
+  @Test func firstLoopCanStillBeCancelled() async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000, [.sendString("a\n"), .stall]) }
     let response = try await Wire.automatic.manager(server).stream(Probe<EmptyResponse>())
     let hasRead = Gate()
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Many readers of a compressed body: one gets all of it, the others nothing.
-  @Test func aCompressedBodyHasOneReader() async throws {
+  @Test func compressedBodyHasOneReader() async throws {
     let text = String(repeating: "the quick brown fox\n", count: 20_000)
     let body = try Bomb.gzip(Data(text.utf8))
     server.route("/item") { _ in .data(body).header("Content-Encoding", "gzip") }

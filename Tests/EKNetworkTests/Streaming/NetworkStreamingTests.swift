@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: choices)
-  func theResponseIsThereBeforeItsBody(_ choice: TransportChoice) async throws {
+  func responseIsReturnedBeforeItsBody(_ choice: TransportChoice) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let gate = Gate()
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: choices)
-  func bytesComeInOrder(_ choice: TransportChoice) async throws {
+  func bytesArriveInOrder(_ choice: TransportChoice) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let body = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -91,7 +91,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test func aConsumerThatSleepsStopsTheServer() async throws {
+  @Test func unreadBodyBlocksServer() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let counter = ByteCounter()
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: choices)
-  func a401IsRefreshedBeforeAByteIsHandedOn(_ choice: TransportChoice) async throws {
+  func tokenIsRefreshedBeforeResponseIsReturned(_ choice: TransportChoice) async throws {
     final class Refresher: TokenRefreshProvider, Sendable {
       let token = Locked("old")
       func refreshTokenIfNeeded() async throws { token.withLock { $0 = "new" } }
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(arguments: choices)
-  func anErrorAnswerIsReadUpToOneMebibyte(_ choice: TransportChoice) async throws {
+  func errorBodyIsReadUpToOneMebibyte(_ choice: TransportChoice) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let size = Locked(1_048_576)
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test(arguments: choices)
-  func streamAndSendPutTheSameBytesOnTheWire(_ choice: TransportChoice) async throws {
+  func streamAndSendTransmitTheSameBytes(_ choice: TransportChoice) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     server.route("/feed") { _ in .text("{}") }
@@ -185,7 +185,7 @@ import Testing
     #expect(text == Data("ok".utf8))
   }
 
-  @Test func whatBreaksOffIsAnErrorAfterTheBytesThatArrived() async throws {
+  @Test func truncatedBodyFailsAfterReceivedBytes() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let arrived = Gate()

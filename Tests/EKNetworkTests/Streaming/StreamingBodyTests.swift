@@ -22,7 +22,7 @@ import Testing
     return elements
   }
 
-  /// What a sequence gave before the error that ended it.
+  /// The elements of a sequence, and the error that ended it.
   private func some<S: AsyncSequence>(_ sequence: S) async -> (elements: [S.Element], error: (any Error)?) {
     var elements: [S.Element] = []
     do {
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func everyFormIsWhatItsStreamIs() async throws {
+  @Test func everyBodySequenceHasTheSameContent() async throws {
     let input = Data("data: a\n\n{\"id\":1,\"name\":\"ü\"}\r\n\ndata: b\n\n".utf8)
     for chunks in cuts(of: input) where chunks.count < 20 {
       let chunks = chunks.filter { !$0.isEmpty }
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func aBadRecordEndsIt() async throws {
+  @Test func invalidRecordEndsSequence() async throws {
     let records = response([Data("{\"id\":1,\"name\":\"a\"}\n[]\n{\"id\":2,\"name\":\"b\"}\n".utf8)])
       .body.ndjson(as: Item.self)
     let (items, error) = await some(records)
@@ -55,7 +55,7 @@ import Testing
     #expect(try await all(records).isEmpty)
   }
 
-  @Test func aSecondLoopGoesOnWhereTheFirstStopped() async throws {
+  @Test func secondLoopContinuesWhereFirstStopped() async throws {
     let lines = response([Data("a\nb\nc\n".utf8)]).body.lines()
     for try await line in lines {
       #expect(line == "a")
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aLoopThatIsLeftClosesTheConnection(_ wire: Wire) async throws {
+  func leavingTheLoopClosesTheConnection(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\n"), .stall]) }
     for try await line in try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines() {
       #expect(line == "a")
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func cancellingTheTaskEndsItAmidAChunk(_ wire: Wire) async throws {
+  func cancellationEndsLoopWithinAChunk(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\nc\n"), .stall]) }
     let lines = try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines()
     let task = Task {
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func whatArrivedComesBeforeTheErrorThatEndsIt(_ wire: Wire) async throws {
+  func completeLinesArriveBeforeTheError(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\ncut"), .close]) }
     let lines = try await wire.manager(server).stream(Probe<EmptyResponse>()).body.lines()
     let (elements, error) = await some(lines)
@@ -121,12 +121,12 @@ import Testing
     #expect(try await all(lines).isEmpty)
   }
 
-  /// Neither could make sense of its half.
-  @Test func aSecondLoopAtTheSameTimeIsAnError() async throws {
+  /// Each of them would get only a part of the lines.
+  @Test func concurrentLoopIsAnError() async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\n"), .stall]) }
     let lines = try await Wire.automatic.manager(server).stream(Probe<EmptyResponse>()).body.lines()
     let isRefused = Gate()
-    // The second may come while the first is at work on its line; of three, two ask at once.
+    // The second may start while the first processes its line; of three, two read at once.
     let loops = (0..<3).map { _ in
       Task {
         do {

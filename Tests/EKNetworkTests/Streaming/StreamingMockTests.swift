@@ -13,7 +13,7 @@ import Testing
   private static let url = URL(string: "https://example.com")!
   private static let ok = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["A": "b"])!
 
-  /// As the page has it: the one method that there was.
+  /// As documented, with the method that was once the only one.
   private struct ByteMock: URLSessionStreamingProtocol {
     func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
       let stream = AsyncThrowingStream<UInt8, Error> { continuation in
@@ -39,7 +39,7 @@ import Testing
 
   private struct LazyMock: URLSessionStreamingProtocol {}
 
-  /// A session around another, as an app has it for its logs.
+  /// A session that wraps another, for example to log.
   private struct ByteWrapper: URLSessionStreamingProtocol {
     let base: any URLSessionStreamingProtocol
     func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
@@ -50,7 +50,7 @@ import Testing
   private struct ChunkWrapper: URLSessionStreamingProtocol {
     let base: any URLSessionStreamingProtocol
     func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
-      // What is started here is not run by the default that called this.
+      // A task inherits the record of the running defaults, which must not affect `base`.
       try await Task { try await base.dataStream(for: request) }.value
     }
   }
@@ -65,7 +65,7 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test func aMockOfEitherMethodWillDo() async throws {
+  @Test func mockMayImplementEitherMethod() async throws {
     for session in [ByteMock(), ChunkMock(chunks: [Data("hel".utf8), Data(), Data("lo".utf8)])]
       as [any URLSessionStreamingProtocol]
     {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aMockOfNeitherIsAnErrorAndNotAnEndlessRecursion() async throws {
+  @Test func mockOfNeitherMethodFailsWithoutRecursion() async throws {
     let manager = NetworkManager(baseURL: Self.url, streamingSession: LazyMock())
     await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
     await #expect(throws: StreamingError.invalidResponse) {
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func aSessionMayWrapAnother() async throws {
+  @Test func sessionMayWrapAnother() async throws {
     let server = try LoopbackServer()
     server.route("/feed") { _ in .text("hello", headers: ["A": "b"]) }
     let stub = StubSession()
@@ -115,8 +115,8 @@ import Testing
     }
   }
 
-  /// What watches over a silent stream has nothing but this to end it.
-  @Test(.timeLimit(.minutes(10))) func whoIsSuspendedHearsOfCancel() async throws {
+  /// The timeout of a silent stream depends on it.
+  @Test(.timeLimit(.minutes(10))) func cancelEndsSuspendedRead() async throws {
     let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()
     let ended = AsyncStream<Void>.makeStream()
     continuation.onTermination = { _ in ended.continuation.finish() }
@@ -127,18 +127,18 @@ import Testing
     await Task.yield()
     body.cancel()
     for await _ in ended.stream {}
-    // What was not read is no end.
+    // The cancelled body does not end normally.
     await #expect(throws: CancellationError.self) { try await reading.value }
     await #expect(throws: CancellationError.self) { try await body.next() }
   }
 
-  @Test func aResponseThatIsNotHTTP() async throws {
+  @Test func nonHTTPResponseIsInvalid() async throws {
     let other = URLResponse(url: Self.url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
     let manager = NetworkManager(baseURL: Self.url, streamingSession: ChunkMock(chunks: [], response: other))
     await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
   }
 
-  @Test func aSecondLoopGoesOnWhereAnIteratorStopped() async throws {
+  @Test func iteratorReturnsNilAfterTheEnd() async throws {
     let stream = AsyncThrowingStream<Data, Error> { c in
       for text in ["a", "b", "c"] { c.yield(Data(text.utf8)) }
       c.finish()
@@ -152,7 +152,7 @@ import Testing
     #expect(try await iterator.next() == nil)
   }
 
-  @Test(.timeLimit(.minutes(10))) func leavingTheLoopTellsTheMaker() async throws {
+  @Test(.timeLimit(.minutes(10))) func leavingTheLoopTerminatesTheStream() async throws {
     let ended = AsyncStream<Void>.makeStream()
     func response() -> StreamingResponse {
       let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import EKNetwork
 
-/// Zeros, compressed as well as it goes.
+/// Zeros, compressed as far as possible.
 enum Bomb {
   /// A raw deflate stream (RFC 1951) of that many MiB of zeros, a thousandth of its size.
   static func deflate(mebibytes: Int) throws -> Data {
@@ -13,14 +13,14 @@ enum Bomb {
     var body = Data()
     for _ in 0..<mebibytes {
       body += piece.withUnsafeBytes { deflater.deflate($0) } ?? []
-      // The end of the sync flush, which a WebSocket leaves away (RFC 7692 §7.2.1).
+      // The end of the sync flush, which a WebSocket omits (RFC 7692 §7.2.1).
       body += [0, 0, 0xFF, 0xFF]
     }
     // A last block, stored and empty.
     return body + [1, 0, 0, 0xFF, 0xFF]
   }
 
-  /// The same stream of other bytes.
+  /// A raw deflate stream of other bytes.
   static func deflate(_ data: Data) throws -> Data {
     guard let deflater = MessageDeflater(windowBits: 15, keepsContext: true) else {
       throw CocoaError(.featureUnsupported)
@@ -28,7 +28,7 @@ enum Bomb {
     return Data(data.withUnsafeBytes { deflater.deflate($0) } ?? []) + [0, 0, 0xFF, 0xFF, 1, 0, 0, 0xFF, 0xFF]
   }
 
-  /// A gzip member (RFC 1952) around bytes that are few.
+  /// A gzip member (RFC 1952) of few bytes.
   static func gzip(_ data: Data) throws -> Data {
     var member = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]) + (try deflate(data))
     var sum: UInt32 = 0xFFFF_FFFF

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs a test in which an idle timeout must not pass, again with a longer one where it did: a busy machine may stand
-/// still for longer than the first. A test that fails with each of them is wrong.
+/// Runs a test in which an idle timeout must not fire, and repeats it with a longer one if it did: a busy machine may
+/// stall for longer than the first. A test that fails with all of them is wrong.
 func withTimeoutsThatMustNotPass<Value>(_ test: (_ timeout: TimeInterval) async throws -> Value) async throws -> Value {
   for timeout in [2.0, 8.0] {
     do {

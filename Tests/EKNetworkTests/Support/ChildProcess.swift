@@ -3,12 +3,12 @@
 
   @testable import EKNetwork
 
-  /// A program beside the tests, with pipes to it and from it. Where nobody has waited for its end, its input is closed
-  /// with this value, and the end is waited for on a thread: an exit test waits for any child of the process, and would
-  /// wait for ever behind one that has ended and is not taken away.
+  /// A child process of the tests, with pipes to it and from it. If its exit has not been waited for, its deinitializer
+  /// closes its input and reaps it on a thread: an exit test waits for any child of the process, and would wait forever
+  /// for one that has exited and is not reaped.
   ///
   /// Not Foundation's `Process`: its `run()` copies 256 bytes of every directory entry of `/proc/self/fd`, and so reads
-  /// past the end of its buffer, into nothing if it is unlucky, where more than some 1,300 descriptors are open.
+  /// past the end of its buffer, possibly into unmapped memory, when more than about 1,300 descriptors are open.
   final class ChildProcess: Sendable {
     struct Failure: Error { var code: Int32 }
     struct HasEnded: Error {}
@@ -21,7 +21,7 @@
     /// - Parameters:
     ///   - program: A path, or a name that is looked up in `PATH`.
     ///   - environment: Defaults to `nil`: the environment of the tests.
-    ///   - hidesErrors: Whether its standard error goes nowhere.
+    ///   - hidesErrors: Whether its standard error is discarded.
     init(
       _ program: String, _ arguments: [String], environment: [String: String]? = nil, hidesErrors: Bool = false
     ) throws {
@@ -42,12 +42,12 @@
       posix_spawn_file_actions_adddup2(&actions, stdin.fileHandleForReading.fileDescriptor, 0)
       posix_spawn_file_actions_adddup2(&actions, stdout.fileHandleForWriting.fileDescriptor, 1)
       if hidesErrors { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
-      // A connection that the child held open would never end for its peer.
+      // A connection that the child inherited would stay open for its peer.
       #if os(macOS)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
         if !hidesErrors { posix_spawn_file_actions_addinherit_np(&actions, 2) }
       #else
-        // glibc 2.34; its header shows it to nobody who has not asked for GNU's extensions.
+        // glibc 2.34; its header declares it only with GNU extensions.
         typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
         guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { throw Failure(code: ENOSYS) }
         _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
@@ -67,7 +67,7 @@
       output = stdout.fileHandleForReading
     }
 
-    /// Gives it something to read. A program that has ended is an error, and no signal that would end the tests as well.
+    /// Writes to its input. If it has exited, this throws, and raises no signal, which would end the tests as well.
     func write(_ data: Data) throws {
       #if os(Linux)
         var (pipe, before) = (sigset_t(), sigset_t())
@@ -86,7 +86,7 @@
       try input.write(contentsOf: data)
     }
 
-    /// All that it says, once it has read `input`, which must fit a pipe's buffer: 64 KB on every platform.
+    /// Its whole output, once it has read `input`, which must fit a pipe's buffer: 64 KB on every platform.
     func run(input data: Data = Data()) throws -> Data {
       if !data.isEmpty { try write(data) }
       try input.close()
@@ -96,7 +96,7 @@
       return said
     }
 
-    /// What it says until its next line break, which is left out. It must not have begun another line.
+    /// Its output up to the next line break, which is left out. It must not have started another line.
     func readLine() throws -> Data {
       var line = Data()
       while line.last != UInt8(ascii: "\n") {
@@ -107,7 +107,7 @@
       return line.dropLast()
     }
 
-    /// What it says until it closes its output.
+    /// Its output up to the end.
     func readToEnd() throws -> Data {
       var said = Data()
       while true {
@@ -117,7 +117,7 @@
       }
     }
 
-    /// Not with `FileHandle`, for which a signal that comes meanwhile is an error, and even the end of the process.
+    /// Not with `FileHandle`, for which an interrupting signal is an error, and may even end the process.
     private func nextPiece() throws -> Data {
       var piece = Data(count: 65_536)
       while true {
@@ -127,10 +127,10 @@
       }
     }
 
-    /// What `waitpid` says of its end.
+    /// Its status as `waitpid` reports it.
     @discardableResult
     func waitUntilExit() -> Int32 {
-      // The lock is held meanwhile: who waits beside this waits for the same.
+      // The lock is held meanwhile: concurrent callers wait for the same exit.
       status.withLock { known in
         let status = known ?? Self.wait(for: identifier)
         known = status

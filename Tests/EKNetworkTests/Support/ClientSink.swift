@@ -3,10 +3,10 @@ import Foundation
 
 @testable import EKNetwork
 
-/// The writing end of a body, over a real socket that takes what it takes. Like a stream of Apple's it calls back on the
-/// queue when there is room again, once.
+/// The writing end of a body, over a real socket with limited buffers. Like a stream of Apple's it calls back on the
+/// queue once when there is room again.
 ///
-/// Sendable, unchecked: it is handed to its pump, and belongs to the pump's queue; the client is read by nobody else.
+/// Sendable, unchecked: it is handed to its pump, and confined to the pump's queue; nothing else reads the client.
 final class ClientSink: BodySink, @unchecked Sendable {
   private let client: RawClient
   private let onClose: @Sendable () -> Void

@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  /// How many sockets of this machine have asked for a connection to the port and not got it.
+  /// The number of sockets of this machine that are still connecting to the port.
   func connectingSockets(to port: Int) -> Int {
     // A file of no announced size: reading it as a whole would end after its first block.
     let bytes = try? FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd()

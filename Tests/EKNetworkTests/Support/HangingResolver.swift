@@ -2,10 +2,9 @@
   import Foundation
   import LoopbackServer
 
-  /// Name lookups that take as long as a test wants, in a process of their own: a library that is loaded before all others
-  /// has another `getaddrinfo`.
+  /// Name lookups that take as long as a test wants, in a separate process: a preloaded library replaces `getaddrinfo`.
   enum HangingResolver {
-    /// What hangs is a name that ends so. Each test has its own: newer versions of libcurl remember which are not there.
+    /// The suffix of names that hang. Each test has its own name: newer versions of libcurl cache failed lookups.
     static let host = "hangs.invalid"
 
     private static let source = """
@@ -30,7 +29,7 @@
       }
       """
 
-    /// Runs tests of this program where lookups hang, and returns what they say.
+    /// Runs tests of this program where lookups hang, and returns their output.
     static func run(filter: String) throws -> String {
       let folder = try ScratchFolder()
       let code = try folder.file("resolver.c", Data(source.utf8))

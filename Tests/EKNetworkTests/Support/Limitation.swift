@@ -1,7 +1,7 @@
 @testable import EKNetwork
 
-/// What FoundationNetworking does in place of what is right, and no client of it can change. A test that meets one
-/// expects its error, or is cancelled under its name.
+/// Incorrect behaviour of FoundationNetworking that no client of it can change. A test that meets one expects its
+/// error, or is cancelled under its name.
 enum Limitation: String, Sendable {
   case endsTheProcess = "FoundationNetworking ends the process"
   case losesTheAnswer = "FoundationNetworking does not take the header line, and loses the answer"
@@ -11,7 +11,7 @@ enum Limitation: String, Sendable {
   case oneCaseWins = "FoundationNetworking keeps one of two fields whose names differ in case"
   case namesNoReason = "FoundationNetworking does not say that the head was too long"
 
-  /// The error that is thrown instead; `nil` where running into it serves nobody.
+  /// The error that is thrown instead; `nil` where there is no point in provoking it.
   var code: URLError.Code? {
     switch self {
     case .losesTheAnswer, .namesNoReason: .badServerResponse

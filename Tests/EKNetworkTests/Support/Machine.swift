@@ -1,6 +1,6 @@
-/// What a machine has and another one has not.
+/// Features that differ between machines.
 enum Machine {
-  /// Whether all of 127.0.0.0/8 is this machine. On Apple's systems 127.0.0.1 alone is, and the rest leads nowhere.
+  /// Whether all of 127.0.0.0/8 is this machine. On Apple's systems only 127.0.0.1 is, and the rest is unreachable.
   static var hasManyLoopbackAddresses: Bool {
     #if os(Linux)
       true

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// A clock that stands until a test moves it.
+/// A clock that stands still until a test advances it.
 final class ManualClock: Clock, Sendable {
   typealias Instant = RecordingClock.Instant
 
@@ -52,7 +52,7 @@ final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Moves the time on, and wakes those whose time has come.
+  /// Advances the time, and wakes the sleepers that are due.
   func advance(by duration: Duration) {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -63,7 +63,8 @@ final class ManualClock: Clock, Sendable {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  /// Suspends until at least that many tasks sleep, or the caller is cancelled. The test fails when they do not within a minute.
+  /// Suspends until at least that many tasks sleep, or the caller is cancelled. The test fails if they do not within a
+  /// minute.
   func waitForSleepers(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async {
     let isThere = await hasSleepers(count)
     #expect(isThere || Task.isCancelled, "not so many tasks sleep", sourceLocation: sourceLocation)

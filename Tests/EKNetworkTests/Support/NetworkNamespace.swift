@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  /// A network of a test's own, in which it brings links up and down: nobody else sees it.
+  /// A network of a test's own, in which it brings links up and down without affecting anything outside.
   final class NetworkNamespace: Sendable {
     struct Failure: Error { var text: String }
 
@@ -22,7 +22,7 @@
         throw Failure(text: "The namespace cannot be opened: \(errno)")
       }
       self.handle = handle
-      // Two ends of a cable, and a way out through one of them.
+      // The two ends of a cable.
       try run("ip link set lo up && ip link add v0 type veth peer name v1")
     }
 
@@ -32,14 +32,14 @@
       guard status == "0" else { throw Failure(text: "\(commands): \(status)") }
     }
 
-    /// Plugs the cable in, with an address and a way out.
+    /// Brings the cable up, with an address and a default route.
     func connect() throws {
       try run(
         "ip link set v1 up && ip link set v0 up && ip addr replace 192.0.2.1/24 dev v0"
           + " && ip route replace default via 192.0.2.2")
     }
 
-    /// Does something in the namespace, on a thread that ends there.
+    /// Runs work in the namespace, on a thread that ends there.
     func inside<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) throws -> Value {
       let result = Locked<Result<Value, any Error>>(.failure(Failure(text: "The thread has not run")))
       let isDone = DispatchSemaphore(value: 0)
@@ -55,7 +55,7 @@
       return try result.withLock { $0 }.get()
     }
 
-    /// setns(2), which glibc's header shows to nobody who has not asked for GNU's extensions.
+    /// setns(2), which glibc's header declares only with GNU extensions.
     private static func enter(_ descriptor: Int32) throws {
       typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
       guard let symbol = dlsym(nil, "setns") else { throw Failure(text: "There is no setns") }

@@ -1,9 +1,9 @@
 #if os(Linux)
   import Foundation
 
-  /// How much more memory the process held at its worst while something was done than before it.
+  /// The peak memory of the process during some work, less its memory before.
   enum PeakMemory {
-    /// In bytes. The kernel keeps the peak, which is set back to the memory of the moment at first (proc(5)).
+    /// In bytes. The kernel keeps the peak, which is first reset to the current memory (proc(5)).
     static func during(_ work: () async throws -> Void) async throws -> Int {
       try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
       let before = try value("VmRSS:")
@@ -11,7 +11,7 @@
       return max(0, try value("VmHWM:") - before)
     }
 
-    /// Prints what a test that ran in a process of its own has printed of it.
+    /// Prints the peak from the output of a test that ran in a separate process.
     static func report(_ name: String, _ output: [UInt8]?) {
       for line in String(decoding: output ?? [], as: UTF8.self).split(separator: "\n") where line.contains("KiB of") {
         print("peak memory, \(name): \(line)")

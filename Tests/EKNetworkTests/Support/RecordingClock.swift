@@ -1,6 +1,6 @@
 @testable import EKNetwork
 
-/// A clock whose sleeps are over at once, and are written down.
+/// A clock whose sleeps return at once, and are recorded.
 struct RecordingClock: Clock, Sendable {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -24,7 +24,7 @@ struct RecordingClock: Clock, Sendable {
   }
 }
 
-/// A clock that never gets anywhere: its sleeps end by cancellation alone.
+/// A clock that never advances: its sleeps end only by cancellation.
 struct StoppedClock: Clock, Sendable {
   let isSleeping = AsyncStream<Void>.makeStream()
 

@@ -53,11 +53,11 @@ enum Wire: String, CaseIterable, Sendable {
     NetworkManager(baseURL: { url }, transport: transport(configure), clock: clock)
   }
 
-  /// A manager whose connections no other test uses, or takes the place of.
+  /// A manager whose connections no other test uses or evicts.
   func isolatedManager(_ server: LoopbackServer) -> NetworkManager {
     #if os(Linux)
       if self == .automatic {
-        // Sessions that trust others share no connections, not even those without TLS.
+        // Sessions with different TLS options share no connections, not even those without TLS.
         let tls = TLSOptions(pinnedPublicKeys: [UUID().uuidString])
         return NetworkManager(
           baseURL: server.baseURL, session: URLSession(configuration: .ephemeral), transport: .secured(by: tls))

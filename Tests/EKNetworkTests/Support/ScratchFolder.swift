@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone when the test is.
+/// A folder that is removed at the end of this value's life.
 final class ScratchFolder: Sendable {
   let url: URL
 

@@ -3,11 +3,11 @@ import Foundation
 
 @testable import EKNetwork
 
-/// A ``NetworkConnection`` over a real socket, with the habits of a `NWConnection`: it calls back late, on a queue; one
-/// that was cancelled before it started never does; who is refused waits; the end comes together with the last bytes,
-/// and asking for more after it is an error.
+/// A ``NetworkConnection`` over a real socket that behaves like an `NWConnection`: it calls back late, on a queue, and
+/// never if it was cancelled before it started; a refused one waits; the end comes together with the last bytes, and
+/// receiving after it is an error.
 ///
-/// Sendable, unchecked: `state` is a `Locked`; the client is read on one queue and written on another, which it stands.
+/// Sendable, unchecked: `state` is a `Locked`; the client is read on one queue and written on another, as it allows.
 final class SocketConnection: NetworkConnection, @unchecked Sendable {
   private struct State {
     var client: RawClient?

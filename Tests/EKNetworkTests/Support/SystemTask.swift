@@ -7,9 +7,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A task with the habits of Apple's `URLSession`, over a real socket: suspended it reads no more, but what was read
-/// before is still delivered; cancelled it says so late, by the delegate's queue; it ends the process, here the test, if
-/// it is resumed more often than it was suspended.
+/// A task that behaves like one of Apple's `URLSession`, over a real socket: suspended, it stops reading, but still
+/// delivers what was read before; a cancellation is reported late, on the delegate's queue. Suspending or resuming it
+/// twice in a row, which may end the process there, is counted as a fault.
 ///
 /// Sendable, unchecked: everything mutable is reached with `condition` locked.
 final class SystemTask: GatedTask, @unchecked Sendable {
@@ -94,11 +94,11 @@ final class SystemTask: GatedTask, @unchecked Sendable {
     do {
       let client = try RawClient(port: port)
       try client.write("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
-      let answer = try client.readAnswer(hasBody: false)
-      var rest = answer.header("Content-Length").flatMap { Int($0) } ?? 0
+      let received = try client.readAnswer(hasBody: false)
+      var rest = received.header("Content-Length").flatMap { Int($0) } ?? 0
       let url = try URL(string: "http://127.0.0.1:\(port)\(target)").orThrow()
       let response = try HTTPURLResponse(
-        url: url, statusCode: answer.status, httpVersion: nil, headerFields: ["Content-Length": "\(rest)"]
+        url: url, statusCode: received.status, httpVersion: nil, headerFields: ["Content-Length": "\(rest)"]
       ).orThrow()
       delegateQueue.async { self.taskResponse.didReceive(response) }
       while rest > 0 {

@@ -13,7 +13,7 @@ extension TransportRequest {
 }
 
 extension Transport {
-  /// The answer with its whole body, of the request with what the session adds to it, as `Exchange` has it collected.
+  /// The response with its whole body, to the request with what the session adds to it, collected as by `Exchange`.
   @concurrent func fetch(_ request: TransportRequest) async throws -> CollectedResponse {
     var request = request
     request.hop = try HopRequest(request.hop.own, session: sessionSettings)

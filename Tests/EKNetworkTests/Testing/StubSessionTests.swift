@@ -16,20 +16,20 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     manager = NetworkManager(baseURL: try #require(URL(string: "https://api.example.com")), session: session)
   }
 
-  @Test func aRouteRepliesAgainAndAgain() async throws {
+  @Test func routeRepliesRepeatedly() async throws {
     session.on(.get, "/item", item(1))
     for _ in 0..<2 { #expect(try await manager.send(ItemProbe()) == Item(id: 1)) }
     #expect(session.requests.map { $0.url?.path } == ["/item", "/item"])
   }
 
-  @Test func repliesComeOneAfterAnother() async throws {
+  @Test func repliesComeInSequence() async throws {
     session.on(.get, "/item", .status(503), item(1), item(2))
     let error = await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
     #expect(error?.statusCode == 503)
     for id in [1, 2, 2] { #expect(try await manager.send(ItemProbe()) == Item(id: id)) }
   }
 
-  @Test func aFailureAndADelay() async throws {
+  @Test func replyMayFailOrBeDelayed() async throws {
     let clock = RecordingClock()
     let session = StubSession(clock: clock)
     session.on(.get, "/item", .failure(URLError(.notConnectedToInternet)), .status(204).after(.seconds(60)))
@@ -41,7 +41,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(clock.sleeps == [.seconds(60)])
   }
 
-  @Test func aReplyThatIsTooLateIsATimeout() async throws {
+  @Test func lateReplyIsTimeout() async throws {
     let clock = RecordingClock()
     let session = StubSession(clock: clock)
     session.on(.get, "/item", .status(204).after(.seconds(2)))
@@ -55,7 +55,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(clock.sleeps == [.milliseconds(1_500), .milliseconds(1_500)])
   }
 
-  @Test func aCancelledRequestDoesNotWaitForItsReply() async throws {
+  @Test func cancelledRequestDoesNotAwaitReply() async throws {
     let clock = StoppedClock()
     let session = StubSession(clock: clock)
     session.on(.get, "/item", .status(200).after(.seconds(1)))
@@ -66,7 +66,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aStarIsOneSegmentAndTheLastRouteCounts() async throws {
+  @Test func starMatchesOneSegmentAndLastRouteWins() async throws {
     session.on(.get, "/users/*", item(1))
     session.on(.get, "/users/2", item(2))
     #expect(try await manager.send(ItemProbe(path: "/users/7")) == Item(id: 1))
@@ -75,7 +75,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     await #expect(throws: StubSession.UnexpectedRequest.self) { try await manager.send(ItemProbe(path: "/users")) }
   }
 
-  @Test func aClosureSeesTheRequest() async throws {
+  @Test func closureReceivesRequest() async throws {
     session.on(.post, "/item") { request in
       item(request.httpBody?.count ?? 0)
     }
@@ -84,7 +84,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(try await manager.send(probe) == Item(id: 3))
   }
 
-  @Test func whatNoRouteIsForNamesWhatThereIs() async throws {
+  @Test func unexpectedRequestListsRoutes() async throws {
     session.on(.get, "/a", .status(200))
     session.on(.post, "/b", .status(200))
     session.on(.get, "/c", .status(200))
@@ -98,7 +98,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(other?.description.hasSuffix("There are none.") == true)
   }
 
-  @Test func aStreamComesInPiecesAndMayBreakOff() async throws {
+  @Test func streamComesInPiecesAndMayFail() async throws {
     let lost = URLError(.networkConnectionLost)
     session.on(.get, "/feed", .pieces(["a", "bc"]).failing(with: lost))
     var pieces: [String] = []
@@ -112,7 +112,7 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     #expect(error?.code == .networkConnectionLost)
   }
 
-  @Test func manyAtOnceGetOneReplyEach() async throws {
+  @Test func concurrentRequestsGetOneReplyEach() async throws {
     session.on(.get, "/item", item(0), item(1))
     let ids = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<100 { group.addTask { try await manager.send(ItemProbe()).id } }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Servers that answer while the body is still on its way.
+/// Servers that respond while the body is still being sent.
 @Suite struct EarlyResponseTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
@@ -28,11 +28,11 @@ import Testing
     return probe
   }
 
-  /// Whoever has an answer need not wait for a body that is made up as it goes.
+  /// Once the response is there, the client need not wait for a body that is still being produced.
   @Test(
     .timeLimit(.minutes(2)), .enabled(if: Platform.isLinux),
     arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .keepAlive])
-  func aRefusalIsHeardWhileTheBodyIsNotThere(_ ending: LoopbackServer.Response.Ending) async throws {
+  func refusalArrivesWhileTheBodyIsPending(_ ending: LoopbackServer.Response.Ending) async throws {
     server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in
       .text("")
     }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux), arguments: [0, 1])
-  func aServerThatClosesIsNoticedWhileTheBodyIsNotThere(_ pieces: Int) async throws {
+  func closeIsDetectedWhileTheBodyIsPending(_ pieces: Int) async throws {
     let incomplete = [
       "", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// Sends a body of which there is never more than this.
+  /// Sends a body that never gets beyond these pieces.
   private func post(pieces: Int) async throws {
     let (stream, input) = AsyncStream<Data>.makeStream()
     defer { input.finish() }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset, .keepAlive])
-  func aRefusalIsHeardWhileTheBodyIsOnItsWay(_ ending: LoopbackServer.Response.Ending) async throws {
+  func refusalArrivesWhileTheBodyIsSent(_ ending: LoopbackServer.Response.Ending) async throws {
     server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in
       .text("")
     }
@@ -84,15 +84,15 @@ import Testing
       } catch let error as HTTPError {
         #expect(error.statusCode == 413)
       } catch let error as URLError where ending == .reset {
-        // A reset may overtake the answer: the system throws away what was not read yet.
+        // A reset may overtake the response: the system discards unread bytes.
         #expect(error.code == .networkConnectionLost)
       }
     }
-    // A GiB did not travel twenty times.
+    // None of the bodies was sent completely.
     #expect(!server.requests.contains { $0.isComplete })
   }
 
-  @Test func aTokenIsRefreshedWhileTheBodyIsOnItsWay() async throws {
+  @Test func tokenIsRefreshedWhileTheBodyIsSent() async throws {
     server.route(
       "/files",
       onHead: { $0.headers["Authorization"] == "Bearer new" ? .readBody : .respond(.status(401).then(.close)) }
@@ -108,7 +108,7 @@ import Testing
 
   // MARK: - Expect: 100-continue
 
-  @Test func aBodyWaitsForTheServersConsent() async throws {
+  @Test func bodyWaitsFor100Continue() async throws {
     let isWaiting = Gate()
     let consent = Gate()
     server.route("/files", onHead: { _ in .steps([.open(isWaiting), .wait(consent), .sendContinue]) }) { _ in .text("")
@@ -125,7 +125,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func aRefusedBodyDoesNotTravel() async throws {
+  @Test func refusedBodyIsNotSent() async throws {
     server.route("/files", onHead: { _ in .respond(.status(413)) }) { _ in .text("") }
     let error = await #expect(throws: HTTPError.self) {
       _ = try await Wire.automatic.manager(server).send(try put(1 << 20, expectsContinue: true))
@@ -136,7 +136,7 @@ import Testing
 
   /// RFC 9110 §15.5.18: the expectation was not met, which says nothing about the request without it.
   @Test(arguments: [HTTPMethod.put, .post])
-  func aServerThatDoesNotKnowExpectationsGetsTheBodyWithout(_ method: HTTPMethod) async throws {
+  func bodyIsSentWithoutAFailedExpectation(_ method: HTTPMethod) async throws {
     server.route("/files", onHead: { $0.headers["Expect"] == nil ? .readBody : .respond(.status(417).then(.close)) }) {
       _ in .text("")
     }
@@ -146,7 +146,7 @@ import Testing
     #expect(server.requests.filter(\.isComplete).map(\.body.count) == [100_000])
   }
 
-  @Test func itIsStillARedirectWithout() async throws {
+  @Test func contextStaysRedirectedWithoutExpectation() async throws {
     server.route("/start") { _ in .redirect(to: "/files", status: 307) }
     server.route("/files", onHead: { $0.headers["Expect"] == nil ? .readBody : .respond(.status(417).then(.close)) }) {
       _ in .text("")
@@ -165,14 +165,14 @@ import Testing
     #expect(contexts.withLock { $0 } == [false, true, true])
   }
 
-  @Test func aFieldWhoseNameOnlyBeginsLikeItIsAnother() async throws {
+  @Test func expectCTFieldDoesNotReplaceExpect() async throws {
     var probe = try put(100_000, expectsContinue: true)
     probe.headers = ["Expect-CT": "max-age=1"]
     _ = try await Wire.automatic.manager(server).send(probe)
     #expect(server.requests.first?.headers["Expect"] == "100-continue")
   }
 
-  @Test func whatHasNoBodyExpectsNothing() async throws {
+  @Test func requestWithoutBodyHasNoExpectation() async throws {
     var probe = Probe<StatusCodeResponse>(path: "/files", expectsContinue: true)
     probe.body = nil
     _ = try await Wire.automatic.manager(server).send(probe)

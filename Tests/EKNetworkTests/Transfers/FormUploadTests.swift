@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [0, 1, 65_536, 300_000])
-  func aFormWithFilesIsWhatItWouldBeInMemory(_ wire: Wire, size: Int) async throws {
+  func formWithFilesEqualsFormInMemory(_ wire: Wire, size: Int) async throws {
     let first = Data.noise(size)
     let second = Data.noise(10)
     var streamed = MultipartFormData(boundary: "boundary-of-a-test")
@@ -42,7 +42,7 @@ import Testing
     #expect(streamed.encodedData() == nil)
   }
 
-  @Test func aFormWithFilesIsSentAgain() async throws {
+  @Test func formWithFilesIsRetried() async throws {
     server.route("/f", .status(503), .status(200))
     var form = MultipartFormData()
     form.addPart(name: "f", fileURL: try folder.file("a", Data.noise(100_000)), mimeType: "a/b")
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-/// A mock that reads the stream of a request, as a test would that looks at what is sent.
+/// A mock that reads the stream of a request, as a test of what is sent would.
 private final class ReadingSession: URLSessionProtocol, Sendable {
   let bodies = Locked<[(data: Data, length: String?)]>([])
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// Nothing is forbidden to the superuser, so these are left out for it.
+/// Permissions do not apply to the superuser, for whom these tests are skipped.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: geteuid() != 0)) struct PermissionTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
@@ -13,7 +13,7 @@ import Testing
     folder = try ScratchFolder()
   }
 
-  @Test func aFileThatMayNotBeReadIsNamedAndNothingIsSent() async throws {
+  @Test func unreadableFileIsAnErrorBeforeSending() async throws {
     let file = try folder.file("secret", Data("a".utf8))
     #expect(chmod(file.path, 0) == 0)
     var probe = Probe<StatusCodeResponse>(path: "/files", method: .post)
@@ -24,7 +24,7 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
-  @Test func aCacheWhoseFolderMayNotBeWrittenIsNoError() async throws {
+  @Test func unwritableCacheFolderFailsNoRequest() async throws {
     #expect(chmod(folder.url.path, 0o500) == 0)
     defer { chmod(folder.url.path, 0o700) }
     server.route("/a") { _ in .text("body", headers: ["Cache-Control": "max-age=60"]) }
@@ -34,12 +34,12 @@ import Testing
     let manager = Wire.automatic.manager(server)
     manager.httpCache = cache
     #expect(try await manager.send(CacheProbe()).text == "body")
-    // In memory it is.
+    // It is cached in memory.
     #expect(try await manager.send(CacheProbe()).isHit)
     #expect(Set(failures.withLock { $0 }) == [EACCES])
   }
 
-  @Test func aFolderThatMayNotBeWrittenIsNamedAndNothingIsAskedFor() async throws {
+  @Test func unwritableFolderIsAnErrorBeforeSending() async throws {
     #expect(chmod(folder.url.path, 0o500) == 0)
     defer { chmod(folder.url.path, 0o700) }
     let target = folder["a"]

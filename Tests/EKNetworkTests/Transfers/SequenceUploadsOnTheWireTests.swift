@@ -36,8 +36,8 @@ import Testing
     #expect(server.requests.map { $0.headers["Transfer-Encoding"] } == ["chunked", nil, "chunked", nil])
   }
 
-  @Test func aHeadAnnouncesNoContentThatIsNeverSent() async throws {
-    // Options of its own give the connections to this test alone.
+  @Test func headRequestAnnouncesNoContent() async throws {
+    // Its own options: no other test uses these connections.
     let manager = NetworkManager(
       baseURL: server.baseURL, session: URLSession(configuration: .ephemeral),
       transport: .secured(by: TLSOptions(pinnedPublicKeys: ["of this test"])))
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 9, 11, 1_000])
-  func aSequenceThatIsNotAsLongAsDeclaredIsNeverTakenForWhole(declared: Int64) async throws {
+  func sequenceOfWrongLengthIsNeverComplete(declared: Int64) async throws {
     let manager = Wire.automatic.manager(server)
     let pieces = [Data.noise(4), Data.noise(6), Data()]
     var probe = post(RequestBody(sequence: Pieces(pieces), contentType: "a/b", length: declared))
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 9, 11, 1_000])
-  func aStreamThatIsNotAsLongAsDeclaredIsNeverTakenForWhole(declared: Int64) async throws {
+  func streamOfWrongLengthIsNeverComplete(declared: Int64) async throws {
     let stream = InputStream(data: Data.noise(10))
     let error = await #expect(throws: RequestBodyError.self) {
       let body = RequestBody(stream: stream, contentType: "a/b", length: declared)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func whatASequenceThrowsEndsTheRequest(_ wire: Wire) async throws {
+  func sequenceErrorEndsTheRequest(_ wire: Wire) async throws {
     struct Broken: Error, Equatable {}
     let manager = wire.manager(server)
     let stream = AsyncThrowingStream<Data, any Error> { continuation in
@@ -115,12 +115,12 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { _ = try await manager.send(probe) }
     #expect(error?.statusCode == 503)
     #expect(server.requestCount == 1)
-    // The same value in another request: its bytes are gone.
+    // The same value in another request: its bytes are used up.
     await #expect(throws: RequestBodyError.alreadySent) { _ = try await manager.send(probe) }
     #expect(server.requests.filter(\.isComplete).count == 1)
   }
 
-  @Test func aSequenceIsPulledAsTheServerTakesIt() async throws {
+  @Test func sequenceIsPulledAsTheServerReads() async throws {
     let isFull = Gate()
     let mayRead = Gate()
     let source = CountingPieces(size: 64 * 1024, count: 4_096)
@@ -130,7 +130,7 @@ import Testing
     let manager = Wire.automatic.manager(server)
     let upload = Task { [probe = SequencePost(pieces: source)] in try await manager.send(probe) }
     #expect(await isFull.wait())
-    // What the system's buffers hold, at most, and not the 256 MiB that there are.
+    // At most what the system's buffers hold, not all 256 MiB.
     #expect(source.taken.withLock { $0 } < 1_024)
     mayRead.open()
     #expect(try await upload.value["count"] == 4_096 * 64 * 1024)
@@ -138,12 +138,12 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func cancellingLetsGoOfTheSequence(_ wire: Wire) async throws {
+  func cancellationEndsTheSequence(_ wire: Wire) async throws {
     let source = StuckSequence()
     let manager = wire.manager(server)
     let upload = Task { [probe = StuckPost(source: source)] in try await manager.send(probe) }
     #expect(await source.isStuck.wait())
-    // Others are not held up by it.
+    // It does not block other requests.
     _ = try await manager.send(Probe<StatusCodeResponse>(path: "/files"))
     upload.cancel()
     await #expect(throws: CancellationError.self) { try await upload.value }
@@ -197,7 +197,7 @@ private struct SequencePost: NetworkRequest {
   var body: RequestBody? { RequestBody(sequence: pieces, contentType: "a/b") }
 }
 
-/// Gives one piece, and the next one never.
+/// Yields one piece, and never another one.
 private struct StuckSequence: AsyncSequence, Sendable {
   let isStuck = Gate()
   let hasEnded = Gate()
@@ -213,7 +213,7 @@ private struct StuckSequence: AsyncSequence, Sendable {
       }
       defer { source.hasEnded.open() }
       source.isStuck.open()
-      // Nobody opens it: this ends when the task is cancelled.
+      // Never opened: this ends when the task is cancelled.
       await Gate().wait(timeout: .seconds(600))
       throw CancellationError()
     }

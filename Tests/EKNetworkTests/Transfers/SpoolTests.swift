@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// The disk may be slow: it is waited for on the queue, and on no thread of the pool.
+  /// The disk may be slow: the queue waits for it, and no thread of the cooperative pool.
   @Test func filesAreWrittenOnTheQueue() async throws {
     let queue = BlockingQueue(label: "test")
     let (isBusy, mayGoOn) = (Gate(), Gate())

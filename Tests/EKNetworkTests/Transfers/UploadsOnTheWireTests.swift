@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases, [0, 1, 65_535, 65_536, 300_000, 1_048_576])
-  func aFileArrivesAsItIs(_ wire: Wire, size: Int) async throws {
+  func fileArrivesUnchanged(_ wire: Wire, size: Int) async throws {
     let data = Data.noise(size)
     let body = RequestBody(file: try folder.file("a", data), contentType: "a/b")
     _ = try await wire.manager(server).send(post(body))
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aFileIsSentAgainAfterARetryARefreshAndARedirect(_ wire: Wire) async throws {
+  func fileIsResentAfterRetryRefreshAndRedirect(_ wire: Wire) async throws {
     let data = Data.noise(200_000)
     server.route("/files", .status(503), .status(401), .redirect(to: "/moved", status: 307))
     server.route("/moved") { .json(["count": $0.body.count]) }
@@ -55,7 +55,7 @@ import Testing
     #expect(server.requests.allSatisfy { $0.body == data })
   }
 
-  /// Neither nothing, nor what is left of it, goes out as if it were the whole.
+  /// A used stream is sent neither empty nor from its current position.
   @Test(arguments: Wire.allCases)
   func aStreamIsSentOnce(_ wire: Wire) async throws {
     let manager = wire.manager(server)
@@ -85,7 +85,7 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
-  @Test func whatIsNoFileIsNamedAndNothingIsSent() async throws {
+  @Test func invalidFileIsAnErrorBeforeSending() async throws {
     let pipe = folder["pipe"]
     #expect(mkfifo(pipe.path, 0o600) == 0)
     let link = folder["link"]
@@ -113,7 +113,7 @@ import Testing
     #expect(server.acceptedConnections == 0)
   }
 
-  @Test func aFileThatIsWrittenToMidwayIsNeverTakenForWhole() async throws {
+  @Test func fileModifiedDuringTheUploadIsAnError() async throws {
     let size = 32 << 20
     let url = try folder.file("a", Data(count: size))
     let opening = Gate()
@@ -126,7 +126,7 @@ import Testing
     try handle.seek(toOffset: UInt64(size - 1))
     try handle.write(contentsOf: Data([1]))
     try handle.close()
-    // The clock of a file system may stand still between two writes.
+    // The timestamps of a file system may be too coarse to tell two writes apart.
     var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
     #expect(utimes(url.path, &times) == 0)
     hasChanged.open()
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsReplacedBeforeItIsOpenedIsAnother() throws {
+  @Test func replacedFileIsAnError() throws {
     let url = try folder.file("a", Data("one".utf8))
     let segment = try FileSegment(url)
     _ = try segment.open()
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: [-1_000_000, -1, 1, 1_000_000])
-  func aFileThatChangesItsSizeMidwayIsNeverTakenForWhole(change: Int) async throws {
+  func fileResizedDuringTheUploadIsAnError(change: Int) async throws {
     let size = 32 << 20
     let url = try folder.file("a", Data(count: size))
     let opening = Gate()

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct AsyncSequenceBodyTests {
-  @Test func oneReaderAtATime() async throws {
+  @Test func secondReaderIsRejected() async throws {
     let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
     let body = AsyncSequenceBody(stream)
     await withTaskGroup(of: Result<Data?, any Error>.self) { readers in

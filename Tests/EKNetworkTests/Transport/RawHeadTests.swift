@@ -16,9 +16,9 @@ import Testing
   func statusLines(_ text: String, _ status: Int) throws { #expect(try head(text).statusCode == status) }
 
   @Test(arguments: ["", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 abc", "HTTP/1.1 000 x", "ICY\r\n"])
-  func noStatusLine(_ text: String) { #expect(RawHead(bytes: Array(text.utf8), url: url) == nil) }
+  func invalidStatusLines(_ text: String) { #expect(RawHead(bytes: Array(text.utf8), url: url) == nil) }
 
-  @Test func fieldsKeepTheirOrderAndTheirNames() throws {
+  @Test func fieldsKeepTheirOrderAndNames() throws {
     let head = try head("HTTP/1.1 200 OK\r\nX-b: 2\r\nA:1\r\nX-B:  3 \t\r\nEmpty:\r\n\r\n")
     #expect(head.fields.map(\.name) == ["X-b", "A", "X-B", "Empty"])
     #expect(head.fields.map(\.value) == ["2", "1", "3", ""])
@@ -38,19 +38,19 @@ import Testing
     #expect(head.values("b") == ["café"])
   }
 
-  @Test func aNameIsOnlyFoundAsAWhole() throws {
+  @Test func fieldNamesAreMatchedAsAWhole() throws {
     let head = try head("HTTP/1.1 200 OK\r\nContent-Length-X: 1\r\nX-Content-Length: 2\r\nCONTENT-LENGTH: 3\r\n\r\n")
     #expect(head.values("content-length") == ["3"])
   }
 
   @Test(arguments: [": b", "no colon"])
-  func whatContinuesALineThatIsNoFieldIsDropped(_ line: String) throws {
+  func continuationOfDroppedLineIsDropped(_ line: String) throws {
     let head = try head("HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\(line)\r\n 3\r\nB: 4\r\n\r\n")
     #expect(head.values("a") == ["1 2"])
     #expect(head.values("b") == ["4"])
   }
 
-  @Test func noBytesAreTooStrangeForIt() {
+  @Test func randomBytesAreHandled() {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("HTTP/1. 200\r\n:\t ab\0".utf8) + [0xff, 0x80]
     for _ in 0..<5_000 {

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct SessionProxiesTests {
-  @Test func nothingIsOnThatIsNotSaidToBe() {
+  @Test func incompleteSettingsEnableNoProxy() {
     for dictionary: [AnyHashable: Any] in [
       [:], ["HTTPProxy": "a", "HTTPPort": 1], ["HTTPEnable": 0, "HTTPProxy": "a"], ["HTTPEnable": 1],
       ["HTTPEnable": 1, "HTTPProxy": ""], ["HTTPEnable": "yes", "HTTPProxy": "a"], ["HTTPEnable": 1, "HTTPProxy": 7],
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func eachSchemeHasItsOwn() {
+  @Test func eachSchemeHasItsOwnProxy() {
     let proxies = SessionProxies([
       "HTTPEnable": true, "HTTPProxy": "a.example", "HTTPPort": 8080,
       "HTTPSEnable": NSNumber(value: 1), "HTTPSProxy": "::1", "HTTPSPort": NSNumber(value: 8443),
@@ -28,7 +28,7 @@ import Testing
     #expect(proxies.user == "u" && proxies.password == "p")
   }
 
-  @Test func theOthersGoThroughSOCKS() {
+  @Test func socksIsTheFallbackProxy() {
     let proxies = SessionProxies(["SOCKSEnable": 1, "SOCKSProxy": "s.example", "SOCKSPort": 0, "HTTPEnable": 0])
     #expect(proxies.plain == "socks5h://s.example:1080")
     #expect(proxies.secure == proxies.plain)

@@ -63,7 +63,7 @@ struct TransportCollectTests {
   }
 }
 
-/// A body that hands out what it is given.
+/// A body that returns the given chunks.
 private final class ListedBody: TransportBody {
   private struct State {
     var parts: ArraySlice<Result<Data, any Error>>

@@ -12,7 +12,7 @@ import Testing
     if case .keptAndFull = delivery { true } else { false }
   }
 
-  /// Delivers four messages, the last of which fills the queue, and counts those that are taken until the reader goes on.
+  /// Delivers four messages, the last of which fills the queue, and counts those taken until the reader continues.
   private func takenUntilTheReaderGoesOn(capacity: Int, byteCapacity: Int) async -> Int {
     var state = ConnectionState(capacity: capacity, byteCapacity: byteCapacity)
     // Each counts as 100 bytes.
@@ -35,7 +35,7 @@ import Testing
     return taken
   }
 
-  @Test func theReaderGoesOnWhenHalfOfBothLimitsIsFree() async {
+  @Test func readerContinuesWhenHalfOfBothLimitsIsFree() async {
     #expect(await takenUntilTheReaderGoesOn(capacity: 4, byteCapacity: 100_000) == 2)
     #expect(await takenUntilTheReaderGoesOn(capacity: 100, byteCapacity: 400) == 2)
     #expect(await takenUntilTheReaderGoesOn(capacity: 4, byteCapacity: 400) == 2)
@@ -43,7 +43,7 @@ import Testing
     #expect(await takenUntilTheReaderGoesOn(capacity: 5, byteCapacity: 399) == 3)
   }
 
-  @Test func aPeerIsNotHeardWhileTheReaderWaitsAndTheReadAheadIsFull() async {
+  @Test func peerIsNotReadWhileReadAheadIsFull() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1_000)
     _ = state.deliver(.binary(Data()))
     #expect(!state.hearsNothing, "the reader goes on")
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func theTurnGoesFromOneSenderToTheNext() async throws {
+  @Test func turnPassesToNextSender() async throws {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     try await withCheckedThrowingContinuation { turn in
       let isFree = state.takeTurn(id: 1, turn)
@@ -81,7 +81,7 @@ import Testing
     #expect(last == nil && isFree)
   }
 
-  @Test func theFirstCloseFrameCounts() {
+  @Test func firstCloseFrameWins() {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let first = state.beginClosing([1], afterMessage: true)
     #expect(first.isFirst && first.frame == [1])
@@ -89,18 +89,18 @@ import Testing
     #expect(!second.isFirst && second.frame == nil)
   }
 
-  @Test func aCloseFrameWaitsForTheMessageThatIsBeingSent() {
+  @Test func closeFrameWaitsForCurrentMessage() {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let isFree = state.takeFreeTurn()
     #expect(isFree)
     let first = state.beginClosing([1], afterMessage: true)
     #expect(first.isFirst && first.frame == nil)
-    // Another reason does not change it, but may not wait.
+    // A second reason does not change the frame, but sends it without waiting.
     let second = state.beginClosing([2], afterMessage: false)
     #expect(!second.isFirst && second.frame == [1])
   }
 
-  @Test func theEndOfWhatIsOverIsNotAwaited() async {
+  @Test func endOfFinishedConnectionIsNotAwaited() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     await withCheckedContinuation { ending in
       let waits = state.awaitEnd(ending)

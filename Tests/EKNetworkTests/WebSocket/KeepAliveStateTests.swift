@@ -3,14 +3,14 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct KeepAliveStateTests {
-  @Test func aSilentPeerIsPingedAndThenGivenUp() {
+  @Test func silentPeerIsPingedThenGivenUp() {
     var state = KeepAliveState()
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .wait, "it has only just been opened")
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .ping)
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .end)
   }
 
-  @Test func anythingThatMovesIsALife() {
+  @Test func anyProgressKeepsConnectionAlive() {
     var state = KeepAliveState()
     _ = state.tick(received: 0, sent: 0, unsent: 9, isHeld: false)
     #expect(state.tick(received: 0, sent: 0, unsent: 9, isHeld: false) == .ping)
@@ -23,10 +23,10 @@ import Testing
     #expect(state.tick(received: 1, sent: 1, unsent: 14, isHeld: false) == .end, "what is added proves nothing")
   }
 
-  @Test func aPeerThatIsNotListenedToCannotBeHeard() {
+  @Test func unreadPeerIsNotGivenUp() {
     var state = KeepAliveState()
     for _ in 0..<5 { #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: true) == .wait) }
-    // A ping from before is no reason to give it up either.
+    // An earlier ping is no reason to give it up, either.
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .ping)
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: true) == .wait)
     #expect(state.tick(received: 0, sent: 0, unsent: 0, isHeld: false) == .ping)

@@ -10,8 +10,8 @@ import Testing
     MessageEncoder(deflater: deflater, minimumSize: 100).frames(of: message).next().frame.first
   }
 
-  /// RFC 7692 §6: RSV1 says that the message is compressed.
-  @Test func whatIsCompressedSaysSo() throws {
+  /// RFC 7692 §6: RSV1 marks a compressed message.
+  @Test func compressedMessageSetsRSV1() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     #expect(firstByte(of: .text(Self.long), deflater: deflater) == 0xC1)
     #expect(firstByte(of: .binary(Data(Self.long.utf8)), deflater: deflater) == 0xC2)
@@ -19,13 +19,13 @@ import Testing
     #expect(firstByte(of: .binary(Data("short".utf8)), deflater: deflater) == 0x82)
   }
 
-  @Test func whatIsNotCompressedDoesNot() {
+  @Test func uncompressedMessageDoesNotSetRSV1() {
     #expect(firstByte(of: .text(Self.long), deflater: nil) == 0x81)
     #expect(firstByte(of: .binary(Data(Self.long.utf8)), deflater: nil) == 0x82)
   }
 
-  /// Messages of one context: the second is shorter for the first.
-  @Test func whatIsCompressedIsThatMessage() throws {
+  /// With a shared context, the second message refers to the first.
+  @Test func contextMakesSecondMessageShorter() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     let encoder = MessageEncoder(deflater: deflater, minimumSize: 0)
     let sizes = (1...2).map { _ in encoder.frames(of: .text(Self.long)).next().frame.count }

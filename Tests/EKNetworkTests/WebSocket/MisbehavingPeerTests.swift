@@ -62,7 +62,7 @@ struct MisbehavingPeerTests {
     let senders = (0..<3).map { _ in Task { try await socket.send(Data(count: 32 << 20)) } }
     for sender in senders { sender.cancel() }
     for sender in senders { await #expect(throws: CancellationError.self) { try await sender.value } }
-    // Half a frame is on its way, behind which a close frame has no chance.
+    // Half a frame has been sent, so that no close frame can follow.
     try await socket.close()
     #expect(socket.closeCode == .abnormalClosure)
     gate.open()

@@ -7,7 +7,7 @@ import Testing
   private static let ping: [UInt8] = [0x89, 0]
   private let text: [UInt8] = [0x81, 1, 0x61]
 
-  /// The state, in a place that the expectations below may change.
+  /// The state in a class, so that it can be mutated within expectations.
   private final class Subject {
     private var state = ReadAheadState()
     func hold(_ unscanned: [UInt8]?) -> (controls: [ControlScanner.Control], beginsToRead: Bool) {
@@ -35,7 +35,7 @@ import Testing
     var step = state.received(.success(Self.ping + text), isHeld: true)
     #expect(step.controls == [.ping(Data())])
     #expect(step.goesOn)
-    // There is room, and what was kept is there at once, although a read is still under way.
+    // The kept bytes are available at once, although a read is still under way.
     #expect(bytes(state.take()) == Self.ping + text)
     guard case .wait = state.take() else { return #expect(Bool(false), "somebody reads") }
     step = state.received(.success(text), isHeld: false)
@@ -47,7 +47,7 @@ import Testing
     #expect(!state.takeAnsweredPing())
   }
 
-  @Test func noMoreThanTheLimit() {
+  @Test func readAheadStopsAtTheLimit() {
     #expect(state.hold([]).beginsToRead)
     let frame: [UInt8] = [0x82, 127, 0, 0, 0, 0, 0x7F, 0, 0, 0] + [UInt8](repeating: 0, count: 65_526)
     for _ in 0..<3 { #expect(state.received(.success(frame), isHeld: true).goesOn) }
@@ -57,7 +57,7 @@ import Testing
     #expect(state.hold(nil).beginsToRead)
   }
 
-  @Test func theEndComesBehindWhatWasKept() {
+  @Test func errorComesAfterKeptBytes() {
     _ = state.hold([])
     #expect(state.received(.success(text), isHeld: true).goesOn)
     #expect(!state.received(.failure(ByteTransportError.failed("gone")), isHeld: true).goesOn)
@@ -66,7 +66,7 @@ import Testing
     guard case .failure = state.take() else { return #expect(Bool(false), "it has ended") }
   }
 
-  @Test func nothingIsReadBehindAClose() {
+  @Test func nothingIsReadAfterAClose() {
     #expect(!state.hold([0x88, 0]).beginsToRead)
   }
 }

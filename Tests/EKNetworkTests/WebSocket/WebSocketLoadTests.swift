@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// Long messages, slow peers, and what has to get through meanwhile.
+/// Long messages, slow peers, and control frames in between.
 @Suite("WebSockets under load", .serialized, .timeLimit(.minutes(10)))
 struct WebSocketLoadTests {
   private let server: LoopbackServer
@@ -55,7 +55,7 @@ struct WebSocketLoadTests {
       isPinging.open()
       try await socket.ping()
     }
-    // The peer takes a second for the message, and the ping goes out with nothing to wait for.
+    // The ping starts while the peer has not yet read the rest of the message.
     #expect(await isPinging.wait())
     mayRead.open()
     try await ping.value
@@ -169,7 +169,7 @@ struct WebSocketLoadTests {
       }
     }
     let socket = try await connect()
-    // Nothing gets through behind it until the peer reads.
+    // Nothing is sent after it until the peer reads.
     let sending = Task { try await socket.send(Data(count: 24 << 20)) }
     #expect(try await socket.receive() == .text("flooded"))
     let pings = (0..<100).map { _ in Task { try await socket.ping() } }
@@ -242,7 +242,7 @@ struct WebSocketLoadTests {
   }
 
   #if os(Linux)
-    /// Messages of a size, compressed as well as it goes, and a reader that takes all of them.
+    /// Receives highly compressed messages of one size, and measures the memory.
     private static func inflate(_ size: Int) async throws {
       let total = 512 << 20
       let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
@@ -260,7 +260,7 @@ struct WebSocketLoadTests {
       var options = WebSocketOptions()
       options.compression = WebSocketCompression(serverContextTakeover: false)
       options.maximumMessageSize = 1 << 20
-      // It is the bytes that are bounded.
+      // Only the bytes are to be limited.
       options.maximumQueuedMessages = 1 << 20
       let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
       let socket = try await WebSocket.connect(to: url, options: options)

@@ -38,7 +38,7 @@
       #expect(proxy.requests.map(\.method) == ["CONNECT"])
       let basic = "Basic \(Data("alice:secret".utf8).base64EncodedString())"
       #expect(proxy.requests.first?.headers["Proxy-Authorization"] == basic)
-      // An exception of the dictionary's is reached directly.
+      // A host in the dictionary's exceptions is reached directly.
       if scheme == "ws" {
         options.useProxies(of: configuration(proxy, ["ExceptionsList": ["127.0.0.1"]]))
         let socket = try await WebSocket.connect(to: url, options: options)
@@ -55,7 +55,7 @@
       let tls = TLSOptions(certificateAuthorityFile: file, pinnedPublicKeys: ["a"], clientCertificate: client)
       let secured = tls.curlOptions.map(\.option)
       #expect(Set(secured) == [.cainfo, .pinnedpublickey, .sslcert, .sslkey, .keypasswd])
-      // OpenSSL asks the terminal for what it is not given.
+      // Without a password OpenSSL would prompt for one.
       let plain = TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
       #expect(plain.curlOptions.last { $0.option == .keypasswd }?.value.isEmpty == true)
       let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))

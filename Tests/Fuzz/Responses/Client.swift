@@ -2,8 +2,8 @@ import EKNetwork
 import Foundation
 import FoundationNetworking
 
-/// Sends requests to server.py, many at once: `Client SEED FIRST COUNT PLAIN TLS H2 CA`. Every one has to end in time, in a
-/// value or an error that the library documents; a value that the server vouches for has to be the right one.
+/// Sends many concurrent requests to server.py: `Client SEED FIRST COUNT PLAIN TLS H2 CA`. Every request must finish in
+/// time with a value or a documented error; a value with the server's proof must be correct.
 @main
 enum Client {
   static func main() async {
@@ -32,7 +32,7 @@ enum Client {
   }
 }
 
-/// Prints without a buffer, which would be lost where the process ends by itself.
+/// Prints without buffering, because a buffer would be lost when the process aborts.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
 actor Indices {
@@ -41,7 +41,7 @@ actor Indices {
   func next() -> UInt64? { range.popFirst() }
 }
 
-/// A generator that anybody can write down: SplitMix64.
+/// A reproducible random number generator: SplitMix64.
 struct Source: RandomNumberGenerator {
   var state: UInt64
 
@@ -54,14 +54,14 @@ struct Source: RandomNumberGenerator {
   }
 }
 
-/// How a request has ended.
+/// The outcome of a request.
 enum Ending: Hashable {
-  /// With a value that the server vouches for.
+  /// A value with the server's proof.
   case proven
   case value
   case error(String)
   case cancelled
-  /// What must not be.
+  /// An outcome that must not occur.
   case wrong(String)
 }
 
@@ -105,7 +105,7 @@ struct Ask: NetworkRequest, Sendable {
   }
 }
 
-/// Sends the request of an index, which with the seed decides everything about it.
+/// Sends the request of an index; all of its properties depend on the index and the seed.
 struct Asker: Sendable {
   static let width = 48
 
@@ -174,7 +174,7 @@ struct Asker: Sendable {
     return .proven
   }
 
-  /// What server.py responds when it is right.
+  /// Returns the body of a valid response of server.py.
   private static func body(of index: UInt64) -> Data {
     let count = 1 + Int(index % 7) + (index % 97 == 0 ? 20_000 : 0)
     return Data(String(repeating: "\(index) ", count: count).utf8)
@@ -192,13 +192,13 @@ struct Asker: Sendable {
         data += chunk
         if amount < 8 { await Task.yield() }
       }
-      // A whole body, not one that may be empty.
+      // Compares the whole body, which must not be empty here.
       if proof == "\(index)", data != Self.body(of: index) { return .wrong("a stream of \(data.count) other bytes") }
       return judge(Payload(data: data, proof: proof), index)
     case ..<13: for try await _ in response.body.lines() {}
     case ..<16: for try await _ in response.body.events() {}
     default:
-      // It leaves in the middle of the body, or before it.
+      // Abandons the stream in the middle of the body, or before it.
       var left = amount % 3
       if left > 0 {
         for try await _ in response.body {
@@ -236,7 +236,7 @@ struct Asker: Sendable {
   private static func ending(of error: any Error) -> Ending {
     switch error {
     case is CancellationError: .cancelled
-    // The server leaves no connection without a word for long.
+    // The server does not keep connections idle for long.
     case let error as URLError where error.code == .timedOut: .wrong("timed out")
     case let error as URLError where error.code == .unknown: .wrong("unknown: \(error.localizedDescription)")
     case let error as URLError: .error("URLError \(error.code.rawValue)")
@@ -248,9 +248,9 @@ struct Asker: Sendable {
   }
 }
 
-/// What has ended how, and what has not.
+/// A record of the outcomes, and of the requests in progress.
 ///
-/// Unchecked: `lock` guards everything.
+/// Unchecked: `lock` protects all of its state.
 final class Record: @unchecked Sendable {
   private static let limit: UInt64 = 200
   private let lock = NSLock()
@@ -278,7 +278,7 @@ final class Record: @unchecked Sendable {
     }
   }
 
-  /// Ends the process when a request does not end.
+  /// Aborts the process if a request does not finish in time.
   func watch() {
     Thread.detachNewThread { [self] in
       while true {
@@ -292,7 +292,7 @@ final class Record: @unchecked Sendable {
     }
   }
 
-  /// Whether nothing was wrong. Prints `ENDING COUNT` for each ending.
+  /// Prints the count of each outcome; returns whether none was wrong.
   func report() -> Bool {
     lock.withLock {
       for (ending, count) in endings {

@@ -1,4 +1,4 @@
-"""Responses of HTTP/1.1, right and wrong: `make(random, index)` gives what to write, and what to do then."""
+"""Generates valid and invalid HTTP/1.1 responses: `make(random, index)` returns the data to send, and what to do afterwards."""
 
 import dataclasses
 import gzip
@@ -50,14 +50,14 @@ CODINGS = [b"gzip", b"deflate", b"br", b"zstd", b"x-gzip", b"compress", b"identi
 @dataclasses.dataclass
 class Reply:
     pieces: list
-    # keep: wait for the next request; close; reset; stall: say nothing more until the client leaves
+    # keep: wait for the next request; close; reset
     then: str
-    # Whether client and server agree on where it ends, so that the next response on the connection can be right.
+    # Whether client and server agree on the end of the response, so that the next one on the connection can be valid.
     is_clean: bool
 
 
 def body_of(index):
-    """What a right response carries; the client knows it too."""
+    """Returns the body of a valid response, which the client computes too."""
     return (b"%d " % index) * (1 + index % 7 + (index % 97 == 0) * 20000)
 
 
@@ -92,7 +92,7 @@ def chunks(random, body):
 
 
 def coded(random, body):
-    """A body in the codings that its field names, or not quite."""
+    """Returns a Content-Encoding field and a body in these codings, sometimes corrupted."""
     field = random.choice(CODINGS)
     for coding in field.lower().split(b","):
         coding = coding.strip()
@@ -109,7 +109,7 @@ def head_of(random, line, fields):
     end = random.choice([b"\r\n"] * 12 + [b"\n", b"\r", b"\r\r\n", b"\n\r"])
     data = line + end
     if random.random() < 0.12:
-        # As if it went on with a line that is not there.
+        # A continuation line without a preceding header field.
         data += random.choice(BLANKS) + random.choice([b"folded: x", b"x", b"", b"Content-Length: 1", b"y" * 3000]) + end
     for field in fields:
         data += field + end

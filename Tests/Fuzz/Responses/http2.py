@@ -1,4 +1,4 @@
-"""Responses of HTTP/2 by the package `h2`, whose frames are then dropped, repeated, cut and spoiled."""
+"""Generates HTTP/2 responses with the package `h2`, whose frames are then dropped, repeated, truncated and corrupted."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ from http1 import FIELDS, CODINGS, LENGTHS, body_of, spoil
 STATUSES = ["200"] * 12 + ["204", "206", "301", "302", "304", "307", "401", "404", "408", "416", "417", "421", "429", "500", "503",
                            "100", "101", "abc", "", "20", "2000", "-1"]
 HEADER = 9
-# Python's Huffman coding takes its time for the others, which a spoiled frame makes as well.
+# Huffman coding in Python is slow for long fields, which corrupted frames produce as well.
 SHORT = [field for field in FIELDS if len(field) < 200]
 
 
@@ -23,7 +23,7 @@ def frame(kind, flags, stream, payload):
 
 
 def split(data):
-    """The frames in what h2 wants to send."""
+    """Splits the output of h2 into frames."""
     frames = []
     while len(data) >= HEADER:
         length = HEADER + int.from_bytes(data[:3], "big")
@@ -33,7 +33,7 @@ def split(data):
 
 
 def stray(random, stream):
-    """A frame that nobody waits for."""
+    """Returns an unexpected frame."""
     number = random.randrange(1 << 32).to_bytes(4, "big")
     return random.choice([
         lambda: frame(0, random.randrange(256), random.choice([0, stream, stream + 2, 2]), bytes(random.randrange(40))),
@@ -84,7 +84,7 @@ def mangle(random, data, stream):
 
 
 def fields_of(random):
-    """Fields as HTTP/2 has them, or does not."""
+    """Returns header fields, some of which HTTP/2 forbids."""
     fields = []
     for field in random.sample(SHORT, random.choice([0, 1, 3, 10])):
         name, _, value = field.partition(b":")
@@ -98,7 +98,7 @@ def fields_of(random):
 
 
 class Connection:
-    """One connection's protocol, without its transport: bytes in, requests out; `write` and `end` are the server's."""
+    """The protocol of one connection without its transport; `write`, `end` and `respond` are callbacks of the server."""
 
     def __init__(self, write, end, respond):
         self.write, self.end, self.respond = write, end, respond
@@ -129,7 +129,7 @@ class Connection:
     def send(self, random, index, stream, head):
         self.write(self.h2.data_to_send())
         is_right = random.random() < 0.3
-        # h2 refuses what its own state forbids, after what the client or an earlier mutation has done.
+        # h2 refuses operations that its state forbids after actions of the client or an earlier mutation.
         with contextlib.suppress(h2.exceptions.H2Error, ValueError):
             self.right(index, stream, head) if is_right else self.wrong(random, index, stream)
         data = self.h2.data_to_send()
@@ -146,14 +146,14 @@ class Connection:
         body = body_of(index)
         fields = [(b":status", b"200"), (b"content-length", b"%d" % len(body))]
         if self.is_clean and index:
-            # Outside of the dynamic table (RFC 7541 §6.2.3): a spoiled head must not be able to refer to it.
+            # Not in the dynamic table (RFC 7541 §6.2.3), so that a corrupted head cannot refer to it.
             fields.append(hpack.NeverIndexedHeaderTuple(b"x-proof", b"%d" % index))
         self.h2.send_headers(stream, fields, end_stream=head)
         if not head:
             self.data(stream, body)
 
     def data(self, stream, body, end=True):
-        # What the client's window does not take now, it never gets; it then waits until the connection is closed.
+        # Data beyond the client's current window is never sent; the client then waits until the connection is closed.
         while body:
             count = min(len(body), self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
             if count <= 0:

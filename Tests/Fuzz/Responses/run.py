@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the client in parts, each a process of its own, so that a failure can be replayed from its start: run.py CLIENT LIBRARIES
-VERSION…. responses.sh builds what it needs."""
+"""Runs the client in parts, each in its own process, so that a failure can be replayed from the start of its part: run.py CLIENT
+LIBRARIES VERSION…. responses.sh builds the client and the libraries."""
 
 import argparse
 import collections
@@ -35,7 +35,7 @@ def environment(folder):
 
 
 def run_part(options, folder, first, count):
-    """The endings of a part, and what was wrong with it."""
+    """Returns the outcomes of a part, and a description of its failure or None."""
     server = Server()
     try:
         ports = server.ports
@@ -45,7 +45,7 @@ def run_part(options, folder, first, count):
         said, complaint = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         alive = server.process.poll() is None
     except subprocess.TimeoutExpired:
-        return collections.Counter(), "it has not ended in 900 s"
+        return collections.Counter(), "it has not finished within 900 s"
     finally:
         server.stop()
     endings, wrong = collections.Counter(), []
@@ -85,10 +85,10 @@ def run_version(options, version):
         print(f"{failure}\nreplay: Tests/Fuzz/responses.sh --replay {version} {options.seed} {first} {options.part}\n")
     print(f"{version}: {endings.total()} responses in {seconds:.0f} s; " + ", ".join(
         f"{name} {count}" for name, count in endings.most_common()))
-    # Neither all right nor all wrong: else it is not the library that was tried.
+    # Some responses must succeed and some must fail: otherwise the library was not exercised.
     total = max(1, endings.total())
     if not failures and total > 5000 and (endings["proven"] < total / 10 or endings["error URLError -1011"] < total / 20):
-        print(f"{version}: too little of it was a response")
+        print(f"{version}: too few of the responses were valid or too few were rejected")
         return False
     return not failures
 

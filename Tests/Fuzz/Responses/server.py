@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Servers whose responses are wrong in every way. Prints {"plain": port, "tls": port, "h2": port, "ca": file} and ends with its
-standard input. The path of a request says what to respond: /SEED/INDEX gives the same response each time. Needs `h2` and
+"""Servers that send invalid responses of every kind. Prints {"plain": port, "tls": port, "h2": port, "ca": file} and exits when
+its standard input is closed. The path of a request selects the response: /SEED/INDEX always gets the same one. Requires `h2` and
 `cryptography`.
 """
 
@@ -23,7 +23,7 @@ import http1
 import http2
 from certificates import make_all
 
-# How long a connection is kept on which the client has nothing more to ask: the end of a response that is none.
+# How long a connection stays open without a new request; this also ends responses that are incomplete.
 PATIENCE = 0.15
 TARGET = re.compile(rb"/(\d+)/(\d+)")
 
@@ -34,7 +34,7 @@ def chosen(path):
 
 
 class Ending(asyncio.Protocol):
-    """What both protocols have: writes as long as there is a connection, and ways to end it."""
+    """The common part of both protocols: writes while the connection is open, and ends it in several ways."""
 
     def connection_made(self, transport):
         self.transport, self.timer, self.is_over = transport, None, False
@@ -65,7 +65,7 @@ class Ending(asyncio.Protocol):
             if connection:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return self.transport.abort()
-        # What TLS still wants to say must not keep the connection.
+        # The TLS shutdown must not keep the connection open.
         self.transport.close()
         asyncio.get_running_loop().call_later(PATIENCE, self.transport.abort)
 
@@ -91,7 +91,7 @@ class HTTP1(Ending):
             method, _, path = head.partition(b" ")
             seed, index = chosen(path)
             source = random.Random(f"{seed}/{index}")
-            # Some respond without having read the request's body.
+            # Some respond before the request's body is complete.
             early = source.random() < 0.1
             length = self.length_of_body(head, end + 4)
             if b"\nexpect: 100-continue" in head.lower() and len(self.buffer) == end + 4 and not early:
@@ -100,7 +100,7 @@ class HTTP1(Ending):
             if length is None and not early:
                 return self.wait()
             if length is None:
-                # What else comes is not a request.
+                # Anything that follows is not a request.
                 self.is_clean, self.is_deaf, self.buffer = False, True, b""
             else:
                 self.buffer = self.buffer[end + 4 + length:]
@@ -112,7 +112,7 @@ class HTTP1(Ending):
             self.deliver(reply)
 
     def length_of_body(self, head, start):
-        """None as long as it is not complete."""
+        """Returns the length of the request's body, or None while it is incomplete."""
         lower = head.lower()
         found = re.search(rb"\ncontent-length: *(\d+)", lower)
         if found:
@@ -167,7 +167,7 @@ async def main():
             ("plain", HTTP1, None), ("tls", HTTP1, context(folder, "http/1.1")), ("h2", HTTP2, context(folder, "h2"))]:
             server = await loop.create_server(protocol, "127.0.0.1", 0, ssl=tls, backlog=1024)
             ports[label] = server.sockets[0].getsockname()[1]
-        # TLS complains of what the client leaves; that is what this is about.
+        # TLS reports errors when the client disconnects, which is expected here.
         loop.set_exception_handler(lambda loop, context: None if isinstance(context.get("exception"), (OSError, ssl.SSLError))
                                    else loop.default_exception_handler(context))
         print(json.dumps({**ports, "ca": str(folder / "ca.pem")}), flush=True)

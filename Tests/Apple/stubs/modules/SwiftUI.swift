@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// As much of SwiftUI as the recipes use, written from Apple's documentation. Type-checked against, never run.
+// The part of SwiftUI that the recipes use, written from Apple's documentation. For type checking only.
 
 @MainActor @preconcurrency public protocol View {
   associatedtype Body: View

@@ -1,7 +1,7 @@
 import BareCurl
 import Foundation
 
-/// What is set here of libcurl's options, by their numbers in its ABI.
+/// The libcurl options used here, by their numbers in its ABI.
 private enum Option {
   static let url: Int32 = 10002
   static let writefunction: Int32 = 20011
@@ -10,7 +10,7 @@ private enum Option {
   static let nosignal: Int32 = 99
 }
 
-/// libcurl by itself, on one thread and its own epoll, through the library's prototypes: what there is to be had.
+/// Measures bare libcurl on one thread with its own epoll, through the library's prototypes, as the upper bound.
 /// `BareLoad URL WIDTH SECONDS [CA.pem]`; the output is that of `Load`.
 @main struct BareLoad {
   static func main() {

@@ -1,13 +1,12 @@
 import EKNetwork
 
-/// As many requests at once as asked, each with a connection of its own if the server lets it have one: what becomes of
-/// them?
+/// Sends a number of concurrent requests, each on its own connection if the server accepts it, and counts the outcomes.
 struct Burst {
   struct Report: Encodable {
     var served = 0
-    /// By the code of their `URLError`.
+    /// The numbers of failures, by `URLError` code.
     var failed: [Int: Int] = [:]
-    /// Errors of any other kind.
+    /// The number of errors of any other kind.
     var wrong = 0
     var seconds = 0.0
     var peakMegabytes = 0.0

@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// What a call of the response cache costs, in nanoseconds, with as many entries as asked for.
+/// The cost of calls of the response cache in nanoseconds, with a given number of entries.
 struct CacheCost: Encodable {
   var entries: Int
   var sequentialGet = 0.0

@@ -1,4 +1,4 @@
-/// What every client does here: 57 bytes of JSON, decoded; and a large body, counted as it comes.
+/// A client under test: decodes 57 bytes of JSON, or counts the bytes of a large body as they arrive.
 protocol Contender: Sendable {
   func get() async throws -> Item
   func stream() async throws -> Int

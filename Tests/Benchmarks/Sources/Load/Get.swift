@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// The request of all measurements but the soak. A stream and a download do not look at its response type.
+/// The request of all measurements except the soak. Streams and downloads ignore its response type.
 struct Get: NetworkRequest {
   typealias Response = Item
   let path: String

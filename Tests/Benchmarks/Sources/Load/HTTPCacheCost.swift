@@ -5,22 +5,22 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What the HTTP cache costs, in microseconds per call, one call after the other: against the server on loopback, and
-/// against decoding alone; and with that many entries, over a session that responds at once.
+/// The cost of the HTTP cache in microseconds per sequential call, compared with the server on loopback and with
+/// decoding alone; and by the number of entries, over a session that responds at once.
 struct HTTPCacheCost: Encodable {
   var decode = 0.0
   var send = 0.0
   var sendPastCache = 0.0
   var memoryHit = 0.0
   var diskHit = 0.0
-  /// By the number of entries.
+  /// The cost of an insertion into memory, by the number of entries.
   var memoryInsertAmong: [Int: Double] = [:]
   var memoryHitAmong: [Int: Double] = [:]
   var diskInsertAmong: [Int: Double] = [:]
   var diskHitAmong: [Int: Double] = [:]
-  /// From the making of a cache over a directory with 100,000 entries to its first hit, in milliseconds.
+  /// The time from creating a cache over a directory with 100,000 entries to its first hit, in milliseconds.
   var opening = 0.0
-  /// A stored body of 1 GiB, streamed from the disk: megabytes per second, and by how many MiB the memory grew.
+  /// The throughput of streaming a stored body of 1 GiB from disk, in megabytes per second.
   var streaming = 0.0
   var streamingGrowth = 0.0
 
@@ -51,11 +51,11 @@ struct HTTPCacheCost: Encodable {
     case diskHitAmong, opening, streaming, streamingGrowth
   }
 
-  /// - Parameter base: Where there are `item.json` and `gib`.
+  /// - Parameter base: The URL of the directory with `item.json` and `gib`.
   static func measure(_ base: URL) async throws -> HTTPCacheCost {
     var cost = HTTPCacheCost(base: base)
     defer { try? FileManager.default.removeItem(at: cost.folder) }
-    // First: what comes later takes memory.
+    // First, because the later measurements allocate memory.
     try await cost.measureStreaming()
     try await cost.measureCalls()
     for entries in [1_000, 100_000] { try await cost.measureAmong(entries) }
@@ -103,7 +103,7 @@ struct HTTPCacheCost: Encodable {
 
   private mutating func measureAmong(_ entries: Int) async throws {
     let session = Instant(Data(#"{"id":12345,"name":"a teapot of fine porc","price":12.50}"#.utf8))
-    // One manager: a session of somebody's own making has a part of the cache to itself.
+    // One manager, because each custom session has its own partition of the cache.
     let manager = manager(nil, session)
     func fill(_ cache: HTTPCache) async throws -> Double {
       manager.httpCache = cache

@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// Events that say when they were sent, by the system's monotonic clock: how old are they when they arrive?
+/// Measures the age of events on arrival. Each contains its send time by the system's monotonic clock.
 struct Latency {
   struct Report: Encodable {
     var median: Double
@@ -10,7 +10,7 @@ struct Latency {
 
   let url: URL
 
-  /// In milliseconds.
+  /// Returns the ages in milliseconds.
   func run() async throws -> Report {
     let manager = NetworkManager(baseURL: url, session: URLSession(configuration: .ephemeral))
     var ages: [Double] = []

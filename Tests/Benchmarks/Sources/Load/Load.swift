@@ -1,8 +1,8 @@
 import Foundation
 
-/// One contender under one load, in a process of its own: `Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]`.
+/// Runs one contender under one load, in its own process: `Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]`.
 ///
-/// Several URLs, with commas between them, get the same number of tasks each. Prints one line of JSON: units per second
+/// Several URLs, separated by commas, get the same number of tasks each. Prints one line of JSON: units per second
 /// (requests, or bytes), CPU microseconds per unit, and the peak of the process's resident memory in MiB.
 @main struct Load {
   static func main() async throws {
@@ -58,7 +58,7 @@ import Foundation
     }
   }
 
-  /// Runs `body` in `width` tasks, again and again, until the time is over.
+  /// Runs `body` repeatedly in `width` tasks until the time has elapsed.
   static func measure(
     width: Int, seconds: Double, _ body: @escaping @Sendable (_ task: Int) async throws -> Int
   ) async throws -> Measurement {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What one run came to.
+/// The result of one run.
 struct Measurement: Encodable {
   var perSecond: Double
   var cpuMicroseconds: Double
   var peakMegabytes: Double
-  /// How far the peak rose meanwhile.
+  /// The growth of peak memory during the run.
   var growthMegabytes: Double
 
   struct Start {
@@ -35,7 +35,7 @@ struct Measurement: Encodable {
 
   static var peakMegabytes: Double { megabytes("VmHWM:") }
 
-  /// A line of the system's account of the process.
+  /// Returns a value from `/proc/self/status`, in MiB.
   static func megabytes(_ name: String) -> Double {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""

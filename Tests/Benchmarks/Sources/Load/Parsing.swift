@@ -1,17 +1,17 @@
 import EKNetwork
 
-/// How fast the parsers are, fed from memory in blocks of 256 KiB as the wire would.
+/// Measures the throughput of the parsers, with input from memory in blocks of 256 KiB as from the network.
 enum Parsing: String {
   /// Lines of 1 KiB.
   case longLines = "lines-1k"
   /// Lines of 64 bytes.
   case shortLines = "lines-64"
   case records = "ndjson"
-  /// What `records` is compared with: the same records, already split.
+  /// The same records, already split, as the baseline for `records`.
   case splitRecords = "ndjson-split"
   case events
   case bytes
-  /// The same from the body itself instead of the documented streams.
+  /// The same with `response.body` instead of the documented streams.
   case bodyLongLines = "body-lines-1k"
   case bodyShortLines = "body-lines-64"
   case bodyRecords = "body-ndjson"

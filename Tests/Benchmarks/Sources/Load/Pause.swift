@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// A consumer that takes one chunk of a body and then no more: how much of the rest does the process take in?
+/// Measures how much of a body the process buffers when its consumer reads one chunk and then stops.
 struct Pause {
   struct Report: Encodable {
     var growthMegabytes: Double
@@ -11,14 +11,14 @@ struct Pause {
   func run(seconds: Double) async throws -> Report {
     let base = URL(string: "/", relativeTo: url)?.absoluteURL ?? url
     let manager = NetworkManager(baseURL: base, session: URLSession(configuration: .ephemeral))
-    // What is made with the first request is no growth.
+    // Allocations of the first request do not count as growth.
     for try await _ in try await manager.stream(Get(path: "/item.json")).chunks {}
     let before = Measurement.megabytes("VmRSS:")
     for try await _ in try await manager.stream(Get(path: url.path)).chunks {
       try await Task.sleep(for: .seconds(seconds))
       break
     }
-    // The most there ever was, although something may have been given back.
+    // The peak, although some of it may have been freed.
     return Report(growthMegabytes: Measurement.peakMegabytes - before)
   }
 }

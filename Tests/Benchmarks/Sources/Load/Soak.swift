@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// Requests of mixed kinds, many of them cancelled at random moments, for as long as asked: nothing may be left behind.
+/// Sends mixed requests for a given time, many of them cancelled at random moments, and checks for leaks.
 struct Soak {
   private struct Get: NetworkRequest {
     typealias Response = Item
@@ -35,7 +35,7 @@ struct Soak {
   }
 
   func run(width: Int, seconds: Double) async -> Report {
-    // What is made once, such as pools of connections and of memory, is no growth.
+    // One-time allocations, such as connection and memory pools, do not count as growth.
     _ = await load(width: width, seconds: max(2, seconds / 5))
     let before = Self.process
     let found = await load(width: width, seconds: seconds)
@@ -84,7 +84,7 @@ struct Soak {
   private func send(_ kind: Int) async throws {
     switch kind {
     case 0:
-      // A stream that is left after its first chunk.
+      // A stream that is abandoned after its first chunk.
       for try await _ in try await manager.stream(Get(path: "large")).chunks { break }
     case 1: for try await _ in try await manager.stream(Get(path: "item.json")).chunks {}
     case 6: _ = try await manager.send(Get(path: "missing"))

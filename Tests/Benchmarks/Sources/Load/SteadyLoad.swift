@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// Work that goes on in many tasks at once, measured while all of them are at it: neither their start counts nor their
-/// end, which for 20,000 tasks are as much work as a second of requests.
+/// Measures continuous work in many concurrent tasks while all of them are running. Starting and finishing the tasks
+/// does not count: for 20,000 tasks that is as much work as a second of requests.
 final class SteadyLoad: Sendable {
   private let units = Atomic(0)
   private let isOver = Atomic(false)
 
-  /// Runs `body` in `width` tasks, again and again, for some time after each of them has been through it twice.
+  /// Runs `body` repeatedly in `width` tasks, and measures after each task has completed it twice.
   ///
-  /// - Parameter seconds: How long is measured. Before that it goes on for a quarter of it, half a second at most.
+  /// - Parameter seconds: The time to measure, after a warm-up of a quarter of it, but at most half a second.
   func measure(
     width: Int, seconds: Double, _ body: @escaping @Sendable (_ task: Int) async throws -> Int
   ) async throws -> Measurement {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<width {
         group.addTask { [self] in
-          // A task that fails ends the measurement, too.
+          // A task that fails ends the measurement as well.
           defer { isOver.store(true, ordering: .relaxed) }
           while !isOver.load(ordering: .relaxed) {
             let count = try await body(task)
@@ -34,7 +34,7 @@ final class SteadyLoad: Sendable {
     }
   }
 
-  /// On a thread of its own: the tasks have those of the runtime.
+  /// Takes the measurement on its own thread, because the tasks occupy the threads of the runtime.
   private func sample(width: Int, seconds: Double) -> Measurement {
     Thread.sleep(forTimeInterval: min(0.5, seconds / 4))
     while units.load(ordering: .relaxed) < 2 * width, !isOver.load(ordering: .relaxed) {

@@ -1,8 +1,9 @@
 import EKNetwork
 
-/// Files up and down: `Load eknetwork upload|form|sequence|download URL COUNT 0 FILE`, COUNT times one after the other.
+/// Uploads or downloads a file COUNT times, one after the other:
+/// `Load eknetwork upload|form|sequence|download URL COUNT 0 FILE`.
 ///
-/// After a small one for warmth, so that the growth is the transfers' own.
+/// A small transfer comes first as a warm-up, so that only the transfers contribute to memory growth.
 struct Transfers: Sendable {
   private struct Put: NetworkRequest {
     typealias Response = StatusCodeResponse

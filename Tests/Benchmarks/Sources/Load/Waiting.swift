@@ -1,9 +1,9 @@
 import EKNetwork
 
-/// Requests that nobody answers: what does it cost to wait for them? The process ends with them in flight.
+/// Measures the cost of waiting for requests without a response. The process exits with them in flight.
 struct Waiting {
   struct Report: Encodable {
-    /// Of one core.
+    /// The CPU time as a percentage of one core.
     var cpuPercent: Double
     var descriptors: Int
     var peakMegabytes: Double

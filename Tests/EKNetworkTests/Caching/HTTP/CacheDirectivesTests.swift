@@ -8,7 +8,7 @@ import Testing
     ("max-age=2147483649", DeltaSeconds.greatest), ("max-age=99999999999999999999999", DeltaSeconds.greatest),
     ("max-age=60, max-age=1", 60), ("ext=\"a, max-age=1\", max-age=60", 60), ("ext=\"\\\", max-age=1\",max-age=60", 60),
   ])
-  func aMaxAgeIsRead(_ value: String, _ seconds: Int64) {
+  func parsesMaxAge(_ value: String, _ seconds: Int64) {
     #expect(CacheDirectives(value).maxAge == .some(seconds))
   }
 
@@ -16,11 +16,11 @@ import Testing
     "max-age=-60", "max-age='60'", "max-age=60.0", "max-age=a60", "max-age=60a", "max-age", "max-age=", "max-age= 60",
     "max-age=６０",
   ])
-  func whatIsNoNumberOfSecondsIsStale(_ value: String) {
+  func invalidMaxAgeIsStale(_ value: String) {
     #expect(CacheDirectives(value).maxAge?.orStale == 0)
   }
 
-  @Test func aNoCacheWithNamesIsAboutThose() {
+  @Test func noCacheWithFieldNamesAppliesToThem() {
     let directives = CacheDirectives("no-cache=\"Set-Cookie, B\", max-age=5")
     #expect(!directives.noCache)
     #expect(directives.noCacheFields == ["set-cookie", "b"])
@@ -28,7 +28,7 @@ import Testing
     #expect(CacheDirectives("No-CaChE").noCache)
   }
 
-  @Test func theOthers() {
+  @Test func parsesOtherDirectives() {
     let directives = CacheDirectives(
       "no-store,private, must-revalidate,must-understand,immutable, stale-while-revalidate=5, stale-if-error=6, public")
     #expect(directives.noStore && directives.isPrivate && directives.isPublic && directives.mustRevalidate)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: ["\"", "a=\"", "\\", "=,=,", ",,,", "\"\\", "a=\"\\\""])
-  func whatIsBrokenSaysNothing(_ value: String) {
+  func malformedDirectivesAreIgnored(_ value: String) {
     #expect(CacheDirectives(value) == CacheDirectives(nil))
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct CacheFlightsTests {
-  @Test func whoAsksAtOnceSharesOneRequest() async throws {
+  @Test func concurrentCallersShareOneRequest() async throws {
     let bench = try CacheBench()
     let gate = Gate()
     bench.server.route("/a") { _ in
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [0, 3])
-  func whoLeavesLeavesAlone(_ leaver: Int) async throws {
+  func cancelledCallerDoesNotAffectOthers(_ leaver: Int) async throws {
     let bench = try CacheBench()
     let gate = Gate()
     bench.server.route("/a") { _ in
@@ -44,7 +44,7 @@ import Testing
     #expect(bench.server.requestCount == 1)
   }
 
-  @Test func theLastOneToLeaveEndsIt() async throws {
+  @Test func lastCancellationClosesConnection() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { _ in .raw([.stall]) }
     let manager = bench.manager
@@ -56,7 +56,7 @@ import Testing
     #expect(await bench.server.waitForOpenConnections(0))
   }
 
-  @Test func whatMustNotBeSharedIsNot() async throws {
+  @Test func unshareableResponsesAreNotShared() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "no-store"])
     bench.answerInTurn("/user", ["Cache-Control": "max-age=60"])
@@ -75,7 +75,7 @@ import Testing
     #expect(users.count == 3)
   }
 
-  @Test func anErrorIsEverybodysOwn() async throws {
+  @Test func failureReachesEveryCaller() async throws {
     let bench = try CacheBench()
     let gate = Gate()
     bench.server.route("/a") { _ in
@@ -90,7 +90,7 @@ import Testing
     for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
   }
 
-  @Test func whatCouldNotBeSharedIsNotWaitedForAgain() async throws {
+  @Test func sharingFollowsLastResponse() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "no-store"])
     _ = try await bench.send()
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func whatWasAskedForBeforeAChangeIsNoResponseAfterIt(_ isRemoved: Bool) async throws {
+  func responseFromBeforeChangeIsNotServedAfterIt(_ isRemoved: Bool) async throws {
     let bench = try CacheBench()
     let gate = Gate()
     let version = Locked("old")
@@ -120,7 +120,7 @@ import Testing
     } else {
       _ = try await bench.send(CacheProbe(method: .post))
     }
-    // It does not wait for the one that is under way, and what that one gets does not take its place.
+    // It does not join the request in flight, whose response must not replace the new one.
     #expect(try await bench.send().text == "new")
     gate.open()
     #expect(try await early.value == "old")
@@ -128,7 +128,7 @@ import Testing
     #expect(last.text == "new" && last.isHit)
   }
 
-  @Test func aConfirmationIsSharedToo() async throws {
+  @Test func revalidationIsShared() async throws {
     let bench = try CacheBench()
     let gate = Gate()
     bench.server.route("/a") { request in
@@ -154,7 +154,7 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  @Test func ofAllWhoFindItStaleOneAsksInTheBackground() async throws {
+  @Test func staleCallersStartOneBackgroundRequest() async throws {
     let bench = try CacheBench()
     let gate = Gate()
     let count = Locked(0)
@@ -176,7 +176,7 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  @Test func aLargeBodyIsOnesAlone() async throws {
+  @Test func largeBodyReachesEveryCaller() async throws {
     let bench = try CacheBench(memory: 100_000_000)
     bench.server.route("/a") { _ in .data(.noise(3_000_000), headers: ["Cache-Control": "max-age=60"]) }
     let manager = bench.manager
@@ -188,7 +188,7 @@ import Testing
 }
 
 extension CacheBench {
-  /// How many wait for another one's response, or are that one.
+  /// The number of callers of requests in flight, including those that send them.
   fileprivate var waiting: Int { cache.flights.waiting }
 }
 

@@ -44,7 +44,7 @@ import Testing
     #expect(plan("max-age=60, no-cache", age: 1) == .validate(.stale))
   }
 
-  @Test func theRequestMayAskForMore() {
+  @Test func requestMayTightenFreshness() {
     #expect(plan("max-age=60", age: 10, request: "no-cache") == .validate(.request))
     #expect(plan("max-age=60", age: 10, request: "max-age=9") == .validate(.request))
     #expect(plan("max-age=60", age: 10, request: "max-age=10") == .use)
@@ -53,7 +53,7 @@ import Testing
     #expect(plan("max-age=60", age: 10, request: "min-fresh=51") == .validate(.request))
   }
 
-  @Test func theRequestMayPutUpWithLess() {
+  @Test func requestMayRelaxFreshness() {
     #expect(plan("max-age=60", age: 70, request: "max-stale") == .use)
     #expect(plan("max-age=60", age: 70, request: "max-stale=10") == .use)
     #expect(plan("max-age=60", age: 71, request: "max-stale=10") == .validate(.stale))
@@ -80,7 +80,7 @@ import Testing
     #expect(plan("max-age=60", age: 61, request: "only-if-cached") == .unavailable)
   }
 
-  @Test func whatMayStandForAnError() {
+  @Test func staleResponseMayReplaceError() {
     func may(_ control: String, age: Double, request: String? = nil) -> Bool {
       Self.stored(control, age: age).mayReplaceError(at: Self.now, request: CacheDirectives(request))
     }

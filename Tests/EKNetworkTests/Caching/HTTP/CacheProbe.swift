@@ -2,14 +2,14 @@ import LoopbackServer
 
 @testable import EKNetwork
 
-/// A request whose response is handed out as it is.
+/// A request that returns status, header fields and text undecoded.
 struct CacheProbe: NetworkRequest {
   struct Response: Decodable, Sendable {
     var status = 0
     var fields: [String: String] = [:]
     var text = ""
 
-    /// What this cache said about it.
+    /// The value of `Cache-Status`.
     var cacheStatus: String { fields.first { $0.key.lowercased() == "cache-status" }?.value ?? "" }
     var isHit: Bool { cacheStatus.contains("EKNetwork; hit") }
   }
@@ -31,7 +31,7 @@ struct CacheProbe: NetworkRequest {
   }
 }
 
-/// A time of day that a test moves.
+/// A date that a test advances.
 final class TestDate: Sendable {
   private let date = Locked(Date())
   var now: @Sendable () -> Date { { [date] in date.withLock { $0 } } }
@@ -52,7 +52,7 @@ struct CacheBench {
     manager.httpCache = cache
   }
 
-  /// Answers with the number of the request as text.
+  /// Responds with the number of the request as text.
   func answerInTurn(_ headers: [String: String]) { answerInTurn("/a", headers) }
 
   func answerInTurn(_ path: String, _ headers: [String: String]) {

@@ -8,7 +8,7 @@ import Testing
     CacheFields(pairs.map { (name: $0.0, value: $0.1) })
   }
 
-  @Test func aConfirmationChangesWhatItNames() {
+  @Test func notModifiedUpdatesItsFields() {
     let stored = fields(
       ("ETag", "\"a\""), ("A", "1"), ("B", "1"), ("Content-Length", "3"), ("Age", "50"), ("Date", "x"))
     let update = fields(
@@ -21,14 +21,14 @@ import Testing
     #expect(result.value("date") == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
-  @Test func aConfirmationOfAnotherVersionIsNone() {
+  @Test func notModifiedForOtherETagDoesNotApply() {
     #expect(!Freshening.applies(fields(("ETag", "\"b\"")), to: fields(("ETag", "\"a\""))))
     #expect(Freshening.applies(fields(), to: fields(("ETag", "\"a\""))))
     #expect(!Freshening.applies(fields(("ETag", "W/\"b\"")), to: fields(("ETag", "\"a\""))))
     #expect(Freshening.applies(fields(("ETag", "W/\"a\"")), to: fields(("ETag", "\"a\""))))
   }
 
-  @Test func whatConcernsTheConnectionIsNotKept() {
+  @Test func connectionFieldsAreNotStored() {
     let kept = StoredFields.kept(
       of: fields(("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Transfer-Encoding", "chunked")))
     #expect(kept == fields(("C", "3")))
@@ -46,7 +46,7 @@ import Testing
     for safe in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(urls(safe, 200).isEmpty) }
   }
 
-  @Test func rangesOfBytes() {
+  @Test func parsesByteRanges() {
     #expect(ByteRange("bytes=0-1")?.offsets(in: 11) == 0..<2)
     #expect(ByteRange("Bytes=1-")?.offsets(in: 11) == 1..<11)
     #expect(ByteRange("bytes=-1")?.offsets(in: 11) == 10..<11)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func statusTexts() {
+  @Test func cacheStatusTexts() {
     #expect(CacheStatus(remaining: 30.9).text == "EKNetwork; hit; ttl=30")
     #expect(CacheStatus(remaining: -0.5).text == "EKNetwork; hit; ttl=-1")
     #expect(
@@ -72,7 +72,7 @@ import Testing
     #expect(CacheStatus(forward: .uriMiss, isStored: true).text == "EKNetwork; fwd=uri-miss; stored")
   }
 
-  @Test func urlsAreComparedAsTheyAreMeant() throws {
+  @Test func urlsAreNormalized() throws {
     func key(_ text: String) throws -> String { CacheLocation.key(of: try #require(URL(string: text))) }
     #expect(try key("HTTP://H.example:80#x") == "http://h.example/")
     #expect(try key("https://h:443/a?b=%2F") == "https://h/a?b=%2F")
@@ -81,7 +81,7 @@ import Testing
     #expect(try key("http://h/a?") != key("http://h/a"))
   }
 
-  @Test func identities() {
+  @Test func identitiesDecideSharing() {
     func identity(_ fields: [String: String]) -> CacheIdentity { CacheIdentity(CacheFields(fields)) }
     let nobody = identity([:])
     let cookie = identity(["Cookie": "a"])

@@ -19,7 +19,7 @@ import Testing
         status: status, fields: fields, directives: directives, requestTime: now, responseTime: now))
   }
 
-  @Test func whatTheDirectivesSay() throws {
+  @Test func directivesDecideStorage() throws {
     #expect(try isStored("max-age=60"))
     #expect(try isStored("private, max-age=60"))
     #expect(try isStored("no-cache"))
@@ -34,33 +34,33 @@ import Testing
   }
 
   @Test(arguments: [200, 203, 204, 299, 301, 404, 410, 499, 500, 503, 599])
-  func withExplicitFreshnessAnyStatusIs(_ status: Int) throws {
+  func finalStatusWithExplicitFreshnessIsStored(_ status: Int) throws {
     #expect(try isStored("max-age=60", status: status))
   }
 
   @Test(arguments: [101, 206, 304, 401, 407])
-  func theseNeverAre(_ status: Int) throws {
+  func someStatusesAreNeverStored(_ status: Int) throws {
     #expect(try !isStored("max-age=60, public", status: status))
   }
 
   @Test(arguments: [201, 202, 302, 403, 502, 599])
-  func withoutItTheseAreNot(_ status: Int) throws {
+  func otherStatusesNeedExplicitFreshness(_ status: Int) throws {
     #expect(try !isStored(nil, status: status))
   }
 
   @Test(arguments: ["PUT", "DELETE", "HEAD", "OPTIONS", "M-SEARCH"])
-  func otherMethodsAreNot(_ method: String) throws {
+  func otherMethodsAreNotStored(_ method: String) throws {
     #expect(try !isStored("max-age=60", method: method))
   }
 
-  @Test func aPostThatIsTheResourceIs() throws {
+  @Test func postWithMatchingContentLocationIsStored() throws {
     #expect(try isStored("max-age=60", method: "POST", fields: [("Content-Location", "/p")]))
     #expect(try !isStored("max-age=60", method: "POST", fields: [("Content-Location", "/q")]))
     #expect(try !isStored("max-age=60", method: "POST", fields: []))
     #expect(try !isStored(nil, method: "POST", fields: [("Content-Location", "/p"), ("ETag", "\"a\"")]))
   }
 
-  @Test func whatNothingCanMatchIsNot() throws {
+  @Test func varyStarIsNotStored() throws {
     #expect(try !isStored("max-age=60", fields: [("Vary", "Accept, *")]))
   }
 }

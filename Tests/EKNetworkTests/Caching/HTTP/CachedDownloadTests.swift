@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct CachedDownloadTests {
-  @Test func aFileComesOutOfTheCacheAndFillsIt() async throws {
+  @Test func downloadFillsAndUsesCache() async throws {
     let bench = try CacheBench()
     let folder = try ScratchFolder()
     let body = Data.noise(200_000)
@@ -16,7 +16,7 @@ import Testing
     #expect(bench.server.requestCount == 1 && bench.cache.statistics.hits == 1)
   }
 
-  @Test func progressOfAHitIsComplete() async throws {
+  @Test func cacheHitCompletesProgress() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { _ in .text("0123456789", headers: ["Cache-Control": "max-age=60"]) }
     _ = try await bench.send()

@@ -27,7 +27,7 @@ import Testing
     return (entry.response, nil)
   }
 
-  @Test func theYoungestOfSeveralIsUsed() {
+  @Test func newestDuplicateVariantIsUsed() {
     // Two processes that store at the same time may leave the same variant twice.
     for (number, time) in [(0, 2.0), (3, 3.0), (5, 1.0)] {
       let old = response(at: time)
@@ -36,25 +36,25 @@ import Testing
       #expect(store.folder.write(record.encoded() + Data("\(number)".utf8), as: DiskName(location).path(number)))
     }
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("3".utf8))
-    // The next one takes the place of them all.
+    // The next store replaces all of them.
     store.store(response(at: 4), .data(Data("new".utf8)), at: location)
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("new".utf8))
     store.remove(response(at: 4), at: location)
     #expect(found { $0.varying.selectors.isEmpty } == nil)
   }
 
-  @Test func onlyWhatIsStillThereIsRenewed() {
+  @Test func onlyCurrentVersionIsRenewed() {
     let first = response(at: 1)
     store.store(first, .data(Data("one".utf8)), at: location)
     store.renew(first, as: response(at: 2), at: location)
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 2) && found()?.1 == Data("one".utf8))
     store.store(response(at: 3), .data(Data("two".utf8)), at: location)
-    // Another process has stored a new version meanwhile: what confirms the old one says nothing of it.
+    // Another process has stored a new version meanwhile: a 304 for the old one does not apply to it.
     store.renew(response(at: 2), as: response(at: 4), at: location)
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
   }
 
-  @Test func noBlockIsTakenForAnotherOne() throws {
+  @Test func misplacedBlocksAreRejected() throws {
     let size = 5 * DiskBody.blockSize
     for index in 0..<2 {
       store.store(response("\(index)", at: Double(index)), .data(Data(count: size)), at: location)
@@ -62,18 +62,18 @@ import Testing
     #expect(found()?.1 == Data(count: size))
     let names = store.folder.names(in: DiskName(location).folder).filter { $0.contains(".") }.sorted()
     let paths = names.map { store.folder.full("\(DiskName(location).folder)/\($0)") }
-    // The same bytes, of the same length, but of another response.
+    // Same bytes and length, but from another response.
     let other = try Data(contentsOf: URL(fileURLWithPath: paths[0]))
     try other.write(to: URL(fileURLWithPath: paths[1]))
     #expect(found { $0.varying.selectors.first?.value == "1" } == nil)
     #expect(found { $0.varying.selectors.first?.value == "0" } != nil)
-    // And of the same response, but from another place in it.
+    // Same response, but from another offset.
     let block = DiskBody.blockSize + DiskBody.digestSize
     try (other.dropFirst(block).prefix(block) + other.dropFirst(block)).write(to: URL(fileURLWithPath: paths[0]))
     #expect(found { $0.varying.selectors.first?.value == "0" } == nil)
   }
 
-  @Test func whatNobodyWillFindIsRemovedInTime() throws {
+  @Test func surveyFindsAbandonedFiles() throws {
     let name = DiskName(location)
     store.store(response(), .data(Data(count: 100_000)), at: location)
     #expect(store.folder.write(Data("x".utf8), as: "\(name.path(1)).77"))
@@ -82,16 +82,16 @@ import Testing
     #expect(survey.abandoned.isEmpty && survey.responses.count == 2)
     survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
     #expect(Set(survey.abandoned) == ["new-x", "\(name.path(1)).77"] && survey.responses.count == 1)
-    // No process has such a number.
+    // No process has this ID.
     #expect(DiskFolder.isOrphan("new-\(pid_t.max)-1") && !DiskFolder.isOrphan("new-\(getpid())-1"))
     #expect(!DiskFolder.isOrphan("new-x") && !DiskFolder.isOrphan("new--1"))
-    // Of two bodies one is a stray, and which one is not known here.
+    // One of two bodies is abandoned; the survey cannot tell which.
     #expect(store.folder.write(Data("x".utf8), as: "\(name.path(0)).77"))
     survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
     #expect(survey.abandoned.count == 5 && survey.responses.isEmpty)
   }
 
-  @Test func whatWasNotUsedForLongestGoesFirst() {
+  @Test func leastRecentlyUsedIsEvictedFirst() {
     for index in 0..<6 {
       store.store(
         response(), .data(Data(count: 5000)), at: CacheLocation(url: "http://a.example/\(index)", partition: ""))
@@ -106,7 +106,7 @@ import Testing
     #expect(removed == expected && rest == 4 * 8192)
   }
 
-  @Test func whatIsCounted() {
+  @Test func usageTracksStoredBytes() {
     var usage = DiskUsage(capacity: 1000 * 4096)
     func add(_ size: Int64) -> Bool { usage.add(size) }
     #expect(add(4096), "at first, somebody has to look")
@@ -125,7 +125,7 @@ import Testing
     #expect(!DiskUsage(capacity: 0).hasPlace(for: 0) && !DiskUsage(capacity: -1).hasPlace(for: 0))
   }
 
-  @Test func aDigestIsTheStandards() {
+  @Test func crc32MatchesStandard() {
     #expect(CRC32.of(Data("123456789".utf8)) == 0xCBF4_3926)
     #expect(CRC32.of(Data()) == 0)
     var parts = CRC32()
@@ -133,7 +133,7 @@ import Testing
     #expect(parts.value == 0xCBF4_3926)
   }
 
-  @Test func arbitraryBytesAreNoRecord() {
+  @Test func corruptedRecordIsRejected() {
     let good = DiskRecord("key", response("x"), body: Data()).encoded()
     #expect(good.withUnsafeBytes { DiskRecord.read($0)?.record.response } == response("x"))
     for count in 0..<good.count { #expect(good.prefix(count).withUnsafeBytes { DiskRecord.read($0) } == nil) }

@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [0, 10, 32 * 1024, 32 * 1024 + 1, 65536, 65537, 300_000, 5_000_000])
-  func whatOneProcessStoresTheNextOneHas(_ size: Int) async throws {
+  func storedResponseSurvivesRestart(_ size: Int) async throws {
     for isSecond in [false, true] {
       let (data, isHit) = try await read(bench().0, "/\(size)")
       #expect(data == .noise(size) && isHit == isSecond)
@@ -56,7 +56,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func aConfirmationRenewsWhatLiesThere() async throws {
+  @Test func revalidationRenewsStoredResponse() async throws {
     for size in [10, 500_000] {
       _ = try await read(bench().0, "/\(size)")
       date.advance(by: 61)
@@ -68,7 +68,7 @@ import Testing
     #expect(server.requestCount == 4)
   }
 
-  @Test func nothingSecretCanBeRead() async throws {
+  @Test func secretsAreNotReadableOnDisk() async throws {
     _ = try await read(bench().0, "/10?key=qu3ry", token: "t0ken")
     for name in files() {
       let text = String(decoding: try Data(contentsOf: folder[name]), as: UTF8.self)
@@ -79,14 +79,14 @@ import Testing
     #expect(mode?.intValue == 0o700 && files().count == 1)
   }
 
-  @Test func anotherUserGetsNothingOfIt() async throws {
+  @Test func usersDoNotShareEntries() async throws {
     #expect(try await read(bench().0, "/10", token: "a").1 == false)
     #expect(try await read(bench().0, "/10", token: "b").1 == false)
     #expect(try await read(bench().0, "/10").1 == false)
     #expect(try await read(bench().0, "/10", token: "a").1)
   }
 
-  @Test func whatIsDamagedIsAMissAndReported() async throws {
+  @Test func corruptedFileIsMissAndReported() async throws {
     for size in [10, 100_000] {
       for damage in ["cut", "flip", "empty", "long"] {
         _ = try await read(bench().0, "/\(size)")
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func whicheverBitIsTurnedOverIsNoticed() async throws {
+  @Test func anyBitFlipIsDetected() async throws {
     _ = try await read(bench().0, "/10")
     let name = try #require(files().first)
     let good = try Data(contentsOf: folder[name])
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func aFolderThatTakesNothingIsNoError() async throws {
+  @Test func unusableFolderDoesNotFailRequests() async throws {
     let file = try folder.file("file", Data())
     let cache = HTTPCache(memoryCapacity: 1_000_000, directory: file, now: date.now)
     let failures = Locked(0)
@@ -139,20 +139,20 @@ import Testing
     #expect(failures.withLock { $0 } > 0)
   }
 
-  @Test func theBoundIsKept() async throws {
+  @Test func diskCapacityIsRespected() async throws {
     let (manager, cache) = bench(disk: 1_000_000, memory: 0)
     for index in 0..<60 { _ = try await read(manager, "/\(index)/50000") }
     cache.settle()
     #expect(DiskSurvey(DiskFolder(in: folder.url) { _ in }).bytes <= 1_500_000)
-    // The last one is there, the first one is not.
+    // The newest entry is stored, the oldest evicted.
     #expect(try await read(manager, "/59/50000").1)
     #expect(try await read(manager, "/0/50000").1 == false)
-    // One that takes more than a quarter is handed on, and not stored.
+    // A body over a quarter of the capacity is delivered, but not stored.
     #expect(try await read(manager, "/300000").0 == .noise(300_000))
     #expect(try await read(manager, "/300000").1 == false)
   }
 
-  @Test func removing() async throws {
+  @Test func removingDeletesFiles() async throws {
     let (manager, cache) = bench(memory: 0)
     for path in ["/a/10", "/b/10"] { _ = try await read(manager, path) }
     _ = try await read(manager, "/a/10", token: "t")
@@ -163,7 +163,7 @@ import Testing
     #expect(files().isEmpty)
   }
 
-  @Test func whatIsNotReadToItsEndLeavesNothing() async throws {
+  @Test func abandonedStreamLeavesNoFiles() async throws {
     let (manager, cache) = bench()
     let root = folder["EKNetworkHTTPCache-1"].path
     func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] }
@@ -173,12 +173,12 @@ import Testing
       while names().isEmpty { #expect(try await iterator.next() != nil) }
       #expect(names().allSatisfy { DiskFolder.isTemporary($0) })
     }
-    // What carries a stream lets go of its body a moment later.
+    // The stream releases its body asynchronously.
     for _ in 0..<100_000 where !names().isEmpty { await Task.yield() }
     #expect(names().isEmpty && cache.statistics.stores == 0)
   }
 
-  @Test func whatAnotherProcessRemovesIsGoneAndWhatItRenewsIsNew() async throws {
+  @Test func changesByOtherProcessAreSeen() async throws {
     let (manager, _) = bench(memory: 0)
     let (other, otherCache) = bench(memory: 0)
     _ = try await read(manager, "/10")
@@ -191,7 +191,7 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
-  @Test func variantsLieBesideEachOther() async throws {
+  @Test func variantsAreStoredSideBySide() async throws {
     server.fallback = {
       .text($0.headers["Accept-Language"] ?? "-", headers: ["Cache-Control": "max-age=60", "Vary": "accept-language"])
     }
@@ -200,13 +200,13 @@ import Testing
       _ = try await bench().0.send(CacheProbe(path: "/v", headers: ["Accept-Language": language]))
       date.advance(by: 1)
     }
-    // Eight of them have a place: the last ones.
+    // The last eight variants are kept.
     for language in languages.suffix(8) {
       let response = try await bench().0.send(CacheProbe(path: "/v", headers: ["Accept-Language": language]))
       #expect(response.isHit && response.text == language)
     }
     #expect(files().count == 8)
-    // The first of the files may be removed without the others.
+    // Without the first file, the others stay usable.
     try FileManager.default.removeItem(at: folder[try #require(files().first)])
     var hits = 0
     for language in languages.suffix(8) {
@@ -216,7 +216,7 @@ import Testing
     #expect(hits == 7)
   }
 
-  @Test func aBodyThatBreaksAmidItIsCompletedByTheServer() async throws {
+  @Test func corruptedBodyIsCompletedFromServer() async throws {
     let size = 6_000_000
     server.fallback = { request in
       let whole = Data.noise(size)
@@ -237,11 +237,11 @@ import Testing
     let (data, isHit) = try await read(bench().0, "/6000000")
     #expect(isHit && data == .noise(size))
     #expect(server.requestCount == 2 && server.requests[1].headers["Range"]?.hasPrefix("bytes=2949120-") == true)
-    // It was removed when that was seen.
+    // The corrupted entry was removed when it was detected.
     #expect(try await read(bench().0, "/6000000").1 == false)
   }
 
-  @Test func aFolderOfSomebodyElsesChoosingIsNotUsed() async throws {
+  @Test func symbolicLinkIsNotFollowed() async throws {
     let elsewhere = try ScratchFolder()
     try FileManager.default.createSymbolicLink(at: folder["EKNetworkHTTPCache-1"], withDestinationURL: elsewhere.url)
     let (manager, cache) = bench(memory: 0)
@@ -251,7 +251,7 @@ import Testing
     #expect(elsewhere.names.isEmpty && failures.withLock { $0 }.first?.code == ENOTDIR)
   }
 
-  @Test func aFolderThatIsEmptiedMeanwhileIsMadeAgain() async throws {
+  @Test func removedFolderIsRecreated() async throws {
     let (manager, _) = bench(memory: 0)
     _ = try await read(manager, "/10")
     try FileManager.default.removeItem(at: folder["EKNetworkHTTPCache-1"])
@@ -261,7 +261,7 @@ import Testing
     #expect(try await read(manager, "/300000").1)
   }
 
-  @Test func whatIsHotInMemoryStaysOnDisk() async throws {
+  @Test func memoryHitsKeepEntryOnDisk() async throws {
     let (manager, cache) = bench(disk: 400_000, memory: 400_000)
     _ = try await read(manager, "/hot/20000")
     for index in 0..<40 {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HTTPCacheOnTheWireTests {
   @Test(arguments: Wire.allCases)
-  func freshResponsesNeedNoServer(_ wire: Wire) async throws {
+  func freshResponseIsServedFromCache(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)
     bench.answerInTurn(["Cache-Control": "max-age=60", "X-Own": "1"])
     let first = try await bench.send()
@@ -22,7 +22,7 @@ import Testing
     #expect(statistics.hits == 1 && statistics.misses == 2 && statistics.stores == 2 && statistics.memoryCount == 1)
   }
 
-  @Test func withoutACacheEachIsSent() async throws {
+  @Test func withoutCacheEachRequestIsSent() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60"])
     bench.manager.httpCache = nil
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aStaleOneIsConfirmed(_ wire: Wire) async throws {
+  func staleResponseIsRevalidated(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)
     bench.server.route("/a") { request in
       guard request.headers["If-None-Match"] == "\"v\"" else {
@@ -51,7 +51,7 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  @Test func twoUsersShareNothingThatIsNotPublic() async throws {
+  @Test func usersShareOnlyPublicResponses() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60"])
     bench.answerInTurn("/public", ["Cache-Control": "public, max-age=60"])
@@ -70,8 +70,8 @@ import Testing
     #expect(try await bench.send(CacheProbe(path: "/c")).text == "3")
   }
 
-  /// RFC 9111 §4.2.1: of two directives that contradict each other, the stricter counts.
-  @Test func whatIsPublicAndPrivateIsPrivate() async throws {
+  /// RFC 9111 §4.2.1: of two contradicting directives, the stricter applies.
+  @Test func privateOverridesPublic() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "private, max-age=60, public"])
     bench.answerInTurn("/field", ["Cache-Control": "public, max-age=60, private=\"Set-Cookie\""])
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func whatIsForAllHoldsNobodysCookies() async throws {
+  @Test func sharedResponseOmitsSetCookie() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "public, max-age=60", "Set-Cookie": "session=1; Path=/elsewhere"])
     #expect(try await bench.send(token: "a").fields["Set-Cookie"] != nil)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func whatTheSessionAddsCounts(_ wire: Wire) async throws {
+  func sessionFieldsSeparateEntries(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)
     bench.server.fallback = { request in
       let response = LoopbackServer.Response.text(request.headers["Cookie"] ?? request.headers["X-Auth-Token"] ?? "-")
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPMethod.post, .put, .patch, .delete])
-  func whatChangesThingsInvalidates(_ method: HTTPMethod) async throws {
+  func unsafeMethodInvalidates(_ method: HTTPMethod) async throws {
     let bench = try CacheBench()
     for path in ["/a", "/b"] { bench.answerInTurn(path, ["Cache-Control": "max-age=60"]) }
     let status = Locked(500)
@@ -143,7 +143,7 @@ import Testing
     for path in ["/a", "/b"] { #expect(try await bench.send(CacheProbe(path: path), token: "a").text == "2") }
   }
 
-  @Test func anOutageIsSurvivedWhereItIsAllowed() async throws {
+  @Test func staleIfErrorServesDuringOutage() async throws {
     let bench = try CacheBench()
     let isDown = Locked<LoopbackServer.Response?>(nil)
     bench.server.fallback = { request in
@@ -167,7 +167,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await bench.send(lenient) }
   }
 
-  @Test func theModesOfFetch() async throws {
+  @Test func modesFollowFetchStandard() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=5"])
     func text(_ mode: CacheMode) async throws -> String { try await bench.send(CacheProbe(cacheMode: mode)).text }
@@ -189,7 +189,7 @@ import Testing
     #expect(sent[0].headers["Cache-Control"] == nil)
   }
 
-  @Test func aRequestWithACopyOfItsOwnIsLeftAlone() async throws {
+  @Test func conditionalRequestBypassesCache() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60", "ETag": "\"v\""])
     _ = try await bench.send()
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func eachHopOfARedirectHasItsPlace(_ wire: Wire) async throws {
+  func eachRedirectHopIsCachedSeparately(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)
     bench.server.route("/old") { _ in .redirect(to: "/a", status: 301, headers: ["Cache-Control": "max-age=60"]) }
     bench.answerInTurn(["Cache-Control": "max-age=5"])
@@ -213,7 +213,7 @@ import Testing
     #expect(try await bench.send().isHit)
   }
 
-  @Test func aHeadIsCutOutOfAGetAndRenewsIt() async throws {
+  @Test func headUsesAndRenewsStoredGet() async throws {
     let bench = try CacheBench()
     let version = Locked("v")
     bench.server.route("/a") { _ in
@@ -231,7 +231,7 @@ import Testing
     #expect(try await bench.send().cacheStatus.contains("fwd=uri-miss"))
   }
 
-  @Test func aRangeIsCutOutOfTheWhole() async throws {
+  @Test func rangeIsServedFromFullResponse() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { _ in .text("0123456789", headers: ["Cache-Control": "max-age=60", "A": "1"]) }
     _ = try await bench.send()
@@ -239,13 +239,13 @@ import Testing
     #expect(part.status == 206 && part.text == "234" && part.fields["A"] == "1" && part.isHit)
     #expect(part.fields["Content-Range"] == "bytes 2-4/10" && part.fields["Content-Length"] == "3")
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=-3"])).text == "789")
-    // What cannot be cut out is the server's business.
+    // Other ranges are left to the server.
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=0-1,3-4"])).text == "0123456789")
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=90-"])).isHit == false)
   }
 
-  /// Who says `.max` wants no limit, and what a server announces need not come.
-  @Test func noCapacityAndNoLengthIsTooLarge() async throws {
+  /// `.max` means no limit, and an announced length may be false.
+  @Test func maximumCapacityAndLengthDoNotOverflow() async throws {
     let folder = try ScratchFolder()
     for directory in [nil, folder["cache"]] {
       let bench = try CacheBench()
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func aRangeThatIsRefusedSaysNothingAboutTheWhole() async throws {
+  @Test func refusedRangeDoesNotAffectFullResponse() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in
       switch request.headers["Range"] {
@@ -282,7 +282,7 @@ import Testing
     }
   }
 
-  @Test func aPartIsNeverTakenForTheWhole() async throws {
+  @Test func partialResponseIsNotServedAsWhole() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in
       request.headers["Range"] == nil
@@ -293,7 +293,7 @@ import Testing
     #expect(try await bench.send().text == "0123456789")
   }
 
-  @Test func whatBreaksOffIsNotStored() async throws {
+  @Test func truncatedResponseIsNotStored() async throws {
     let bench = try CacheBench()
     let isBroken = Locked(true)
     bench.server.route("/a") { _ in
@@ -308,7 +308,7 @@ import Testing
     #expect(try await bench.send().text == "whole")
   }
 
-  @Test func aStreamFillsTheCacheIfItIsReadToItsEnd() async throws {
+  @Test func fullyReadStreamFillsCache() async throws {
     let bench = try CacheBench()
     let body = Data.noise(100_000)
     bench.server.route("/a") { _ in .data(body, headers: ["Cache-Control": "max-age=60"]) }

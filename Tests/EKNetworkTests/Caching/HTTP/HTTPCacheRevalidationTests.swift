@@ -3,9 +3,9 @@ import Testing
 
 @testable import EKNetwork
 
-/// Stale responses, and what the server says about them.
+/// Stale responses and their revalidation.
 @Suite struct HTTPCacheRevalidationTests {
-  @Test func aStaleOneIsRenewedMeanwhile() async throws {
+  @Test func staleResponseIsRevalidatedInBackground() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])
     _ = try await bench.send()
@@ -18,7 +18,7 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aBackgroundRequestDoesNotReadForEver() async throws {
+  @Test(.timeLimit(.minutes(10))) func backgroundRequestDoesNotReadForever() async throws {
     let bench = try CacheBench(memory: 100_000)
     bench.server.route(
       "/a", .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"]),
@@ -32,21 +32,21 @@ import Testing
   }
 
   /// RFC 9111 §5.2.1.7.
-  @Test func whatMayNotBeSentIsNotSentMeanwhileEither() async throws {
+  @Test func onlyIfCachedStartsNoRevalidation() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])
     _ = try await bench.send()
     bench.date.advance(by: 10)
     let stale = try await bench.send(CacheProbe(headers: ["Cache-Control": "only-if-cached"]))
     #expect(stale.text == "1" && stale.isHit)
-    // Had it begun a revalidation, this one would not begin another.
+    // If a revalidation were running, this request would not start another.
     #expect(try await bench.send().text == "1")
     while bench.cache.statistics.stores < 2 { await Task.yield() }
     #expect(bench.server.requests.map { $0.headers["Cache-Control"] } == [nil, nil])
   }
 
   @Test(arguments: [("\"v\"", "\"w\""), ("W/\"v\"", "W/\"w\""), ("W/\"v\"", "\"w\"")])
-  func aConfirmationOfAnotherVersionIsAskedAbout(stored: String, confirmed: String) async throws {
+  func notModifiedForOtherETagIsRefetched(stored: String, confirmed: String) async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in
       request.headers["If-None-Match"] == nil
@@ -60,9 +60,9 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
   }
 
-  /// As where a proxy has encoded the body, or no longer does.
+  /// For example, a proxy that starts or stops encoding the body.
   @Test(arguments: [("\"v\"", "W/\"v\""), ("W/\"v\"", "\"v\"")])
-  func aWeakTagConfirmsAStrongOne(stored: String, confirmed: String) async throws {
+  func weakAndStrongTagsMatch(stored: String, confirmed: String) async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in
       request.headers["If-None-Match"] == nil
@@ -75,8 +75,8 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
-  /// Who reads a stale response in ranges alone renews it, too.
-  @Test(arguments: [true, false]) func aRangeOfAStaleResponseIsConfirmed(inTheBackground: Bool) async throws {
+  /// Range requests alone renew a stale response, too.
+  @Test(arguments: [true, false]) func rangeOfStaleResponseIsRevalidated(inTheBackground: Bool) async throws {
     let bench = try CacheBench()
     let control = "max-age=5" + (inTheBackground ? ", stale-while-revalidate=60" : "")
     bench.server.route("/a") { request in
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["Range"] } == [nil, "bytes=2-4"])
   }
 
-  @Test func aRangeOfAnotherVersionIsTheServers() async throws {
+  @Test func rangeOfOtherVersionComesFromServer() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { request in
       request.headers["Range"] == nil
@@ -110,8 +110,8 @@ import Testing
     #expect(bench.server.requests.last?.headers["If-None-Match"] == "\"v\"")
   }
 
-  /// A session of the user's own follows redirects by itself: its response says nothing about how long they are right.
-  @Test func whatASessionWasRedirectedToIsNotStored() async throws {
+  /// A custom session follows redirects itself: its response does not tell how long they are valid.
+  @Test func responseRedirectedBySessionIsNotStored() async throws {
     let bench = try CacheBench()
     let target = Locked("/one")
     bench.server.route("/a") { _ in .redirect(to: target.withLock { $0 }, status: 302) }

@@ -20,7 +20,7 @@ import Testing
     CacheLocation(url: url, partition: partition)
   }
 
-  @Test func whatWasNotUsedForLongestGoesFirst() {
+  @Test func leastRecentlyUsedIsEvictedFirst() {
     var store = MemoryStore(capacity: 10_000)
     for name in ["a", "b", "c"] { _ = store.insert(entry(1800), at: place(name)) }
     #expect(store.count == 3)
@@ -31,15 +31,15 @@ import Testing
     #expect(store.find(place("a")) { _ in true }.entry != nil)
   }
 
-  @Test func oneResponseTakesAQuarterAtMost() {
+  @Test func responseTakesQuarterOfCapacityAtMost() {
     var store = MemoryStore(capacity: 10_000)
     _ = store.insert(entry(100), at: place("a"))
-    // What it replaces is gone all the same: it is no longer what the server has.
+    // The entry it replaces is outdated, and removed all the same.
     _ = store.insert(entry(2600), at: place("a"))
     #expect(store.count == 0 && store.cost == 0)
   }
 
-  @Test func variantsReplaceTheirOwnKind() {
+  @Test func variantsReplaceOnlyThemselves() {
     var store = MemoryStore(capacity: 1_000_000)
     for value in ["1", "2", "1"] { _ = store.insert(entry(10, vary: value), at: place("a")) }
     #expect(store.count == 2)
@@ -52,7 +52,7 @@ import Testing
     #expect(store.count == 0 && store.cost == 0)
   }
 
-  @Test func aURLIsRemovedForEverybody() {
+  @Test func urlIsRemovedFromAllPartitions() {
     var store = MemoryStore(capacity: 1_000_000)
     for who in ["x", "y", ""] { _ = store.insert(entry(10), at: place("a", who)) }
     _ = store.insert(entry(10), at: place("b"))
@@ -61,7 +61,7 @@ import Testing
     #expect(store.find(place("b")) { _ in true }.entry != nil)
   }
 
-  @Test func itAgreesWithAPlainList() {
+  @Test func agreesWithPlainList() {
     var store = MemoryStore(capacity: 40_000)
     var model: [String] = []
     var random = SystemRandomNumberGenerator()

@@ -24,7 +24,7 @@ import Testing
     #expect(freshness([("Cache-Control", "s-maxage=60")]).lifetime == 0)
   }
 
-  @Test func expiresCountsFromTheServersDate() {
+  @Test func expiresIsRelativeToServerDate() {
     #expect(freshness([("Expires", date(500)), ("Date", date(400))]).lifetime == 100)
     #expect(freshness([("Expires", date(300)), ("Date", date(400))]).lifetime == 0)
     #expect(freshness([("Expires", date(10)), ("Date", "foo")]).lifetime == 10)
@@ -32,7 +32,7 @@ import Testing
     #expect(freshness([("Expires", "0")]).isExplicit)
   }
 
-  @Test func aHeuristicIsATenthAndADayAtMost() {
+  @Test func heuristicIsTenthUpToOneDay() {
     let fresh = freshness([("Last-Modified", date(-1000)), ("Date", date(0))])
     #expect(fresh.lifetime == 100 && !fresh.isExplicit)
     #expect(freshness([("Last-Modified", date(-1e8)), ("Date", date(0))]).lifetime == 86_400)
@@ -41,7 +41,7 @@ import Testing
     #expect(freshness([("Last-Modified", date(1000))]).lifetime == 0)
   }
 
-  @Test func theAgeIsTheGreaterOfWhatIsKnown() {
+  @Test func ageIsGreaterOfAgeAndDate() {
     #expect(freshness([("Date", date(-30))]).initialAge == 30)
     #expect(freshness([("Date", date(30))]).initialAge == 0)
     #expect(freshness([("Age", "7"), ("Date", date(0))], delay: 2).initialAge == 9)
@@ -51,26 +51,26 @@ import Testing
     #expect(freshness([("Age", "99999999999999999999")]).initialAge == Double(DeltaSeconds.greatest))
   }
 
-  @Test func timeUsesItUp() {
+  @Test func lifetimeDecreasesOverTime() {
     let fresh = freshness([("Cache-Control", "max-age=60"), ("Age", "10")])
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(20)) == 30)
     #expect(fresh.age(at: Self.now.addingTimeInterval(20)) == 30)
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(51)) == -1)
   }
 
-  @Test func aClockThatWasSetBackMakesStale() {
+  @Test func clockSetBackMakesStale() {
     let fresh = freshness([("Cache-Control", "max-age=60")])
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(-5)) > 0)
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(-3600)) < 0)
   }
 
   @Test(arguments: [0.0, 951_782_400, 1_800_000_000, 4_107_542_400, 253_402_300_799])
-  func datesAreWrittenAsTheyAreRead(_ seconds: Double) {
+  func datesRoundTrip(_ seconds: Double) {
     let date = Date(timeIntervalSince1970: seconds)
     #expect(HTTPDate.parse(HTTPDate.text(date), now: date) == date)
   }
 
-  @Test func aDateLooksAsItShould() {
+  @Test func dateIsWrittenAsIMFFixdate() {
     #expect(HTTPDate.text(Date(timeIntervalSince1970: 784_111_777)) == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(HTTPDate.text(Date(timeIntervalSince1970: -1e12)) == "Thu, 01 Jan 1970 00:00:00 GMT")
   }

@@ -10,12 +10,12 @@ import Testing
   }
 
   @Test(arguments: ["*", "*, *", ", *", "*, Foo", "Foo, *"])
-  func aStarMatchesNothing(_ vary: String) {
+  func starMatchesNothing(_ vary: String) {
     #expect(VaryingFields.isUnmatchable(CacheFields([(name: "Vary", value: vary)])))
     #expect(VaryingFields.isUnmatchable(CacheFields([(name: "vary", value: ""), (name: "VARY", value: vary)])))
   }
 
-  @Test func theNamedFieldsHaveToBeTheSame() {
+  @Test func namedFieldsMustMatch() {
     let stored = varying("Foo, bar", ["foo": "1", "Other": "2"])
     #expect(stored.match(CacheFields(["FOO": "1", "Other": "3"])))
     #expect(!stored.match(CacheFields(["Foo": "2"])))
@@ -23,7 +23,7 @@ import Testing
     #expect(!stored.match(CacheFields([:])))
   }
 
-  @Test func blanksAndLinesChangeNothing() {
+  @Test func whitespaceAndSplitLinesAreIgnored() {
     #expect(varying("Foo", ["Foo": "1,2"]).match(CacheFields(["Foo": " 1 ,  2"])))
     #expect(
       varying("Foo", ["Foo": "1, 2"]).match(CacheFields([("Foo", "1"), ("foo", "2")].map { (name: $0, value: $1) })))
@@ -31,13 +31,13 @@ import Testing
     #expect(!varying("Foo", ["Foo": "a"]).match(CacheFields(["Foo": "A"])))
   }
 
-  @Test func languagesAreASet() {
+  @Test func languagesAreComparedAsSet() {
     let stored = varying("Accept-Language", ["Accept-Language": "en, de;q=0.5"])
     #expect(stored.match(CacheFields(["accept-language": "De; q=0.50,EN"])))
     #expect(!stored.match(CacheFields(["Accept-Language": "en, de;q=0.6"])))
   }
 
-  @Test func theFavouriteLanguageIsGoodEnough() {
+  @Test func preferredLanguageSuffices() {
     let stored = varying("Accept-Language", ["Accept-Language": "en, de"], language: "De")
     #expect(stored.match(CacheFields(["Accept-Language": "fr;q=0.5, de;q=1.0"])))
     #expect(!stored.match(CacheFields(["Accept-Language": "fr, de"])))
@@ -46,7 +46,7 @@ import Testing
     #expect(!varying("Accept-Language", [:], language: "de, en").match(CacheFields(["Accept-Language": "de"])))
   }
 
-  @Test func secretsDoNotStayInIt() {
+  @Test func secretsAreNotRetained() {
     let stored = varying("Cookie, Authorization", ["Cookie": "a=s3cret", "Authorization": "Bearer t0ken"])
     #expect(!"\(stored)".contains("s3cret") && !"\(stored)".contains("t0ken"))
     #expect(stored.match(CacheFields(["Cookie": "a=s3cret", "Authorization": "Bearer t0ken"])))

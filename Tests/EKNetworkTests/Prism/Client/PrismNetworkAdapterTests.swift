@@ -10,7 +10,7 @@ import Testing
   init() throws { server = try LoopbackServer() }
 
   @Test(arguments: [TransportChoice.automatic, .urlSession])
-  func anEntityAndAListOfThem(_ transport: TransportChoice) async throws {
+  func decodesEntityAndList(_ transport: TransportChoice) async throws {
     server.route("GET", "/item") { _ in .json(Teapot(id: 1)) }
     server.route("GET", "/items") { _ in .json([Teapot(id: 1), Teapot(id: 2)]) }
     let client = PrismNetworkAdapter.forTests(transport: transport)
@@ -19,7 +19,7 @@ import Testing
     #expect(try await client.request(on: list).map(\.id) == [1, 2])
   }
 
-  @Test func whatIsSent() async throws {
+  @Test func sendsEndpointAsRequest() async throws {
     server.route("POST", "/a b") { _ in .json(Teapot(id: 1)) }
     server.fallback = { _ in .json(Teapot(id: 1)) }
     _ = try await client.request(
@@ -38,7 +38,7 @@ import Testing
     #expect(request.text == #"{"a":1}"#)
   }
 
-  @Test func datesWithAndWithoutAFormatter() async throws {
+  @Test func decodesDatesWithAndWithoutFormatter() async throws {
     struct Event: PrismEntity, Sendable { let at: Date }
     server.route("/iso") { _ in .json(#"{"at":"2001-01-01T00:00:01Z"}"#) }
     server.route("/fraction") { _ in .json(#"{"at":"2001-01-01T00:00:01.000+00:00"}"#) }
@@ -57,7 +57,7 @@ import Testing
     await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: own) }
   }
 
-  @Test func bytesAndNothing() async throws {
+  @Test func decodesDataAndEmptyResponse() async throws {
     server.route("/bytes") { _ in .data(Data([1, 2, 3])) }
     server.route("/nothing") { _ in .status(204) }
     #expect(
@@ -71,7 +71,7 @@ import Testing
     (408, .serverError), (418, .invalidResponse), (429, .serverError), (500, .serverError), (503, .serverError),
     (599, .serverError), (304, .invalidResponse),
   ])
-  func statusesAreErrorsAndLoseNothing(_ status: Int, _ expected: PrismNetworkError) async throws {
+  func errorStatusKeepsResponseDetails(_ status: Int, _ expected: PrismNetworkError) async throws {
     server.route("/item") { _ in
       status == 304 ? .status(304) : .text("reason", status: status, headers: ["X-A": "b"])
     }
@@ -89,7 +89,7 @@ import Testing
     #expect(failure?.url?.path == "/item")
   }
 
-  @Test func whatCannotBeDecodedIsAnInvalidResponse() async throws {
+  @Test func undecodableBodyIsInvalidResponse() async throws {
     server.route("/item") { _ in .text("no json") }
     let failure = await #expect(throws: PrismNetworkFailure.self) {
       try await PrismNetworkFailure.detailed { try await client.request(on: server.teapot()) }
@@ -100,15 +100,15 @@ import Testing
     #expect(failure?.data == Data("no json".utf8))
   }
 
-  @Test(.enabled(if: Machine.hasManyLoopbackAddresses)) func nobodyThereIsNoConnectivity() async throws {
-    // The server has the port at another address, so that nobody else can begin to listen at this one.
+  @Test(.enabled(if: Machine.hasManyLoopbackAddresses)) func refusedConnectionIsNoConnectivity() async throws {
+    // The server holds the port at another address, so that no other process takes it at this one.
     var endpoint = LocalEndpoint(port: server.port)
     endpoint.host = "127.0.0.2"
     let request = LocalRequest<Teapot>(endpoint)
     await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await client.request(on: request) }
   }
 
-  @Test func aTimeoutIsNoConnectivityWhicheverSays() async throws {
+  @Test func timeoutIsNoConnectivity() async throws {
     server.route("/item") { _ in .raw([.stall]) }
     await #expect(throws: PrismNetworkError.noConnectivity) {
       _ = try await client.request(on: server.teapot { $0.timeoutInterval = 0.05 })
@@ -120,18 +120,18 @@ import Testing
     #expect((failure?.underlyingError as? URLError)?.code == .timedOut)
   }
 
-  @Test func aTimeoutOfAMinuteIsTheEndpointsOwn() async throws {
+  @Test func explicitTimeoutOfOneMinuteIsKept() async throws {
     #expect(try client.urlRequest(for: LocalEndpoint(timeoutInterval: 60)).idleTimeout(default: 1) != .seconds(1))
     #expect(try client.urlRequest(for: LocalEndpoint()).idleTimeout(default: 1) == .seconds(1))
   }
 
-  @Test func aSocketsSchemeCannotBeLoaded() async throws {
+  @Test func webSocketSchemeIsInvalidURL() async throws {
     await #expect(throws: PrismNetworkError.invalidURL) {
       _ = try await client.request(on: server.teapot { $0.scheme = .ws })
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func cancellationIsCancellation() async throws {
+  @Test(.timeLimit(.minutes(10))) func cancellationThrowsCancellationError() async throws {
     server.route("/item") { _ in .raw([.stall]) }
     let task = Task { [client, server] in try await client.request(on: server.teapot()) }
     await server.expectRequests(1)
@@ -139,8 +139,8 @@ import Testing
     await #expect(throws: CancellationError.self) { _ = try await task.value }
   }
 
-  /// A session that was closed, or a certificate that its delegate refused, is no cancellation of the caller's.
-  @Test func cancelledByAnotherThanTheCaller() async throws {
+  /// A closed session, or a certificate that its delegate refused, is not a cancellation by the caller.
+  @Test func cancellationByOtherThanCallerIsFailure() async throws {
     client.attemptMiddleware = [Intercept { _, _, _ in throw URLError(.cancelled) }]
     let failure = await #expect(throws: PrismNetworkFailure.self) {
       try await PrismNetworkFailure.detailed { _ = try await client.request(on: server.teapot()) }
@@ -161,7 +161,7 @@ import Testing
     ("//other.example/a", "http://other.example/a"), ("https://other.example/", "https://other.example/"),
     ("app://callback?code=1", "app://callback?code=1"),
   ])
-  func aRedirectIsResolvedAndNotFollowed(_ location: String, _ target: String) async throws {
+  func redirectIsResolvedNotFollowed(_ location: String, _ target: String) async throws {
     for status in [301, 302, 303, 307, 308] {
       server.route("/v1/users/42") { _ in .redirect(to: location, status: status) }
       let url = try await client.redirect(from: server.teapot { $0.path = "/v1/users/42" })
@@ -170,7 +170,7 @@ import Testing
     #expect(server.requestCount == 5)
   }
 
-  @Test func whatIsNoRedirectIsAnInvalidResponse() async throws {
+  @Test func nonRedirectIsInvalidResponse() async throws {
     server.route("/item", .json(Teapot(id: 1)), .status(302), .status(304), .status(404), .status(401))
     for _ in 1...4 {
       await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.redirect(from: server.teapot()) }
@@ -178,19 +178,19 @@ import Testing
     await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.redirect(from: server.teapot()) }
   }
 
-  @Test func protocolClassesOfTheConfigurationAreHonoured() async throws {
+  @Test func configurationProtocolClassesAreUsed() async throws {
     let client = PrismNetworkAdapter.forTests(configure: { $0.protocolClasses = [TeapotProtocol.self] })
     #expect(try await client.request(on: LocalRequest<Teapot>(LocalEndpoint(host: "canned.example"))) == Teapot(id: 77))
   }
 
-  @Test func theConfigurationsHeadersAreSent() async throws {
+  @Test func configurationHeadersAreSent() async throws {
     server.route("/item") { _ in .json(Teapot(id: 1)) }
     let client = PrismNetworkAdapter.forTests(configure: { $0.httpAdditionalHeaders = ["X-App": "1"] })
     _ = try await client.request(on: server.teapot())
     #expect(server.requests.first?.header("X-App") == "1")
   }
 
-  @Test func handlersAreToldWhatHappens() async throws {
+  @Test func handlersReceiveLogEntriesAndEvents() async throws {
     server.route("/item", .status(503), .json(Teapot(id: 1)))
     let entries = Locked<[NetworkLogEntry]>([])
     let kinds = Locked<[String]>([])
@@ -207,7 +207,7 @@ import Testing
     #expect(kinds.withLock { $0 } == ["attemptStarted", "retrying", "attemptStarted", "finished"])
   }
 
-  @Test func errorsExplainThemselves() {
+  @Test func errorsHaveDescriptions() {
     #expect(PrismNetworkError.allCases.count == 8)
     for error in PrismNetworkError.allCases {
       #expect(error.errorDescription?.isEmpty == false)
@@ -225,12 +225,12 @@ import Testing
     (.internationalRoamingOff, .noConnectivity), (.callIsActive, .noConnectivity), (.dataNotAllowed, .noConnectivity),
     (.timedOut, .noConnectivity), (.secureConnectionFailed, .invalidResponse), (.badServerResponse, .invalidResponse),
   ])
-  func transportFailures(_ code: URLError.Code, _ error: PrismNetworkError) {
+  func urlErrorsMapToNetworkErrors(_ code: URLError.Code, _ error: PrismNetworkError) {
     #expect(PrismNetworkFailure(URLError(code), url: nil).error == error)
   }
 }
 
-/// Answers every request without a network.
+/// Responds to every request without a network.
 final class TeapotProtocol: URLProtocol {
   override class func canInit(with request: URLRequest) -> Bool { true }
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

@@ -4,7 +4,7 @@
   @testable import EKNetwork
 
   @Suite struct NetlinkStateTests {
-    /// The state after the first questions and some recorded messages, and what it wanted done on the way.
+    /// The state after the initial dumps and some recorded messages, and the actions that it returned.
     private func state(after recordings: [[UInt8]]) -> (NetlinkState, [NetlinkState.Action]) {
       var state = NetlinkState()
       var actions = [state.start()]
@@ -22,7 +22,7 @@
 
     private let connected = [RecordedNetlink.up, RecordedNetlink.address, RecordedNetlink.route]
 
-    @Test func threeQuestionsOneAfterTheOther() {
+    @Test func dumpsAreRequestedInSequence() {
       let (state, actions) = state(after: [])
       #expect(
         actions.filter { $0 != .none } == [
@@ -31,7 +31,7 @@
       #expect(!state.isAsking)
     }
 
-    @Test func itTakesALinkAndAnAddressAndARoute() {
+    @Test func connectionNeedsLinkAddressAndRoute() {
       #expect(!state(after: []).0.isConnected)
       #expect(!state(after: [RecordedNetlink.up]).0.isConnected)
       #expect(!state(after: [RecordedNetlink.up, RecordedNetlink.address]).0.isConnected)
@@ -40,7 +40,7 @@
       #expect(actions.last == .report(true))
     }
 
-    @Test func theOtherEndGoesAndComesBack() throws {
+    @Test func carrierLossAndReturnAreFollowed() throws {
       var (state, _) = state(after: connected)
       let running = NetlinkMessage.parse(RecordedNetlink.carrierBack).compactMap { message in
         if case .link(let link) = message, link.isRunning { link } else { nil }
@@ -55,11 +55,11 @@
       #expect(state.isConnected)
     }
 
-    @Test func aLinkThatIsBroughtDownTakesItsRoutesAlongWithoutAWord() {
+    @Test func linkDownStartsNewDump() {
       var (state, actions) = state(after: connected)
       actions = []
       feed(RecordedNetlink.down, to: &state, &actions)
-      // Everything is asked for again.
+      // The kernel removes the link's routes without a message: everything is dumped again.
       #expect(actions.contains(.ask(.links, sequence: 4)))
       #expect(state.isAsking)
     }
@@ -73,30 +73,30 @@
       #expect(actions.last == .report(false))
     }
 
-    @Test func theSixthVersionAsWell() {
+    @Test func ipv6AddressAndRouteConnect() {
       var (state, actions) = state(after: [RecordedNetlink.up, RecordedNetlink.addr6])
       #expect(state.isConnected)
       feed(RecordedNetlink.addr6gone, to: &state, &actions)
       #expect(!state.isConnected)
     }
 
-    @Test func aLinkThatIsGone() {
+    @Test func removedLinkDisconnects() {
       var (state, actions) = state(after: connected)
       feed(RecordedNetlink.linkgone, to: &state, &actions)
       #expect(!state.isConnected)
     }
 
-    @Test func lostMessagesAreAskedForAgain() {
+    @Test func overrunStartsNewDump() {
       var (state, _) = state(after: connected)
       #expect(state.received(.overrun) == .ask(.links, sequence: 4))
-      // One question at a time: the rest of the answer comes first.
+      // One dump at a time: the current one completes first.
       #expect(state.received(.overrun) == .none)
       #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .ask(.links, sequence: 5))
       #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .none)
       #expect(state.received(.done(sequence: 5, wasInterrupted: false)) == .ask(.addresses, sequence: 6))
     }
 
-    @Test func interruptedAnswersDoNotGoOnForEver() {
+    @Test func interruptedDumpsEndEventually() {
       var state = NetlinkState()
       var action = state.start()
       var count = 0
@@ -105,7 +105,7 @@
         count += 1
       }
       #expect(count < 100)
-      // What is known has to do for now, and is not believed for ever.
+      // The known state is reported for now, and everything dumped again.
       guard case .reportAndAsk(false, .links, let sequence) = action else {
         Issue.record("\(action)")
         return
@@ -118,17 +118,17 @@
       #expect(!state.isAsking)
     }
 
-    @Test func aRefusedQuestionIsAnAnswerOfNothing() {
+    @Test func refusedDumpIsSkipped() {
       var state = NetlinkState()
       _ = state.start()
       #expect(state.received(.refused(sequence: 1, code: 1)) == .ask(.addresses, sequence: 2))
     }
 
-    @Test func messagesCutAnywhereDoNoHarm() {
+    @Test func malformedMessagesDoNotCrash() {
       for recording in [RecordedNetlink.up, RecordedNetlink.address, RecordedNetlink.addr6, RecordedNetlink.down] {
         for length in 0..<recording.count { _ = NetlinkMessage.parse(Array(recording[..<length])) }
       }
-      // Lengths that lie.
+      // Wrong lengths.
       for value in [0, 1, 15, 17, 0xFFFF, 0xFFFF_FFFF] as [UInt32] {
         var lying = RecordedNetlink.address
         withUnsafeBytes(of: value) { lying.replaceSubrange(0..<4, with: $0) }

@@ -6,14 +6,14 @@
 
   @testable import EKNetwork
 
-  /// A kernel that says what happens to links which really come and go.
+  /// Changes of real links, as the kernel reports them.
   @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: NetworkNamespace.isAvailable))
   struct NetworkNamespaceTests {
     private let network: NetworkNamespace
 
     init() throws { network = try NetworkNamespace() }
 
-    @Test func theStateWhenItBegins() async throws {
+    @Test func monitorStartsWithCurrentState() async throws {
       let monitor = try network.inside { PrismConnectivityMonitor() }
       #expect(!monitor.isConnected)
       try network.connect()
@@ -24,8 +24,8 @@
       #expect(try network.inside { PrismConnectivityMonitor().isConnected } == false)
     }
 
-    /// What is done to the network, and what is there afterwards.
-    @Test func eachChange() async throws {
+    /// Commands that change the network, and the state that follows.
+    @Test func everyChangeIsReported() async throws {
       let monitor = try network.inside { PrismConnectivityMonitor() }
       var states = monitor.connectionStream().makeAsyncIterator()
       #expect(await states.next() == false)
@@ -34,10 +34,10 @@
         ("ip route add default via 192.0.2.2", true),
         ("ip link set v0 down", false),
         ("ip link set v0 up; ip route add default via 192.0.2.2", true),
-        // The cable is pulled at its other end.
+        // The peer goes down: the carrier is lost.
         ("ip link set v1 down", false),
         ("ip link set v1 up", true),
-        // A network of its own has no way out.
+        // A directly attached network alone is no connection.
         ("ip route del default", false),
         ("ip route add default via 192.0.2.2", true),
         ("ip addr del 192.0.2.1/24 dev v0", false),
@@ -52,26 +52,26 @@
         try network.run(commands.replacingOccurrences(of: ";", with: " &&"))
         if isConnected != last { #expect(await states.next() == isConnected, "\(commands)") }
         #expect(monitor.isConnected == isConnected, "\(commands)")
-        // A monitor that has seen none of it sees the same.
+        // A new monitor reports the same state.
         #expect(try network.inside { PrismConnectivityMonitor().isConnected } == isConnected, "\(commands)")
         last = isConnected
       }
     }
 
-    @Test func changesInQuickSuccession() async throws {
+    @Test func lastOfQuickChangesIsReported() async throws {
       try network.connect()
       let monitor = try network.inside { PrismConnectivityMonitor() }
       let flap = "ip link set v0 down && ip link set v0 up && ip route add default via 192.0.2.2"
       try network.run("for i in 1 2 3 4 5 6 7 8 9 10; do \(flap); done && ip link set v0 down")
-      // The last state comes in the end, whatever was seen of those before.
+      // The last state is reported in the end; earlier ones may be skipped.
       for await isConnected in monitor.connectionStream() where !isConnected { break }
       try network.connect()
       for await isConnected in monitor.connectionStream() where isConnected { break }
       #expect(monitor.isConnected)
     }
 
-    /// Nothing moves the clock: it is the network that ends the backoff.
-    @Test func aQueueDeliversWhenTheNetworkIsBack() async throws {
+    /// The clock stands still: only the network ends the backoff.
+    @Test func queueDeliversWhenNetworkReturns() async throws {
       let server = try LoopbackServer()
       server.fallback = { _ in .status(204) }
       let monitor = try network.inside { PrismConnectivityMonitor() }

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite(.timeLimit(.minutes(10))) struct PrismConnectivityMonitorTests {
-  @Test func theStateAndThenEachChange() async {
+  @Test func streamYieldsStateThenChanges() async {
     let broadcast = ConnectivityBroadcast(isConnected: true)
     let monitor = PrismConnectivityMonitor(broadcast)
     var states = monitor.connectionStream().makeAsyncIterator()
@@ -11,13 +11,13 @@ import Testing
     broadcast.report(false)
     #expect(!monitor.isConnected)
     #expect(await states.next() == false)
-    // What is no news is not told.
+    // An unchanged state is not reported.
     broadcast.report(false)
     broadcast.report(true)
     #expect(await states.next() == true)
   }
 
-  @Test func whoIsSlowIsToldTheLastState() async {
+  @Test func slowReaderGetsLatestState() async {
     let broadcast = ConnectivityBroadcast(isConnected: true)
     let monitor = PrismConnectivityMonitor(broadcast)
     var states = monitor.connectionStream().makeAsyncIterator()
@@ -26,7 +26,7 @@ import Testing
     withExtendedLifetime(monitor) {}
   }
 
-  @Test func aStreamThatBeginsDuringAChangeEndsUpWithTheNewState() async {
+  @Test func streamOpenedDuringChangeGetsNewState() async {
     for _ in 0..<2_000 {
       let broadcast = ConnectivityBroadcast(isConnected: true)
       let streams = Locked<[AsyncStream<Bool>]>([])
@@ -40,7 +40,7 @@ import Testing
           }
         }
       }
-      // Each has the newest state alone.
+      // Each stream holds the newest state only.
       for stream in streams.withLock({ $0 }) {
         var states = stream.makeAsyncIterator()
         #expect(await states.next() == false)
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func streamsEndWithTheMonitorAndListenersWithTheirStreams() async {
+  @Test func streamEndsWithMonitorAndListenerWithStream() async {
     let broadcast = ConnectivityBroadcast(isConnected: false)
     var monitor: PrismConnectivityMonitor? = PrismConnectivityMonitor(broadcast)
     var stream = monitor?.connectionStream()
@@ -63,8 +63,8 @@ import Testing
     #expect(broadcast.listenerCount == 0)
   }
 
-  @Test func theKernelIsAsked() async {
-    // What it says depends on the machine; that it says something at once does not.
+  @Test func monitorReadsKernelState() async {
+    // The state depends on the machine, but it is known at once.
     let monitor = PrismConnectivityMonitor()
     var states = monitor.connectionStream().makeAsyncIterator()
     #expect(await states.next() == monitor.isConnected)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a kernel (6.18, x86-64) said while a pair of virtual links came and went in a network namespace of its own; of the
-/// links' attributes only the names were kept.
+/// Messages of a kernel (6.18, x86-64) while a pair of virtual links was added, changed and removed in its own network
+/// namespace; of the links' attributes only the names were kept.
 enum RecordedNetlink {
   static let dumpLinks = bytes(
     """

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct FlightStateTests {
-  @Test func theLastOneWhoLeavesEndsIt() {
+  @Test func lastWaiterToLeaveClosesFlight() {
     var state = FlightState<String>()
     #expect(state.join("a", id: 1) == true)
     #expect(state.join("b", id: 2) == true)
@@ -21,7 +21,7 @@ import Testing
     #expect(state.finish().isEmpty == true)
   }
 
-  @Test func everybodyIsServedOnce() {
+  @Test func everyWaiterIsServedOnce() {
     var state = FlightState<String>()
     _ = state.join("a", id: 1)
     _ = state.join("b", id: 2)

@@ -11,7 +11,7 @@ import Testing
     while deduplicator.waiterCount(key, type) < count { await Task.yield() }
   }
 
-  @Test func oneFlightForAHundred() async throws {
+  @Test func concurrentCallersShareOneFlight() async throws {
     let (gate, count) = (Gate(), Locked(0))
     try await withThrowingTaskGroup(of: Int.self) { [deduplicator] group in
       for _ in 0..<100 {
@@ -30,13 +30,13 @@ import Testing
       gate.open()
       for try await value in group { #expect(value == 1) }
     }
-    // Nothing is remembered.
+    // The result is not cached.
     #expect(deduplicator.count == 0)
     #expect(try await deduplicator.deduplicate({ 7 }, key: "a") == 7)
   }
 
-  /// A task that outlives the request in which it began is not part of it any more.
-  @Test func whatBeganWithinARequestIsSharedAfterIt() async throws {
+  /// A task that outlives the request in which it was started no longer belongs to it.
+  @Test func tasksOutlivingTheirRequestShareFlight() async throws {
     let (isOver, gate, count) = (Gate(), Gate(), Locked(0))
     let ask: @Sendable () async throws -> Int = { [deduplicator] in
       try await deduplicator.deduplicate(
@@ -62,7 +62,7 @@ import Testing
     #expect(count.withLock { $0 } == 1)
   }
 
-  @Test func twoTypesUnderOneKeyAreTwoFlights() async throws {
+  @Test func typesUnderOneKeyHaveSeparateFlights() async throws {
     let gate = Gate()
     async let number = deduplicator.deduplicate(
       {
@@ -81,7 +81,7 @@ import Testing
     #expect(try await text == "one")
   }
 
-  @Test func anErrorReachesEverybodyAndIsNotRemembered() async throws {
+  @Test func errorReachesEveryCallerAndIsNotCached() async throws {
     struct Failure: Error {}
     let (gate, count) = (Gate(), Locked(0))
     let tasks = (0..<10).map { _ in
@@ -101,7 +101,7 @@ import Testing
     #expect(try await deduplicator.deduplicate({ 2 }, key: "a") == 2)
   }
 
-  @Test func oneWaitersCancellationIsHisOwn() async throws {
+  @Test func cancelledWaiterDoesNotAffectOthers() async throws {
     let (gate, wasCancelled) = (Gate(), Locked(false))
     let work: @Sendable () async throws -> Int = {
       await gate.wait()
@@ -112,7 +112,7 @@ import Testing
     await wait(1, "a", Int.self)
     let second = Task { [deduplicator] in try await deduplicator.deduplicate(work, key: "a") }
     await wait(2, "a", Int.self)
-    // The one that started it.
+    // The caller that started the work.
     first.cancel()
     await #expect(throws: CancellationError.self) { _ = try await first.value }
     gate.open()
@@ -120,7 +120,7 @@ import Testing
     #expect(!wasCancelled.withLock { $0 })
   }
 
-  @Test func theLastOnesCancellationEndsTheWork() async throws {
+  @Test func lastCancellationCancelsWork() async throws {
     let ended = AsyncStream<Void>.makeStream()
     let work: @Sendable () async throws -> Int = {
       defer { ended.continuation.finish() }
@@ -136,7 +136,7 @@ import Testing
     #expect(try await deduplicator.deduplicate({ 3 }, key: "a") == 3)
   }
 
-  @Test func whoIsCancelledAlreadyStartsNothing() async throws {
+  @Test func cancelledCallerStartsNothing() async throws {
     let started = Locked(false)
     let task = Task { [deduplicator] in
       for await _ in AsyncStream<Void>.makeStream().stream {}
@@ -152,13 +152,13 @@ import Testing
     #expect(deduplicator.count == 0)
   }
 
-  @Test func workThatAsksForItselfDoesNotWaitForItself() async throws {
+  @Test func nestedCallForSameKeyDoesNotDeadlock() async throws {
     let value = try await deduplicator.deduplicate(
       { [deduplicator] in try await deduplicator.deduplicate({ 5 }, key: "a") + 1 }, key: "a")
     #expect(value == 6)
   }
 
-  @Test func joiningAndLeavingAtOnce() async throws {
+  @Test func concurrentJoinsAndCancellations() async throws {
     for _ in 0..<200 {
       let tasks = (0..<8).map { number in
         Task { [deduplicator] in

@@ -28,7 +28,7 @@ import Testing
     try RequestBuilder.build(ItemProbe(), baseURL: server.baseURL, accessToken: token, userAgent: nil)
   }
 
-  @Test func aHundredCallersAndOneRequest() async throws {
+  @Test func concurrentCallersShareOneRequest() async throws {
     holdItem { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
@@ -41,7 +41,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test func anotherTokenIsAnotherRequest() async throws {
+  @Test func differentTokensAreNotShared() async throws {
     holdItem { request in .json(Item(id: 1, name: request.header("Authorization") ?? "")) }
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
@@ -53,8 +53,8 @@ import Testing
     #expect(try await bob.value.name == "Bearer bob")
   }
 
-  /// What of the response is taken, and what a cache may do about it, is part of what is asked for.
-  @Test func whoWantsItOtherwiseAsksForHimself() throws {
+  /// Requests that treat the response differently are not identical.
+  @Test func keyIncludesDecodingAndCacheMode() throws {
     let hop = HopRequest(URLRequest(url: server.url("/item")))
     func key(_ decodesContent: Bool = true, _ cacheMode: CacheMode = .default) -> ExchangeKey? {
       ExchangeKey(
@@ -65,7 +65,7 @@ import Testing
     for mode in CacheMode.allCases where mode != .default { #expect(key(true, mode) != key()) }
   }
 
-  @Test func withoutTheOptionNothingIsShared() async throws {
+  @Test func nothingIsSharedByDefault() async throws {
     holdItem { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)
     let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
@@ -75,7 +75,7 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
-  @Test func whatChangesSomethingIsNeverShared() async throws {
+  @Test func postIsNeverShared() async throws {
     server.route("POST", "/item") { [gate] _ in
       gate.waitBlocking()
       return .json(Item(id: 1))
@@ -88,7 +88,7 @@ import Testing
     for task in tasks { _ = try await task.value }
   }
 
-  @Test(arguments: [false, true]) func aResponseFromBeforeAChangeIsNotGivenAfterIt(streams: Bool) async throws {
+  @Test(arguments: [false, true]) func requestFromBeforeChangeIsNotSharedAfterIt(streams: Bool) async throws {
     holdItem { _ in .json(Item(id: 1)) }
     server.route("POST", "/change") { _ in .json(Item(id: 2)) }
     let manager = Wire.automatic.manager(server)
@@ -104,8 +104,8 @@ import Testing
     #expect(server.requests(path: "/item").count == 2)
   }
 
-  /// As one that asks again and again while a stream is read.
-  @Test(arguments: [false, true]) func aResponseFromWithinAStreamIsNotGivenAfterIt(cancels: Bool) async throws {
+  /// For example, polling while a stream is read.
+  @Test(arguments: [false, true]) func requestFromDuringStreamIsNotSharedAfterIt(cancels: Bool) async throws {
     holdItem { _ in .json(Item(id: 1)) }
     let end = Gate()
     server.route(
@@ -126,7 +126,7 @@ import Testing
     #expect(server.requests(path: "/item").count == 2)
   }
 
-  @Test func theConnectionClosesWhenNobodyWaits() async throws {
+  @Test func connectionClosesWithoutWaiters() async throws {
     server.route("GET", "/item") { _ in .raw([.stall]) }
     let manager = Wire.automatic.manager(server)
     manager.sharesIdenticalRequests = true
@@ -139,7 +139,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test func oneRefreshAndOneRequestMoreAfterA401() async throws {
+  @Test func sharedRequestRefreshesTokenOnce() async throws {
     server.route("GET", "/item") { [gate] request in
       if request.header("Authorization") == "Bearer new" { return .json(Item(id: 1)) }
       gate.waitBlocking()
@@ -157,7 +157,7 @@ import Testing
     #expect(server.requests(path: "/item").filter { $0.header("Authorization") == "Bearer old" }.count == 1)
   }
 
-  @Test func theAdapterHasTheSameOption() async throws {
+  @Test func adapterSharesIdenticalRequests() async throws {
     holdItem { _ in .json(Teapot(id: 1)) }
     let client = PrismNetworkAdapter.forTests()
     client.sharesIdenticalRequests = true

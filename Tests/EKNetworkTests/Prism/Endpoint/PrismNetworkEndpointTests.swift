@@ -31,11 +31,11 @@ import Testing
     ("/v1/users", "https://h/v1/users"), ("", "https://h"), ("/", "https://h/"), ("/a b", "https://h/a%20b"),
     ("/a?b#c", "https://h/a%3Fb%23c"), ("/100%", "https://h/100%25"), ("/ü", "https://h/%C3%BC"),
   ])
-  func thePathIsNotEncodedYet(_ path: String, _ url: String) throws {
+  func rawPathIsPercentEncoded(_ path: String, _ url: String) throws {
     #expect(try Least(host: "h", path: path).url.absoluteString == url)
   }
 
-  @Test func theQueryKeepsItsOrder() throws {
+  @Test func queryIsEncodedInOrder() throws {
     var endpoint = LocalEndpoint(scheme: .https, host: "h", path: "/")
     endpoint.queryItems = [
       URLQueryItem(name: "z", value: "1"), URLQueryItem(name: "a", value: "x+y & z=ü;"),
@@ -57,38 +57,38 @@ import Testing
   @Test(arguments: [
     "", " ", "a b", "a/b", "a?b", "a#b", "a@b", "a:80", "a%20b", "[::1", "a\nb", "a\u{0}b", "a\\b", "[evil.example/]",
   ])
-  func aHostThatIsNoneIsInvalid(_ host: String) {
+  func invalidHostIsRefused(_ host: String) {
     #expect(throws: PrismNetworkError.invalidURL) { try Least(host: host).url }
     #expect(throws: PrismNetworkError.invalidURL) { try Least(host: host).request }
   }
 
   @Test(arguments: [("::1", "[::1]"), ("[::1]", "[::1]"), ("127.0.0.1", "127.0.0.1"), ("a_b-c.d", "a_b-c.d")])
-  func addressesAreHosts(_ host: String, _ written: String) throws {
+  func addressesAreValidHosts(_ host: String, _ written: String) throws {
     #expect(try Least(host: host).url.absoluteString == "https://\(written)/a")
   }
 
   @Test(arguments: ["users", "a/b", "?a", " /a", "/a/../b", "/..", "/%2e%2e/b"])
-  func aPathWithoutASlashOrThatClimbsIsInvalid(_ path: String) {
+  func relativeOrClimbingPathIsRefused(_ path: String) {
     #expect(throws: PrismNetworkError.invalidURL) { try Least(path: path).url }
   }
 
-  @Test(arguments: [0, -1, 65_536, Int.max, Int.min]) func aPortThatIsNoneIsInvalid(_ port: Int) {
+  @Test(arguments: [0, -1, 65_536, Int.max, Int.min]) func invalidPortIsRefused(_ port: Int) {
     #expect(throws: PrismNetworkError.invalidURL) { try LocalEndpoint(port: port).url }
   }
 
-  @Test func aTextIsItsBytes() throws {
+  @Test func stringBodyIsSentAsText() throws {
     let request = try Body(value: #"{"a":"ü"}"#).request
     #expect(request.httpBody == Data(#"{"a":"ü"}"#.utf8))
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "text/plain; charset=utf-8")
   }
 
-  @Test func dataIsItself() throws {
+  @Test func dataBodyIsSentUnchanged() throws {
     let request = try Body(value: Data([1, 2])).request
     #expect(request.httpBody == Data([1, 2]))
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/octet-stream")
   }
 
-  @Test func otherValuesAreCompactJSON() throws {
+  @Test func otherBodiesAreCompactJSON() throws {
     struct Order: Encodable {
       var when = Date(timeIntervalSince1970: 0)
       var link = "https://h/a"
@@ -98,14 +98,14 @@ import Testing
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/json")
   }
 
-  @Test(arguments: ["Content-Type", "content-type"]) func anOwnContentTypeIsKept(_ name: String) throws {
+  @Test(arguments: ["Content-Type", "content-type"]) func explicitContentTypeIsKept(_ name: String) throws {
     let request = try Body(headers: [name: "application/vnd.a+json"], value: ["a": 1]).request
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/vnd.a+json")
     #expect(request.allHTTPHeaderFields?.count == 1)
   }
 
   @Test(arguments: [["X A": "b"], ["": "b"], ["X-A": "b\r\nX-B: c"], ["Transfer-Encoding": "chunked"]])
-  func aForbiddenHeaderFieldIsABadRequest(_ headers: [String: String]) async {
+  func forbiddenHeaderFieldIsBadRequest(_ headers: [String: String]) async {
     let endpoint = LocalEndpoint(headers: headers)
     #expect(throws: PrismNetworkError.badRequest) { try endpoint.request }
     let failure = await #expect(throws: PrismNetworkFailure.self) {
@@ -114,11 +114,11 @@ import Testing
     #expect(failure?.underlyingError is InvalidHeaderError)
   }
 
-  @Test func aBodyThatCannotBeEncodedIsABadRequest() {
+  @Test func unencodableBodyIsBadRequest() {
     #expect(throws: PrismNetworkError.badRequest) { try Body(value: Double.nan).request }
   }
 
-  @Test func aTimeoutIsAppliedWhenThereIsOne() throws {
+  @Test func validTimeoutIsApplied() throws {
     #expect(try LocalEndpoint(timeoutInterval: 0.25).request.timeoutInterval == 0.25)
     #expect(try LocalEndpoint(timeoutInterval: 60).request.timeoutInterval == 60)
     for nonsense in [0, -1, Double.nan, .infinity] {
@@ -136,7 +136,7 @@ import Testing
       ])
   }
 
-  @Test func entitiesDescribeThemselves() {
+  @Test func entityDescriptionIsJSON() {
     #expect(Teapot(id: 1).description.contains(#""id" : 1"#))
     let list: any PrismEntity = [Teapot(id: 1), Teapot(id: 2)]
     #expect(list.description.contains("2"))

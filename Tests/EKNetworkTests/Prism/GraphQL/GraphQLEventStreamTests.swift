@@ -24,7 +24,7 @@ import Testing
     .text(text, status: status, headers: ["Content-Type": type])
   }
 
-  @Test func aSubscriptionOverServerSentEvents() async throws {
+  @Test func subscriptionOverServerSentEvents() async throws {
     server.route("POST", "/graphql") { _ in
       Self.response(
         ":\n\nevent: next\ndata: {\"data\":{\"a\":1}}\n\nevent: other\ndata: x\n\n"
@@ -40,7 +40,7 @@ import Testing
     #expect(server.requests.first?.header("Accept")?.hasPrefix("text/event-stream") == true)
   }
 
-  @Test func aTokenThatAStreamRefusesIsRefreshed() async throws {
+  @Test func tokenRefusedByStreamIsRefreshed() async throws {
     server.route("POST", "/graphql") { request in
       guard request.header("Authorization") == "Bearer new" else { return .status(401) }
       return Self.response(
@@ -56,7 +56,7 @@ import Testing
     }
     #expect(values == [1])
     #expect(tokens.count == 1)
-    // Both attempts ask for the same.
+    // Both attempts send the same body.
     #expect(Set(server.requests.map(\.text)).count == 1)
     #expect(server.requests.map { $0.header("Authorization") } == ["Bearer old", "Bearer new"])
     // A token that stays refused is refreshed once.
@@ -68,7 +68,7 @@ import Testing
     #expect(tokens.count == 2)
   }
 
-  @Test func streamsThatAreNone() async throws {
+  @Test func nonStreamResponsesEndSubscription() async throws {
     func run() async throws -> [Int?] {
       var values: [Int?] = []
       for try await response in client(Wire.automatic.manager(server)).subscribe(
@@ -92,7 +92,7 @@ import Testing
     await #expect(throws: PrismNetworkError.unauthorized) { try await run() }
   }
 
-  @Test func cancellingIsNoLostConnection() async throws {
+  @Test func cancellationIsNotLostConnection() async throws {
     server.route("POST", "/graphql") { _ in
       .streaming(
         headers: ["Content-Type": "text/event-stream"],

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct GraphQLValuesTests {
-  @Test func variablesOfEveryKind() throws {
+  @Test func encodesVariablesOfEveryKind() throws {
     struct Point: Encodable, Sendable { let x = 1.5 }
     let nested: [String: any Sendable] = [
       "id": "42", "count": 3, "ratio": 0.5, "isOn": true, "none": String?.none, "null": NSNull(),
@@ -25,7 +25,7 @@ import Testing
     #expect(throws: EncodingError.self) { _ = try GraphQLHTTPRequest.encoder.encode(opaque) }
   }
 
-  @Test func errorsWithEverything() throws {
+  @Test func decodesErrorWithAllFields() throws {
     let text = """
       {"data": {"hero": null}, "errors": [{"message": "no", "locations": [{"line": 1, "column": 3}],
       "path": ["user", 0, "name"], "extensions": {"code": "GONE", "retry": [1, 2.5, true, null, {"a": "b"}]}}]}
@@ -44,7 +44,7 @@ import Testing
       ])
   }
 
-  @Test func partialDataThatDoesNotFitLeavesItsErrors() throws {
+  @Test func undecodablePartialDataKeepsErrors() throws {
     struct Strict: Decodable, Sendable { let name: String }
     func decode(_ text: String) throws -> PrismGraphQLResponse<Strict> {
       try JSONDecoder().decode(PrismGraphQLResponse<Strict>.self, from: Data(text.utf8))
@@ -69,11 +69,11 @@ import Testing
       ("query($s: String = \"\"\"} mutation { \\\"\"\" \"\"\") { a }", nil, .query),
       ("query @a(x: {y: 1}) { a(b: {c: \"}\"}) { d } }", nil, .query),
     ] as [(String, String?, GraphQLDocument.Kind)])
-  func kindsOfOperations(_ document: String, _ name: String?, _ kind: GraphQLDocument.Kind) {
+  func parsesOperationKind(_ document: String, _ name: String?, _ kind: GraphQLDocument.Kind) {
     #expect(GraphQLDocument.kind(of: document, operationName: name) == kind)
   }
 
-  @Test func whatCannotBeToldIsNotAssumed() {
+  @Test func ambiguousOperationKindIsNil() {
     #expect(GraphQLDocument.kind(of: "query A { a } query B { b }", operationName: nil) == nil)
     #expect(GraphQLDocument.kind(of: "query A { a }", operationName: "B") == nil)
     for text in ["", "{", "\"", "\"\"\"", "#", "query \"\\", "}}}{", "@"] {
@@ -87,7 +87,7 @@ import Testing
     try GraphQLSocketState(subscribing: GraphQLHTTPRequest.payload(PrismGraphQLQuery(query: "subscription { a }")))
   }
 
-  @Test func aSubscription() throws {
+  @Test func subscriptionExchangesMessages() throws {
     var state = try state()
     #expect(try state.opened(nil) == .send(#"{"type":"connection_init"}"#))
     #expect(try state.opened(["t": .int(1)]) == .send(#"{"payload":{"t":1},"type":"connection_init"}"#))
@@ -102,7 +102,7 @@ import Testing
     #expect(state.received(next) == [])
   }
 
-  @Test func errorsEndIt() throws {
+  @Test func errorMessageEndsSubscription() throws {
     var state = try state()
     _ = state.received(#"{"type":"connection_ack"}"#)
     #expect(
@@ -114,7 +114,7 @@ import Testing
     "", "[]", "{", #"{"type":1}"#, #"{"type":"unknown"}"#, #"{"type":"next","id":"1","payload":{}}"#,
     #"{"type":"complete","id":"1"}"#,
   ])
-  func aServerThatBreaksTheRules(_ message: String) throws {
+  func protocolViolationFails(_ message: String) throws {
     var state = try state()
     guard case .fail(.protocolViolation)? = state.received(message).first else {
       Issue.record("\(message) was taken")

@@ -16,7 +16,7 @@ import Testing
     _ change: (inout PrismGraphQLOptions) -> Void = { _ in }, manager: NetworkManager? = nil
   ) -> PrismGraphQLClient {
     var options = PrismGraphQLOptions()
-    // A busy machine may take long. Tests of the time limit set one of their own.
+    // A busy machine may be slow; the test of the timeout moves its own clock.
     options.acknowledgementTimeout = .seconds(600)
     change(&options)
     return PrismGraphQLClient(
@@ -30,7 +30,7 @@ import Testing
     .text(text, status: status, headers: ["Content-Type": type])
   }
 
-  @Test func aPost() async throws {
+  @Test func operationIsSentAsPOST() async throws {
     server.route("POST", "/graphql") { _ in Self.success }
     let response: Result = try await client().execute(query)
     #expect(response.data == Answer(a: 1))
@@ -43,14 +43,14 @@ import Testing
     #expect(request.header("X-App") == "1")
   }
 
-  @Test func theDocumentedInitialiser() async throws {
+  @Test func documentedInitialiserWorks() async throws {
     server.route("POST", "/graphql") { _ in Self.success }
     let client = PrismGraphQLClient(endpointURL: server.url("/graphql"))
     let response: Result = try await client.execute(PrismGraphQLQuery(query: "{ a }"))
     #expect(response.data == Answer(a: 1))
   }
 
-  @Test func queriesByGetAndMutationsNever() async throws {
+  @Test func onlyShortQueriesUseGET() async throws {
     server.route("/graphql") { _ in Self.success }
     let client = client { $0.usesGETForQueries = true }
     _ = try await client.execute(query) as Result
@@ -78,7 +78,7 @@ import Testing
     #expect(targets.map { $0.contains("query=") } == [false, true, false])
   }
 
-  @Test func aServerThatKeepsNoDocumentsIsAskedOnce() async throws {
+  @Test func unsupportedPersistedQueryIsTriedOnce() async throws {
     let refusal = #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#
     server.route("/graphql", .json(refusal), Self.success)
     let client = client { $0.usesPersistedQueries = true }
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [200, 400, 422, 500])
-  func aGraphQLResponseIsOneWhateverTheStatus(_ status: Int) async throws {
+  func graphQLResponseIsDecodedForAnyStatus(_ status: Int) async throws {
     server.route("/graphql") { _ in
       Self.response(
         #"{"errors":[{"message":"no"}]}"#, status: status, type: "application/graphql-response+json; charset=utf-8")
@@ -96,7 +96,7 @@ import Testing
     #expect(response.errors == [PrismGraphQLError(message: "no")])
   }
 
-  @Test func jsonOfOlderServersAndOfSomebodyElse() async throws {
+  @Test func legacyAndForeignJSONAreDistinguished() async throws {
     server.route(
       "/graphql", Self.response(#"{"errors":[{"message":"no"}]}"#, status: 400, type: "application/json"),
       Self.response(#"{"error":"gateway"}"#, status: 400, type: "application/json"),
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func retriesAreForQueriesAlone() async throws {
+  @Test func onlyQueriesAreRetried() async throws {
     server.route("/graphql", .status(503), Self.success, .status(503))
     let client = client { $0.retryPolicy = PrismLinearRetry(fixedDelay: .zero) }
     #expect((try await client.execute(query) as Result).data == Answer(a: 1))
@@ -120,7 +120,7 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
-  @Test func theTokenIsRefreshed() async throws {
+  @Test func tokenIsRefreshed() async throws {
     server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : .status(401) }
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
@@ -132,7 +132,7 @@ import Testing
     await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.execute(query) as Result }
   }
 
-  @Test func aVariableWithoutJSONIsABadRequest() async throws {
+  @Test func unencodableVariableIsBadRequest() async throws {
     struct Opaque: Sendable {}
     await #expect(throws: PrismNetworkError.badRequest) {
       _ = try await client().execute(PrismGraphQLQuery(query: "{a}", variables: ["o": Opaque()])) as Result
@@ -158,7 +158,7 @@ import Testing
 
   private func next(_ number: Int) -> String { #"{"type":"next","id":"1","payload":{"data":{"a":\#(number)}}}"# }
 
-  @Test func aSubscriptionOverAWebSocket() async throws {
+  @Test func subscriptionOverWebSocket() async throws {
     serveSocket([next(1), #"{"type":"ping"}"#, next(2), #"{"type":"complete","id":"1"}"#], close: 0)
     var values: [Int?] = []
     for try await response in client().subscribe(query, as: Answer.self) { values.append(response.data?.a) }
@@ -168,7 +168,7 @@ import Testing
     #expect(server.requests.first?.header("X-App") == "1")
   }
 
-  @Test func whatEndsASubscriptionBeforeItsTime() async throws {
+  @Test func prematureEndOfSubscriptionThrows() async throws {
     func run() async throws { for try await _ in client().subscribe(query, as: Answer.self) {} }
     serveSocket([#"{"type":"error","id":"1","payload":[{"message":"no"}]}"#])
     await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: "no")])) {
@@ -188,7 +188,7 @@ import Testing
     await #expect(throws: PrismNetworkError.forbidden) { try await run() }
   }
 
-  @Test func aTokenThatASocketRefusesIsRefreshed() async throws {
+  @Test func tokenRefusedBySocketIsRefreshed() async throws {
     serveSocket([next(1), #"{"type":"complete","id":"1"}"#], close: 0)
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
@@ -200,7 +200,7 @@ import Testing
     #expect(tokens.count == 1)
   }
 
-  @Test func aServerThatDoesNotAcknowledge() async throws {
+  @Test func missingAcknowledgementTimesOut() async throws {
     server.route("/graphql") { .webSocket($0, subprotocol: "graphql-transport-ws") { while $0.readFrame() != nil {} } }
     let clock = ManualClock()
     let client = client {
@@ -210,7 +210,7 @@ import Testing
     let query = query
     let task = Task { for try await _ in client.subscribe(query, as: Answer.self) {} }
     let moves = Task {
-      // The time of the handshake, which is over, and that of the acknowledgement.
+      // Passes the timeouts of the handshake, which is complete, and of the acknowledgement.
       while !Task.isCancelled {
         await clock.waitForSleepers()
         clock.advance(by: .seconds(11))
@@ -221,7 +221,7 @@ import Testing
     moves.cancel()
   }
 
-  @Test func leavingClosesTheConnection() async throws {
+  @Test func leavingLoopClosesConnection() async throws {
     serveSocket([next(1)], close: 0)
     for try await _ in client().subscribe(query, as: Answer.self) { break }
     #expect(await server.waitForOpenConnections(0))

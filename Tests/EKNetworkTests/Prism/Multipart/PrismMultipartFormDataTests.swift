@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct PrismMultipartFormDataTests {
-  @Test func asDocumented() {
+  @Test func buildsDocumentedForm() {
     var form = PrismMultipartFormData(boundary: "b")
     form.append(string: "Holidays", name: "title")
     form.append(data: Data([1, 2]), name: "file", fileName: "a.bin", mimeType: "application/octet-stream")
@@ -33,7 +33,7 @@ import Testing
     #expect(!text.contains("\nX-Evil"))
   }
 
-  @Test func boundaries() {
+  @Test func invalidBoundaryIsReplaced() {
     #expect(PrismMultipartFormData(boundary: "a:b").contentType == "multipart/form-data; boundary=\"a:b\"")
     for bad in ["", "a\r\nb", "ä", "a ", "a\"b", String(repeating: "a", count: 71)] {
       #expect(UUID(uuidString: String(PrismMultipartFormData(boundary: bad).contentType.suffix(36))) != nil)
@@ -44,8 +44,8 @@ import Testing
     #expect(PrismMultipartFormData().contentType != PrismMultipartFormData().contentType)
   }
 
-  /// The file is not searched for the boundary, and its maker may know the one that the caller always uses.
-  @Test func besideAFileABoundaryIsRandom() {
+  /// The file is not searched for the boundary, and its author may know a fixed one.
+  @Test func fileMakesBoundaryRandom() {
     for chosen in ["b", String(repeating: "a", count: 70), "a b c"] {
       var form = PrismMultipartFormData(boundary: chosen)
       form.append(file: URL(fileURLWithPath: "/a"), name: "a", mimeType: "a/b")
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aFormIsABodyOfItsOwnAlone() {
+  @Test func nestedFormIsNotEncodable() {
     #expect(throws: EncodingError.self) { _ = try JSONEncoder().encode(["form": PrismMultipartFormData()]) }
   }
 
@@ -94,7 +94,7 @@ import Testing
     folder = try ScratchFolder()
   }
 
-  @Test func anEndpointsForm() async throws {
+  @Test func formIsSentAgainOnRetryAndRedirect() async throws {
     server.route("POST", "/form", .status(503), .redirect(to: "/there", status: 307))
     server.route("POST", "/there") { _ in .status(204) }
     let content = Data.noise(600_000)
@@ -105,13 +105,13 @@ import Testing
     let endpoint = FormEndpoint(port: server.port, headers: ["Content-Type": "multipart/form-data"], form: form)
     _ = try await client.request(on: FormRequest(endpoint: endpoint))
     let (whole, contentType) = form.build()
-    // Once more after the failure, and once more after the redirect.
+    // Sent again after the failure, and again after the redirect.
     #expect(server.requests.map(\.body) == [whole, whole, whole])
     #expect(server.requests.allSatisfy { $0.header("Content-Type") == contentType })
     #expect(server.requests.allSatisfy { $0.header("Content-Length") == String(whole.count) })
   }
 
-  @Test func aMissingFileIsABadRequest() async throws {
+  @Test func missingFileIsBadRequest() async throws {
     var form = PrismMultipartFormData()
     form.append(file: folder["none"], name: "file", mimeType: "video/mp4")
     let request = FormRequest(endpoint: FormEndpoint(port: server.port, form: form))

@@ -16,7 +16,7 @@ import Testing
     session = URLSession(configuration: configuration)
   }
 
-  @Test func progressToTheEndAndTheResponse() async throws {
+  @Test func uploadReportsProgressAndResponse() async throws {
     server.route("POST", "/up") { _ in .text("thanks", status: 201) }
     let data = Data.noise(3_000_000)
     let task = PrismUploadTask(session: session, request: URLRequest(url: server.url("/up")), data: data)
@@ -28,13 +28,13 @@ import Testing
     let (body, response) = try await task.response()
     #expect(response.statusCode == 201)
     #expect(String(decoding: body, as: UTF8.self) == "thanks")
-    // What is over is over: nothing is sent a second time.
+    // A finished task sends nothing a second time.
     for await progress in await task.upload() { #expect(progress.fractionCompleted == 1) }
     _ = try await task.response()
     #expect(server.requests.map(\.body) == [data])
   }
 
-  @Test func theTaskLivesAsLongAsItsStream() async throws {
+  @Test func taskLivesAsLongAsItsStream() async throws {
     server.route("POST", "/up") { _ in .status(204) }
     let request = URLRequest(url: server.url("/up"))
     let stream = await PrismUploadTask(session: session, request: request, data: Data(count: 100_000)).upload()
@@ -43,7 +43,7 @@ import Testing
     #expect(last?.fractionCompleted == 1)
   }
 
-  @Test func aFormAndAFile() async throws {
+  @Test func uploadsFormAndFile() async throws {
     server.fallback = { _ in .status(204) }
     let file = try folder.file("a.bin", Data.noise(300_000))
     var form = PrismMultipartFormData(boundary: "between-the-parts")
@@ -60,7 +60,7 @@ import Testing
     await #expect(throws: RequestBodyError.fileNotFound(folder["none"])) { _ = try await missing.response() }
   }
 
-  @Test func aRefusalEndsTheStreamAndIsThrown() async throws {
+  @Test func errorStatusEndsStreamAndIsThrown() async throws {
     server.route("POST", "/up") { _ in .text("too large", status: 413) }
     let task = PrismUploadTask(session: session, request: URLRequest(url: server.url("/up")), data: Data(count: 10))
     var last: PrismUploadProgress?
@@ -70,22 +70,22 @@ import Testing
     #expect(error?.statusCode == 413)
   }
 
-  @Test func cancelling() async throws {
+  @Test func cancellingEndsUpload() async throws {
     server.route("POST", "/up") { _ in .raw([.stall]) }
     let request = URLRequest(url: server.url("/up"))
-    // By name.
+    // Explicit cancellation.
     let named = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let waiting = Task { try await named.response() }
     await server.expectRequests(1)
     named.cancel()
     await #expect(throws: CancellationError.self) { _ = try await waiting.value }
-    // The last one who waits.
+    // The last waiter leaves.
     let left = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let leaving = Task { try await left.response() }
     await server.expectRequests(2)
     leaving.cancel()
     await #expect(throws: CancellationError.self) { _ = try await leaving.value }
-    // The last one who watches.
+    // The last progress listener leaves.
     let watched = PrismUploadTask(session: session, request: request, data: Data(count: 10))
     let watching = Task { for await _ in await watched.upload() {} }
     await server.expectRequests(3)

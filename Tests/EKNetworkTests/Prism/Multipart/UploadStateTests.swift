@@ -7,13 +7,13 @@ import Testing
 
   private let listener = AsyncStream<PrismUploadProgress>.makeStream().continuation
 
-  @Test func itStartsOnce() {
+  @Test func startsOnce() {
     var state = UploadState<Int>(total: 10)
     let starts = [state.start(), state.start()]
     #expect(starts == [true, false])
   }
 
-  @Test func aCancelBeforeThereIsATaskIsKept() {
+  @Test func cancelBeforeStartIsIgnored() {
     var state = UploadState<Int>(total: 10)
     state.cancel()
     #expect(!state.isCancelled)
@@ -23,7 +23,7 @@ import Testing
     #expect(state.isCancelled)
   }
 
-  @Test func itIsAbandonedWhenTheLastListenerHasGone() {
+  @Test func abandonedWhenLastListenerLeaves() {
     var state = UploadState<Int>(total: 10)
     let id = state.takeID()
     let listens = state.listen(listener, id: id)
@@ -36,7 +36,7 @@ import Testing
     #expect(!state.isAbandoned)
   }
 
-  @Test func progressOnlyGrowsAndEndsWithTheWhole() {
+  @Test func progressOnlyGrowsAndEndsComplete() {
     var state = UploadState<Int>(total: 10)
     var reported: [Int64?] = []
     for bytes in [4, 4, 3, 12] as [Int64] { reported.append(state.sent(bytes)?.bytesUploaded) }
@@ -47,7 +47,7 @@ import Testing
     #expect(late == nil)
   }
 
-  @Test func aFailureKeepsTheProgressAndLetsNobodyListen() {
+  @Test func failureKeepsProgressAndRefusesListeners() {
     var state = UploadState<Int>(total: 10)
     _ = state.sent(4)
     _ = state.listen(listener, id: 1)

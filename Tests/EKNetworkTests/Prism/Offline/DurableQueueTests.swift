@@ -29,7 +29,7 @@ import Testing
     return request
   }
 
-  @Test func whatWasKeptIsThereInTheNextRun() async throws {
+  @Test func requestsPersistAcrossRuns() async throws {
     let kept = Locked<PrismQueuedRequest?>(nil)
     try await run(.each { _ in throw URLError(.notConnectedToInternet) }) { first in
       let request = try await first.enqueue(
@@ -66,20 +66,20 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter { $0 != "lock" }.sorted()
   }
 
-  /// Works with a queue, which ends when that is done, as it does with its process.
+  /// Runs with a queue that is released at the end, as at the end of a process.
   private func run(
     _ delivery: PrismQueueDelivery = .each { _ in }, _ change: (inout PrismOfflineQueueOptions) -> Void = { _ in },
     _ body: (PrismOfflineQueue) async throws -> Void
   ) async throws {
     while true {
       do { return try await body(try open(delivery, change)) } catch PrismOfflineQueueError.alreadyOpen {
-        // The one before is about to let go of it.
+        // The previous queue is still being released.
         await Task.yield()
       }
     }
   }
 
-  @Test func oneQueueAtATime() async throws {
+  @Test func onlyOneQueueOpensDirectory() async throws {
     try await run { queue in
       #expect(throws: PrismOfflineQueueError.alreadyOpen(directory)) { _ = try open() }
       withExtendedLifetime(queue) {}
@@ -87,7 +87,7 @@ import Testing
     try await run { _ in }
   }
 
-  @Test func noNameOfAFileIsTooLarge() async throws {
+  @Test func extremeFileNamesDoNotOverflow() async throws {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     for name in ["18446744073709551614-0", "9223372036854775808-0", "9223372036854775807-0"] {
       try Data("x".utf8).write(to: directory.appendingPathComponent(name + ".request"))
@@ -97,7 +97,7 @@ import Testing
     #expect(await queue.count == 1)
   }
 
-  @Test func itsOptionsAreKept() async throws {
+  @Test func requestOptionsArePersisted() async throws {
     let background = try #require(URLRequest.NetworkServiceType(rawValue: 3))
     try await run { queue in
       try await queue.enqueue(
@@ -120,7 +120,7 @@ import Testing
     #expect(loaded.networkServiceType == background)
   }
 
-  @Test func aMethodThatIsNotAmongTheAPIsIsSent() async throws {
+  @Test func customMethodIsSent() async throws {
     server.route("/item") { _ in .status(204) }
     let queue = try open(.manager(Wire.automatic.manager(server)))
     try await queue.enqueue(request("/item") { $0.httpMethod = "PURGE" })
@@ -128,7 +128,7 @@ import Testing
     #expect(server.requests.map(\.method) == ["PURGE"])
   }
 
-  @Test func whoWantsNoCookiesGetsNone() async throws {
+  @Test func cookieHandlingIsRespected() async throws {
     server.route("/login") { _ in .status(204, headers: ["Set-Cookie": "session=1; Path=/"]) }
     server.route("/item") { _ in .status(204, headers: ["Set-Cookie": "seen=1; Path=/"]) }
     let manager = Wire.automatic.manager(server)
@@ -144,7 +144,7 @@ import Testing
     #expect(sent.map { $0.header("Cookie") } == [nil, "session=1"])
   }
 
-  @Test func deliveredByTheManagerWithTheTokenOfTheMoment() async throws {
+  @Test func deliveryUsesCurrentToken() async throws {
     server.route("POST", "/item") { request in
       request.header("Authorization") == "Bearer new" ? .status(201) : .status(401)
     }
@@ -175,13 +175,13 @@ import Testing
     #expect(names == [])
   }
 
-  @Test func withoutAQueueTheManagerSaysSo() async throws {
+  @Test func managerWithoutQueueThrows() async throws {
     await #expect(throws: PrismOfflineQueueError.noQueue) {
       try await Wire.automatic.manager(server).enqueue(ItemProbe())
     }
   }
 
-  @Test func credentialsAreOnlyStoredWhenAskedFor() async throws {
+  @Test func credentialsAreStoredOnlyOnRequest() async throws {
     let url = try #require(URL(string: "https://alice:secret@example.com/a"))
     for stores in [false, true] {
       try await run(.each { _ in }, { $0.storesCredentials = stores }) { queue in
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  @Test func filesAreReadableByTheirOwnerAlone() async throws {
+  @Test func filesAreReadableByOwnerOnly() async throws {
     let queue = try open()
     try await queue.enqueue(request("/a"))
     for path in [directory.path, directory.appendingPathComponent(try #require(names.first)).path] {
@@ -209,7 +209,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func bodiesInFiles(_ isCopied: Bool) async throws {
+  func fileBodiesAreDelivered(_ isCopied: Bool) async throws {
     server.route("PUT", "/file") { _ in .status(204) }
     let content = Data.noise(700_000)
     let file = try folder.file("upload.bin", content)
@@ -226,7 +226,7 @@ import Testing
     #expect(names == [])
   }
 
-  @Test func aFormWithAFileIsKeptAsItWouldBeSent() async throws {
+  @Test func formWithFileIsStoredInFull() async throws {
     server.route("POST", "/item") { _ in .status(204) }
     let file = try folder.file("a.txt", Data("content of the file".utf8))
     var form = MultipartFormData()
@@ -242,7 +242,7 @@ import Testing
     #expect(sent.header("Content-Type") == "multipart/form-data; boundary=\(form.boundary)")
   }
 
-  @Test func aReferencedFileThatIsGoneLeavesThroughTheCallback() async throws {
+  @Test func missingReferencedFileIsUndelivered() async throws {
     let file = try folder.file("upload.bin", Data([1]))
     let left = Locked<[any Error]>([])
     let queue = try open(.each { _ in }) { $0.undelivered = { _, error in left.withLock { $0.append(error) } } }
@@ -253,7 +253,7 @@ import Testing
     #expect(names == [])
   }
 
-  @Test func aOneShotStreamIsRefused() async throws {
+  @Test func oneShotStreamOrMissingFileIsRefused() async throws {
     let queue = try open()
     await #expect(throws: PrismOfflineQueueError.bodyNotRepeatable) {
       try await queue.enqueue(request("/a") { $0.httpBodyStream = InputStream(data: Data([1])) })
@@ -265,7 +265,7 @@ import Testing
     #expect(names == [])
   }
 
-  @Test func whatAKilledProcessLeftIsClearedAway() async throws {
+  @Test func leftoversOfKilledProcessAreRemoved() async throws {
     try await run { try await $0.enqueue(request("/a")) }
     try Data("half".utf8).write(to: directory.appendingPathComponent("00000000000000000009-0.request.partial"))
     try Data("body".utf8).write(to: directory.appendingPathComponent("00000000000000000009.body"))
@@ -276,14 +276,14 @@ import Testing
     }
   }
 
-  @Test func aDamagedFileIsNamedAndTheOthersAreSent() async throws {
+  @Test func corruptedFileIsReportedAndOthersAreSent() async throws {
     try await run { queue in
       try await queue.enqueue(request("/a"))
       try await queue.enqueue(request("/b"))
     }
     let first = directory.appendingPathComponent(try #require(names.first))
     let whole = try Data(contentsOf: first)
-    // Cut anywhere, a file is not taken for a request.
+    // A file truncated anywhere is not read as a request.
     for length in [0, 3, 6, 12, whole.count / 2, whole.count - 1] {
       try whole.prefix(length).write(to: first)
       let loaded = try OfflineStore.load(directory)
@@ -298,7 +298,7 @@ import Testing
     #expect(names == [first.lastPathComponent])
   }
 
-  @Test func aFolderThatCannotBeWrittenToSaysSo() async throws {
+  @Test func unwritableFolderThrows() async throws {
     let file = try folder.file("file", Data())
     #expect(throws: PrismOfflineQueueError.self) {
       _ = try PrismOfflineQueue(directory: file, delivery: .each { _ in })
@@ -309,7 +309,7 @@ import Testing
     }
   }
 
-  @Test func boundsHoldOnDisk() async throws {
+  @Test func byteLimitHoldsOnDisk() async throws {
     let queue = try open(.each { _ in }) { $0.maximumBytes = 2_000 }
     await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 2_000)) {
       try await queue.enqueue(request("/a") { $0.httpBody = Data(count: 2_000) })
@@ -323,7 +323,7 @@ import Testing
     #expect(names.count == 1)
   }
 
-  @Test func theServerGoesAwayAndComesBack() async throws {
+  @Test func queueDeliversAfterServerReturns() async throws {
     let clock = ManualClock()
     let port = server.port
     let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: .ephemeral))

@@ -16,14 +16,14 @@ import Testing
     return state
   }
 
-  @Test func theHighestPriorityFirstAndTheOldestOfEqualOnes() throws {
+  @Test func ordersByPriorityThenAge() throws {
     let state = try filled([0, 5, 0, -1, 5, 0])
     #expect(state.all.map(\.sequence) == [2, 5, 1, 3, 6, 4])
     #expect(state.count == 6)
     #expect(state.bytes == 60)
   }
 
-  @Test func oneAfterTheOther() throws {
+  @Test func nextEntryFollowsPriority() throws {
     var state = try filled([0, 1, 0])
     var order: [UInt64] = []
     while let next = state.beginNext() {
@@ -36,7 +36,7 @@ import Testing
     #expect(state.bytes == 0)
   }
 
-  @Test func whatFailedStaysWhereItWas() throws {
+  @Test func failedEntryKeepsItsPlace() throws {
     var state = try filled([0, 0])
     let firstBegun = state.beginNext()
     let first = try #require(firstBegun)
@@ -51,7 +51,7 @@ import Testing
     #expect(last?.request.retryCount == 1)
   }
 
-  @Test func whatIsInFlightIsNotTaken() throws {
+  @Test func entryInFlightIsNotTaken() throws {
     var state = try filled([0, 0, 0])
     let firstBegun = state.beginNext()
     let first = try #require(firstBegun)
@@ -63,7 +63,7 @@ import Testing
     #expect(state.bytes == 0)
   }
 
-  @Test func aBatchGoesAndWhatCameMeanwhileStays() throws {
+  @Test func removingBatchKeepsLaterEntries() throws {
     var state = try filled([1, 0])
     let batch = state.beginAll()
     state.append(try entry(state.takeSequence(), priority: 7))
@@ -73,7 +73,7 @@ import Testing
     #expect(state.bytes == 20)
   }
 
-  @Test func thousandsGoInTheirOrder() throws {
+  @Test func thousandsKeepTheirOrder() throws {
     var state = OfflineQueueState(maximumCount: 10_000, maximumBytes: .max)
     for _ in 0..<5_000 { state.append(try entry(state.takeSequence())) }
     for expected in 1...5_000 as ClosedRange<UInt64> {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func bounds() throws {
+  @Test func limitsAreEnforced() throws {
     var state = OfflineQueueState(maximumCount: 2, maximumBytes: 25)
     #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 25)) { try state.check(bytes: 26) }
     #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 25)) { try state.check(bytes: .max) }
@@ -97,7 +97,7 @@ import Testing
     try state.check(bytes: 0)
   }
 
-  @Test func placesAreNeverUsedTwice() throws {
+  @Test func sequenceNumbersAreNeverReused() throws {
     var state = OfflineQueueState(maximumCount: 10, maximumBytes: 100, lastSequence: 41)
     #expect(state.takeSequence() == 42)
     state.append(try entry(50))
@@ -111,7 +111,7 @@ import Testing
     func delay(for attempt: Int) -> Duration { .seconds(1 << attempt) }
   }
 
-  @Test func theWaitGrowsWithEachFailureAndARequestDoesNotShortenIt() {
+  @Test func backoffGrowsAndIsNotShortenedByRequests() {
     var state = OfflineFlushState(backoff: Doubling())
     #expect(state.enqueued() == true)
     #expect(state.enqueued() == false)
@@ -122,18 +122,18 @@ import Testing
     #expect(state.failed(retryAfter: nil) == .seconds(2))
     #expect(state.woken() == true)
     #expect(state.failed(retryAfter: .seconds(30)) == .seconds(30))
-    // The network is back: what was learned of it is void.
+    // The network is back: earlier failures no longer count.
     #expect(state.woken(countsFailures: false) == true)
     #expect(state.failed(retryAfter: nil) == .seconds(1))
   }
 
-  @Test func aServersWishIsBounded() {
+  @Test func retryAfterIsBounded() {
     var state = OfflineFlushState(backoff: Doubling())
     _ = state.enqueued()
     #expect(state.failed(retryAfter: .seconds(86_400)) == .seconds(300))
   }
 
-  @Test func aFlushThatWasAskedForEndsTheWait() {
+  @Test func explicitFlushEndsBackoff() {
     var state = OfflineFlushState(backoff: Doubling())
     #expect(state.flushed() == false)
     _ = state.enqueued()
@@ -145,7 +145,7 @@ import Testing
     #expect(state.failed(retryAfter: nil) == .seconds(1))
   }
 
-  @Test func successStartsOver() {
+  @Test func flushContinuesUntilQueueIsEmpty() {
     var state = OfflineFlushState(backoff: Doubling())
     _ = state.enqueued()
     #expect(state.succeeded(isEmpty: false) == true)
@@ -159,7 +159,7 @@ import Testing
   private struct Hopeless: NonRetriableError {}
 
   @Test(arguments: [400, 402, 403, 404, 405, 409, 410, 413, 415, 422, 451, 301, 304])
-  func whatCanNeverSucceed(_ status: Int) {
+  func statusIsPermanentFailure(_ status: Int) {
     #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .permanent)
     let failure = PrismNetworkFailure(
       PrismNetworkError(status: status), because: HTTPError(statusCode: status, data: Data(), headers: [:]))
@@ -167,13 +167,13 @@ import Testing
   }
 
   @Test(arguments: [401, 408, 425, 429, 500, 502, 503, 504])
-  func whatMayPass(_ status: Int) {
+  func statusIsTransientFailure(_ status: Int) {
     #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .passing(retryAfter: nil))
     let patient = HTTPError(statusCode: status, data: Data(), headers: ["Retry-After": "7"])
     #expect(OfflineFailure(patient) == .passing(retryAfter: .seconds(7)))
   }
 
-  @Test func others() {
+  @Test func classifiesOtherErrors() {
     #expect(OfflineFailure(CancellationError()) == .cancelled)
     #expect(OfflineFailure(URLError(.cancelled)) == .cancelled)
     #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .passing(retryAfter: nil))

@@ -9,7 +9,7 @@ import Testing
     URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/\(path)")))
   }
 
-  /// A queue whose first delivery starts a task that goes on when that delivery is over.
+  /// A queue whose first delivery starts a task that continues after the delivery has ended.
   private func queue(
     automatic: Bool, _ later: @escaping @Sendable (PrismOfflineQueue) async throws -> Void
   ) async throws -> (sent: AsyncStream<String>, open: Gate, queue: PrismOfflineQueue) {
@@ -32,7 +32,7 @@ import Testing
     return (sent, gate, queue)
   }
 
-  @Test func aRequestOfATaskThatOutlivesItsDeliveryIsSent() async throws {
+  @Test func requestFromTaskOutlivingDeliveryIsSent() async throws {
     let (sent, gate, queue) = try await queue(automatic: true) { try await $0.enqueue(try Self.request("b")) }
     try await queue.enqueue(try Self.request("a"))
     var iterator = sent.makeAsyncIterator()
@@ -43,7 +43,7 @@ import Testing
     while await queue.count > 0 { await Task.yield() }
   }
 
-  @Test func aFlushOfATaskThatOutlivesItsDeliveryFlushes() async throws {
+  @Test func flushFromTaskOutlivingDeliverySends() async throws {
     let (sent, gate, queue) = try await queue(automatic: false) { queue in
       try await queue.enqueue(try Self.request("b"))
       try await queue.flush()
@@ -57,7 +57,7 @@ import Testing
   }
 
   /// An automatic flush that begins inside a flush is not part of it, and must not spin until that one ends.
-  @Test func aRequestOfAHandlerIsSent() async throws {
+  @Test func requestEnqueuedDuringDeliveryIsSent() async throws {
     let box = Locked<PrismOfflineQueue?>(nil)
     let (sent, continuation) = AsyncStream<String>.makeStream()
     let queue = try PrismOfflineQueue(
@@ -75,7 +75,7 @@ import Testing
     #expect(await iterator.next() == "b")
   }
 
-  @Test func aFlushThatSucceedsEndsTheBackoff() async throws {
+  @Test func successfulFlushEndsBackoff() async throws {
     let isUp = Locked(false)
     let clock = ManualClock()
     let (sent, continuation) = AsyncStream<String>.makeStream()
@@ -97,7 +97,7 @@ import Testing
     #expect(await iterator.next() == "b")
   }
 
-  @Test func anyRetryCountIsKept() async throws {
+  @Test func negativeRetryCountIsStoredAsZero() async throws {
     let folder = try ScratchFolder()
     let request = PrismQueuedRequest(urlRequest: try Self.request("a"), retryCount: -1)
     #expect(request.retryCount == 0)
@@ -106,8 +106,8 @@ import Testing
     #expect(try OfflineStore.load(folder["queue"]).entries.count == 1)
   }
 
-  /// The server is spared for a while: nothing is to be given up for that.
-  @Test(arguments: [true, false]) func middlewareThatRefusesForAWhileLosesNothing(isBreaker: Bool) async throws {
+  /// The middleware spares the server for a while: no request is given up for that.
+  @Test(arguments: [true, false]) func temporaryRefusalByMiddlewareKeepsRequests(isBreaker: Bool) async throws {
     let server = try LoopbackServer()
     server.fallback = { _ in .status(isBreaker ? 500 : 429, headers: ["Retry-After": "120"]) }
     let manager = Wire.automatic.manager(server)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// A folder in which somebody else may have put something.
+/// A folder in which another user may have put files.
 @Suite(.timeLimit(.minutes(10))) struct OfflineQueueTrustTests {
   private let folder: ScratchFolder
 
@@ -25,24 +25,24 @@ import Testing
     return try PrismOfflineQueue(directory: outbox, delivery: .each { _ in }, autoFlush: false)
   }
 
-  @Test func anotherUsersRequestIsNotSent() async throws {
-    guard geteuid() == 0 else { return }
+  @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+  func fileOfOtherUserIsRejected() async throws {
     let queue = try plant(owner: 12_345, mode: 0o644)
     #expect(await queue.count == 0)
     #expect(queue.damagedFiles.count == 1)
   }
 
-  @Test(arguments: [mode_t(0o666), 0o620]) func whatOthersMayWriteToIsNotSent(mode: mode_t) async throws {
+  @Test(arguments: [mode_t(0o666), 0o620]) func fileWritableByOthersIsRejected(mode: mode_t) async throws {
     let queue = try plant(owner: nil, mode: mode)
     #expect(await queue.count == 0)
     #expect(queue.damagedFiles.count == 1)
   }
 
-  @Test func whatNobodyElseMayWriteToIs() async throws {
+  @Test func privateFileIsAccepted() async throws {
     #expect(await (try plant(owner: nil, mode: 0o600)).count == 1)
   }
 
-  @Test func nothingIsWrittenThroughALink() async throws {
+  @Test func symbolicLinkIsNotWrittenThrough() async throws {
     let precious = try folder.file("precious", Data("precious".utf8))
     let queue = try PrismOfflineQueue(directory: folder["outbox"], delivery: .each { _ in }, autoFlush: false)
     let partial = folder["outbox"].appendingPathComponent("00000000000000000001-0.request.partial")

@@ -15,7 +15,7 @@ import Testing
     return options
   }
 
-  @Test func asDocumented() async throws {
+  @Test func dequeuesInPriorityOrder() async throws {
     let queue = PrismOfflineQueue()
     await queue.enqueue(try request("/a"))
     await queue.enqueue(try request("/b", priority: 10))
@@ -26,7 +26,7 @@ import Testing
     #expect(await queue.dequeueAll().isEmpty)
   }
 
-  @Test func aHandlerThatThrowsLosesNothing() async throws {
+  @Test func throwingHandlerLosesNoRequests() async throws {
     let batches = Locked<[[PrismQueuedRequest]]>([])
     let queue = PrismOfflineQueue { requests in
       let number = batches.withLock { batches in
@@ -45,12 +45,12 @@ import Testing
     let handed = batches.withLock { $0 }
     #expect(handed.map { $0.map(\.id) } == [[second.id, first.id], [second.id, first.id]])
     #expect(handed.map { $0.map(\.retryCount) } == [[0, 0], [1, 1]])
-    // The key by which a server can tell that it is the same request.
+    // The key by which a server recognizes the repeated request.
     let keys = handed.map { $0.map { $0.urlRequest.value(forHTTPHeaderField: "Idempotency-Key") } }
     #expect(keys == [[second.id.uuidString, first.id.uuidString], [second.id.uuidString, first.id.uuidString]])
   }
 
-  @Test func anOwnKeyIsKept() async throws {
+  @Test func explicitIdempotencyKeyIsKept() async throws {
     let keys = Locked<[String?]>([])
     let queue = try PrismOfflineQueue(
       directory: nil,
@@ -64,7 +64,7 @@ import Testing
     #expect(keys.withLock { $0 } == ["mine"])
   }
 
-  @Test func theBackoffLiesBetweenFailedFlushes() async throws {
+  @Test func backoffSeparatesFailedFlushes() async throws {
     let clock = ManualClock()
     let attempts = AsyncStream<Int>.makeStream()
     let count = Locked(0)
@@ -86,7 +86,7 @@ import Testing
     await queue.enqueue(try request("/a"))
     #expect(await numbers.next() == 1)
     await clock.waitForSleepers()
-    // Another request is no reason to hurry.
+    // Another request does not shorten the backoff.
     await queue.enqueue(try request("/b"))
     clock.advance(by: .seconds(9))
     #expect(count.withLock { $0 } == 1)
@@ -100,8 +100,8 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  /// A session that was closed, or a certificate that its delegate refused: it is not the flush that was cancelled.
-  @Test func whatTheSessionCancelsIsTriedAgain() async throws {
+  /// A closed session, or a certificate that its delegate refused: the flush itself was not cancelled.
+  @Test func cancellationBySessionIsRetried() async throws {
     let clock = ManualClock()
     let attempts = AsyncStream<Void>.makeStream()
     let isFirst = Locked(true)
@@ -129,7 +129,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func theNetworkThatIsBackEndsTheBackoff() async throws {
+  @Test func returningNetworkEndsBackoff() async throws {
     let clock = ManualClock()
     let broadcast = ConnectivityBroadcast(isConnected: false)
     let attempts = AsyncStream<Int>.makeStream()
@@ -160,7 +160,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func whatCanNeverSucceedLeavesThroughTheCallback() async throws {
+  @Test func permanentFailureIsReportedUndelivered() async throws {
     let left = Locked<[(UUID, Int?)]>([])
     let sent = Locked<[String?]>([])
     let queue = try PrismOfflineQueue(
@@ -184,7 +184,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func inABatchTheBadOneIsFoundAndTheOthersAreSent() async throws {
+  @Test func permanentFailureInBatchIsIsolated() async throws {
     let left = Locked<[String?]>([])
     let sent = Locked<[String?]>([])
     let folder = try ScratchFolder()
@@ -203,7 +203,7 @@ import Testing
     #expect(sent.withLock { $0 } == ["/a", "/b"])
   }
 
-  @Test func whatIsTriedTooOftenIsGivenUp() async throws {
+  @Test func requestIsGivenUpAtRetryLimit() async throws {
     let left = Locked(0)
     let queue = try PrismOfflineQueue(
       directory: nil, delivery: .each { _ in throw URLError(.timedOut) }, autoFlush: false,
@@ -218,7 +218,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func aFullQueueSaysSo() async throws {
+  @Test func fullQueueRefusesRequests() async throws {
     let refused = AsyncStream<PrismOfflineQueueError?>.makeStream()
     let queue = try PrismOfflineQueue(
       directory: nil, delivery: .each { _ in }, autoFlush: false,
@@ -240,7 +240,7 @@ import Testing
     #expect(await queue.count == 1)
   }
 
-  @Test func twoFlushesAreOneAndACancelledOneLosesNothing() async throws {
+  @Test func flushesMergeAndCancellationLosesNothing() async throws {
     let gate = Gate()
     let started = AsyncStream<Void>.makeStream()
     let sent = Locked(0)
@@ -256,7 +256,7 @@ import Testing
     var starts = started.stream.makeAsyncIterator()
     let lonely = Task { try await queue.flush() }
     await starts.next()
-    // What is being sent is not handed out a second time.
+    // A request in flight is not handed out a second time.
     #expect(await queue.dequeueAll().isEmpty)
     lonely.cancel()
     await #expect(throws: CancellationError.self) { try await lonely.value }
@@ -270,8 +270,8 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  /// Its callers have left, but what it sends has not noticed yet.
-  @Test(.timeLimit(.minutes(10))) func aCancelledFlushEndsBeforeTheNextBegins() async throws {
+  /// Its callers have left, but its delivery is still running.
+  @Test(.timeLimit(.minutes(10))) func cancelledFlushEndsBeforeNextBegins() async throws {
     let started = AsyncStream<Int>.makeStream()
     let release = AsyncStream<Void>.makeStream()
     let (underWay, most, count) = (Locked(0), Locked(0), Locked(0))
@@ -289,7 +289,7 @@ import Testing
           return count
         }
         started.continuation.yield(number)
-        // Deaf to cancellation.
+        // Ignores cancellation.
         if number == 1 { await Task.detached { for await _ in release.stream {} }.value }
         try Task.checkCancellation()
       }, autoFlush: false)
@@ -307,7 +307,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func whatTheDeliveryCancelsIsTriedAgain() async throws {
+  @Test func cancellationByDeliveryIsRetried() async throws {
     let clock = ManualClock()
     let attempts = AsyncStream<Int>.makeStream()
     let count = Locked(0)
@@ -334,7 +334,7 @@ import Testing
     try await queue.flush()
   }
 
-  @Test func aHandlerThatFlushesDoesNotWaitForItself() async throws {
+  @Test func flushFromHandlerDoesNotDeadlock() async throws {
     let holder = Locked<PrismOfflineQueue?>(nil)
     let queue = PrismOfflineQueue { _ in try await holder.withLock { $0 }?.flush() }
     holder.withLock { $0 = queue }

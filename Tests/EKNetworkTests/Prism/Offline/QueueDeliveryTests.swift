@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// What a queue makes of the responses that its manager gets.
+/// How a queue handles the responses of its manager.
 @Suite(.timeLimit(.minutes(10))) struct QueueDeliveryTests {
   private let folder: ScratchFolder
   private let server: LoopbackServer
@@ -29,8 +29,8 @@ import Testing
     var redirectPolicy = RedirectPolicy.reject
   }
 
-  /// By the request in the folder, too, which is all that the next run of the program has.
-  @Test(arguments: Wire.allCases) func aRedirectThatIsNotWantedIsNotFollowed(wire: Wire) async throws {
+  /// The policy is stored with the request, which is all that the next run of the program has.
+  @Test(arguments: Wire.allCases) func rejectedRedirectIsNotFollowed(wire: Wire) async throws {
     server.route("/order") { _ in .status(307, headers: ["Location": "/elsewhere"]) }
     server.route("/elsewhere") { _ in .status(204) }
     let manager = wire.manager(server)
@@ -49,8 +49,8 @@ import Testing
     #expect(server.requests.map(\.path) == ["/order", "/order", "/elsewhere"])
   }
 
-  /// As with a request that is sent at once.
-  @Test func theAcceptOfASessionGoesBeforeTheUsualOne() async throws {
+  /// As with a request that is sent directly.
+  @Test func sessionAcceptOverridesDefault() async throws {
     server.route("POST", "/order") { _ in .status(204) }
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = ["Accept": "application/vnd.example+json"]
@@ -64,8 +64,8 @@ import Testing
     #expect(server.requests.map { $0.header("Accept") } == ["application/vnd.example+json", "application/json"])
   }
 
-  /// One by one, they are sent at once: that is the attempt that counts.
-  @Test func aBatchWithOneThatCannotBeDeliveredIsNoRetry() async throws {
+  /// They are sent one by one right away: that is the attempt that counts.
+  @Test func failedBatchDoesNotCountAsRetry() async throws {
     let batches = Locked<[[Int]]>([])
     var options = PrismOfflineQueueOptions()
     options.undelivered = { _, _ in }
@@ -79,7 +79,7 @@ import Testing
     #expect(batches.withLock { $0 } == [[0, 0, 0], [0], [0], [0]])
   }
 
-  /// The queue before lets go of the folder when its last reference is gone.
+  /// The previous queue releases the folder with its last reference.
   private func reopened(
     _ manager: NetworkManager, undelivered: Locked<[any Error]>
   ) async throws -> PrismOfflineQueue {
@@ -90,9 +90,9 @@ import Testing
     }
   }
 
-  /// What the server says of the request is in its status, of which another attempt would make nothing else.
+  /// The status alone decides; another attempt would not change it.
   @Test(arguments: ["Content-Length: 100\r\n\r\nshort", "Content-Length: 3000000\r\n\r\n"])
-  func aRefusalCountsWhateverItsBody(rest: String) async throws {
+  func errorStatusCountsWhateverItsBody(rest: String) async throws {
     let body = rest.hasSuffix("short") ? "" : String(repeating: "x", count: 3_000_000)
     server.route("/order", .raw([.sendString("HTTP/1.1 400 Bad Request\r\n" + rest + body)]))
     let undelivered = Locked<[any Error]>([])
@@ -103,7 +103,7 @@ import Testing
     #expect(await queue.count == 0)
   }
 
-  @Test func aSuccessThatBreaksOffIsSentAgain() async throws {
+  @Test func truncatedSuccessIsSentAgain() async throws {
     let count = Locked(0)
     server.route("/order") { _ in
       let number = count.withLock { count in
@@ -124,7 +124,7 @@ import Testing
   }
 
   /// More than a stream on Foundation's implementation may hold unread.
-  @Test(arguments: Wire.allCases) func aLongResponseIsReadToItsEndAndNotKept(wire: Wire) async throws {
+  @Test(arguments: Wire.allCases) func longResponseIsReadToEndAndDiscarded(wire: Wire) async throws {
     let length = 96 << 20
     server.route(
       "/order", .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"), .flood(bytes: length)]))
@@ -140,8 +140,8 @@ import Testing
     #expect(bytes.withLock { $0 } == Int64(length))
   }
 
-  /// A body that lies beside its request goes with it, into another queue too.
-  @Test(arguments: [true, false]) func aRequestThatIsTakenOutHasItsBody(goesIntoAnotherQueue: Bool) async throws {
+  /// A body stored in a separate file moves with its request, into another queue too.
+  @Test(arguments: [true, false]) func dequeuedRequestKeepsItsBody(goesIntoAnotherQueue: Bool) async throws {
     server.route("POST", "/order") { _ in .status(204) }
     let manager = Wire.automatic.manager(server)
     let file = try folder.file("body", Data("content".utf8))
@@ -158,9 +158,9 @@ import Testing
     #expect(server.requests.map(\.text) == ["content"])
   }
 
-  /// As the handler of what is undelivered may, which has it while the first queue still does.
+  /// The `undelivered` handler may do so while the first queue still holds the request.
   @Test(arguments: [PrismQueuedBody.copy, PrismQueuedBody.reference])
-  func aRequestThatIsEnqueuedAgainHasItsBody(kind: @Sendable (URL) -> PrismQueuedBody) async throws {
+  func requestEnqueuedAgainKeepsItsBody(kind: @Sendable (URL) -> PrismQueuedBody) async throws {
     server.route("POST", "/order") { _ in .status(204) }
     let file = try folder.file("body", Data("content".utf8))
     var order = URLRequest(url: server.url("/order"))

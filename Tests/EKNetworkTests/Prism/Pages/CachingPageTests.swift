@@ -2,8 +2,8 @@ import EKNetwork
 import LoopbackServer
 import Testing
 
-/// The blocks of "Caching & Retry", as printed but for what a comment names. The hosts are rerouted to the server of the
-/// test.
+/// The code blocks of "Caching & Retry" as printed, except where a comment says otherwise. The hosts are rerouted to
+/// the server of the test.
 @Suite struct CachingPageTests {
   typealias User = ClientPageTests.User
   typealias PrismNetworkAdapter = LoopbackClient
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aCustomPolicyDecides() {
+  @Test func customPolicyDecides() {
     let policy = SmartRetryPolicy()
     #expect(policy.shouldRetry(for: PrismNetworkError.noConnectivity, attempt: 2))
     #expect(!policy.shouldRetry(for: PrismNetworkError.noConnectivity, attempt: 3))
@@ -116,7 +116,7 @@ import Testing
     let retryPolicy = PrismExponentialBackoff(maxDelay: .zero, maxAttempts: 3)
 
     // The page has `fetch<T: Decodable & Sendable>(key: String, request: some PrismNetworkRequest) async throws -> T
-    // where T == request.Response`, which is no Swift: a parameter is not a type. What is stored has to be encoded.
+    // where T == request.Response`, which is invalid Swift: a parameter is not a type. The response must be Encodable.
     func fetch<Request: PrismNetworkRequest>(
       key: String,
       request: Request
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func theResilientClient() async throws {
+  @Test func resilientClient() async throws {
     let server = try LoopbackServer()
     server.route("/v1/users/42", .status(503), .status(500), .json(alice))
     server.route("/v1/users/43") { _ in .status(503) }

@@ -6,7 +6,7 @@ import Testing
   import Network
 #endif
 
-/// The blocks of "WebSocket Client", as printed. The clients of the second test are connected to its server.
+/// The code blocks of "WebSocket Client" as printed.
 @Suite("The chat of the socket page", .timeLimit(.minutes(10))) struct ChatPageTests {
   enum ChatSocketEndpoint: PrismNetworkSocketEndpoint {
     case production

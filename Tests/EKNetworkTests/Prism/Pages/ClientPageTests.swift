@@ -2,7 +2,7 @@ import EKNetwork
 import LoopbackServer
 import Testing
 
-/// The blocks of "Network Client", as printed. The hosts are rerouted to the server of the test.
+/// The code blocks of "Network Client" as printed. The hosts are rerouted to the server of the test.
 @Suite struct ClientPageTests {
   enum UserEndpoint: PrismNetworkEndpoint {
     case list
@@ -185,14 +185,14 @@ import Testing
 
   @Test func mockClient() async throws {
     let mock = MockNetworkClient()
-    await mock.answer(with: alice)
+    await mock.respond(with: alice)
     #expect(try await mock.request(on: GetUserRequest(id: "42")) == alice)
     let client: any PrismNetworkClient = mock
     await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: ListUsersRequest()) }
     await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.redirect(from: ListUsersRequest()) }
   }
 
-  @Test func creatingSendsTheBody() async throws {
+  @Test func createSendsBody() async throws {
     struct CreateUserRequest: PrismNetworkRequest {
       typealias Response = User
       let endpoint: UserEndpoint
@@ -208,5 +208,5 @@ import Testing
 }
 
 extension ClientPageTests.MockNetworkClient {
-  func answer(with response: some Sendable) { mockResponse = response }
+  func respond(with response: some Sendable) { mockResponse = response }
 }

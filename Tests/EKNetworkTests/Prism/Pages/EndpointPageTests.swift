@@ -2,7 +2,7 @@ import EKNetwork
 import LoopbackServer
 import Testing
 
-/// The blocks of "Type-Safe Endpoints", as printed but for what each comment names.
+/// The code blocks of "Type-Safe Endpoints" as printed, except where a comment says otherwise.
 @Suite struct EndpointPageTests {
   enum ProductEndpoint: PrismNetworkEndpoint {
     case list(page: Int, limit: Int)
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  // The page declares the property alone.
+  // The page declares only the property.
   enum UploadEndpoint: PrismNetworkEndpoint {
     case upload
     case other
@@ -141,7 +141,7 @@ import Testing
     let endpoint: AuthEndpoint
   }
 
-  @Test func theComputedURLAndRequest() throws {
+  @Test func computedURLAndRequest() throws {
     let endpoint = ProductEndpoint.list(page: 1, limit: 20)
 
     // Get the fully constructed URL
@@ -161,7 +161,7 @@ import Testing
     #expect(try UploadEndpoint.other.request.timeoutInterval == URLRequest(url: url).timeoutInterval)
   }
 
-  @Test func theMediaTypes() {
+  @Test func mediaTypes() {
     // Common types
     #expect(PrismNetworkHeaderType.json.rawValue == "application/json")
     #expect(PrismNetworkHeaderType.formURLEncoded.rawValue == "application/x-www-form-urlencoded")
@@ -181,7 +181,7 @@ import Testing
     #expect(PrismNetworkHeaderType.image.rawValue == "image/*")
   }
 
-  @Test func everyCaseOnTheWire() async throws {
+  @Test func everyCaseIsSent() async throws {
     let server = try LoopbackServer()
     server.route("/v1/products/*") { request in
       request.method == "DELETE" ? .status(204) : .json(Product(id: "1", name: request.method))

@@ -2,12 +2,12 @@ import LoopbackServer
 
 @testable import EKNetwork
 
-/// Where the hosts of the printed pages are, for the time of a test.
+/// The server that stands in for the hosts of the printed pages during a test.
 enum PrintedHosts {
   @TaskLocal static var server: LoopbackServer?
 }
 
-/// A printed endpoint as it is, but for where it goes: to the server of the test.
+/// A printed endpoint, rerouted to the server of the test.
 struct Rerouted<Printed: PrismNetworkEndpoint>: PrismNetworkEndpoint {
   let printed: Printed
 
@@ -33,8 +33,8 @@ struct ReroutedRequest<Printed: PrismNetworkRequest>: PrismNetworkRequest {
   }
 }
 
-/// Takes the adapter's place in the printed code, and gives the adapter what it is asked for, on its way to the server
-/// of the test.
+/// Replaces the adapter in the printed code, and passes its requests to a real adapter, rerouted to the server of the
+/// test.
 struct LoopbackClient: PrismNetworkClient {
   let adapter: PrismNetworkAdapter
 

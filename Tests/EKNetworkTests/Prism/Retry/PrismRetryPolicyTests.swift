@@ -6,7 +6,7 @@ import Testing
 @Suite struct PrismRetryPolicyTests {
   private let clock = RecordingClock()
 
-  @Test func theFormulaOfTheBackoff() {
+  @Test func backoffFollowsFormula() {
     func delays(_ random: Double) -> [Duration] {
       let policy = PrismExponentialBackoff(
         baseDelay: .seconds(1), maxDelay: .seconds(6), maxAttempts: 9, random: { random })
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .nanoseconds(1), .seconds(1), .seconds(Int64.max), .seconds(Int64.min)])
-  func noDelayTraps(_ duration: Duration) {
+  func extremeDelaysDoNotTrap(_ duration: Duration) {
     let durations: [Duration] = [.zero, .seconds(1), .seconds(Int64.max), duration]
     for longest in durations {
       let policy = PrismExponentialBackoff(baseDelay: duration, maxDelay: longest, maxAttempts: .max)
@@ -57,7 +57,7 @@ import Testing
 
   // MARK: - On the wire
 
-  /// Writes down what it is asked.
+  /// Records the calls of `shouldRetry`.
   private final class Recorder: PrismRetryPolicy {
     struct Question: Equatable {
       var error: PrismNetworkError?
@@ -79,7 +79,7 @@ import Testing
     func delay(for attempt: Int) -> Duration { .seconds(attempt + 1) }
   }
 
-  @Test func anAdapterRetriesAsItsPolicySays() async throws {
+  @Test func adapterRetriesByItsPolicy() async throws {
     let server = try LoopbackServer()
     server.route(
       "/item", .status(503), .status(429, headers: ["Retry-After": "7"]), .raw("nonsense\r\n\r\n"),
@@ -96,7 +96,7 @@ import Testing
     #expect(PrismNetworkFailure.current == nil)
   }
 
-  @Test func anAdapterGivesUp() async throws {
+  @Test func adapterGivesUpAtMaximumAttempts() async throws {
     let server = try LoopbackServer()
     server.route("/item") { _ in .status(503) }
     let policy = PrismExponentialBackoff(maxAttempts: 3)
@@ -107,18 +107,17 @@ import Testing
   }
 
   @Test(arguments: [
-    // What another attempt would not change, whatever the method.
+    // Of the responses to idempotent methods, only server errors are worth another attempt.
     (PrismNetworkMethod.get, 404, false, false), (.get, 409, false, false), (.get, 422, false, false),
     (.get, 301, false, false), (.get, 500, false, true), (.put, 502, false, true), (.delete, 504, false, true),
-    // What may have been carried out is not sent twice, unless the server would know it again.
+    // A request that may have been executed is repeated only with an idempotency key.
     (.post, 500, false, false), (.post, 502, false, false), (.patch, 504, false, false), (.post, 404, false, false),
     (.post, 500, true, true), (.post, 503, false, true), (.post, 429, false, true), (.patch, 408, false, true),
   ])
-  func whatTheLibrarysPoliciesRepeat(
+  func builtInPoliciesRespectStatusAndMethod(
     _ method: PrismNetworkMethod, _ status: Int, _ hasKey: Bool, _ isRepeated: Bool
   ) async throws {
     let server = try LoopbackServer()
-    server.route("/item", .status(status), .json(Teapot(id: 1)))
     for policy in [PrismExponentialBackoff(), PrismLinearRetry()] as [any PrismRetryPolicy] {
       server.reset()
       server.route("/item", .status(status), .json(Teapot(id: 1)))
@@ -133,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func aPostWhoseConnectionBreaksIsNotRepeated() async throws {
+  @Test func postWithBrokenConnectionIsNotRepeated() async throws {
     let server = try LoopbackServer()
     server.route("/item") { _ in .raw([.close]) }
     let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(maxAttempts: 2), clock: clock)
@@ -143,7 +142,7 @@ import Testing
     }
     await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await client.request(on: post) }
     #expect(clock.sleeps.isEmpty)
-    // One that nobody has received.
+    // A request that never reached the server is repeated.
     let port = server.port
     server.stop()
     var endpoint = LocalEndpoint(port: port)
@@ -154,7 +153,7 @@ import Testing
     #expect(clock.sleeps.count == 2)
   }
 
-  @Test func whatCannotBeDecodedIsNotRequestedAgain() async throws {
+  @Test func undecodableResponseIsNotRetried() async throws {
     let server = try LoopbackServer()
     server.route("/item") { _ in .text("no json") }
     let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(), clock: clock)
@@ -175,7 +174,7 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
-  @Test(.timeLimit(.minutes(10))) func nothingIsRepeatedAfterACancellation() async throws {
+  @Test(.timeLimit(.minutes(10))) func cancelledRequestIsNotRetried() async throws {
     let server = try LoopbackServer()
     server.route("/item") { _ in .raw([.stall]) }
     let policy = Recorder()
@@ -187,7 +186,7 @@ import Testing
     #expect(policy.asked.withLock { $0.isEmpty })
   }
 
-  @Test func aNetworkRequestRetriesAsItsPolicySays() async throws {
+  @Test func networkRequestRetriesByItsPolicy() async throws {
     let server = try LoopbackServer()
     server.route("/item", .status(503), .status(401), .status(502, headers: ["Retry-After": "9"]), .json(Item(id: 1)))
     let policy = Recorder()
@@ -201,7 +200,7 @@ import Testing
       ])
   }
 
-  @Test func theEnginesRulesHoldForANetworkRequest() async throws {
+  @Test func requestRulesOverridePolicy() async throws {
     struct Final: NonRetriableError {}
     let server = try LoopbackServer()
     server.route("/item") { _ in .status(503) }

@@ -140,7 +140,7 @@ struct SocketPageTests {
   @Test("Without WebSocket options lines travel over TCP, and an unterminated one is dropped")
   func rawLines() async throws {
     let server = try LoopbackServer()
-    // What is sent first is read as a request; the answer is no HTTP.
+    // The server reads the first bytes as a request; its response is not HTTP.
     server.fallback = { _ in .raw("a\r\nb\nrest") }
     let socket = PrismNetworkSocketAdapter()
     let stream = try await socket.connect(to: Endpoint(number: UInt16(server.port), isWebSocket: false))

@@ -10,7 +10,7 @@ import Testing
 
   private let lost = URLError(.networkConnectionLost)
 
-  @Test func delaysDoubleWithEachFailureAndAnOpenedStreamResetsThem() {
+  @Test func delaysDoubleUntilAStreamOpens() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumDelay: .seconds(15)))
     var delays: [Duration?] = []
     for _ in 0..<5 { delays.append(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0))) }
@@ -20,8 +20,8 @@ import Testing
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
   }
 
-  /// Middleware spares the server for a while.
-  @Test func aRefusalThatPassesIsAReasonToWait() {
+  /// Middleware refuses requests to the server for a while.
+  @Test func openCircuitDelaysReconnect() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(1)))
     let open = CircuitBreaker.OpenError(host: "a", retryAfter: .seconds(20))
     let after = RetryAfter.delay(in: open, now: .distantPast)
@@ -30,7 +30,7 @@ import Testing
     #expect(delay(action) == .seconds(20))
   }
 
-  @Test func onlyAStreamWithoutEventsIsAReasonToWait() {
+  @Test func streamWithoutEventsHasAMinimumDelay() {
     for hasReceived in [false, true] {
       var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .zero))
       state.opened()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func theServersRetryTakesTheirPlace() throws {
+  @Test func serverRetryReplacesInitialDelay() throws {
     var parser = EventStreamParser(maximumSize: 1_000)
     parser.append(Data("retry: 700\nid: 9\ndata: a\n\n".utf8))
     _ = try parser.next()
@@ -50,7 +50,7 @@ import Testing
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == .milliseconds(1_400))
   }
 
-  @Test func aServerThatAsksForNoDelayIsNotHammered() throws {
+  @Test func zeroRetryHasAMinimumDelay() throws {
     var parser = EventStreamParser(maximumSize: 1_000)
     parser.append(Data("retry: 0\ndata: a\n\n".utf8))
     _ = try parser.next()
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func retryAfterCountsUpToTheLongestDelay() {
+  @Test func retryAfterIsCappedAtMaximumDelay() {
     var state = EventSourceState(policy: EventReconnectPolicy())
     let busy = HTTPError(statusCode: 503, data: Data(), headers: [:])
     #expect(
@@ -76,7 +76,7 @@ import Testing
       delay(state.lost(because: busy, retryAfter: .seconds(9_000), bodyIsReplayable: true, random: 0)) == .seconds(60))
   }
 
-  @Test func whatWillNotPassIsThrown() {
+  @Test func permanentErrorsAreThrown() {
     let errors: [any Error] = [
       HTTPError(statusCode: 404, data: Data(), headers: [:]), NetworkError.unauthorized, CancellationError(),
       URLError(.serverCertificateUntrusted), StreamLineTooLongError(line: 1, limitBytes: 1),
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aBodyThatIsUsedUpEndsIt() {
+  @Test func consumedBodyPreventsReconnect() {
     var state = EventSourceState(policy: EventReconnectPolicy())
     guard case .fail(let error) = state.lost(because: lost, bodyIsReplayable: false, random: 0) else {
       Issue.record("it goes on")
@@ -103,14 +103,14 @@ import Testing
     }
   }
 
-  @Test func thereMayBeALimit() {
+  @Test func failuresAreLimited() {
     var state = EventSourceState(policy: EventReconnectPolicy(maximumFailures: 2))
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) != nil)
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
   }
 
-  @Test func aQuietFeedNeverFails() {
+  @Test func quietFeedNeverFails() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumFailures: 3))
     for _ in 0..<20 {
       state.opened()
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func onlyAttemptsThatFailedCount() {
+  @Test func onlyFailedAttemptsCount() {
     var state = EventSourceState(policy: EventReconnectPolicy(maximumFailures: 2))
     for _ in 0..<3 {
       state.opened()
@@ -130,7 +130,7 @@ import Testing
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
   }
 
-  @Test func anIDThatNoFieldCanCarryIsNotResumedAfter() throws {
+  @Test func unsendableIDIsNotUsedForResuming() throws {
     for id in ["a\u{1}b", "\u{7F}", "a\u{8}"] {
       var parser = EventStreamParser(maximumSize: 1_000)
       parser.append(Data("id: 7\ndata: a\n\nid: \(id)\ndata: b\n\nid: x\0y\ndata: c\n\n".utf8))
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func heartbeatsSayHowLongASilenceMayBe() {
+  @Test func heartbeatsSetIdleAllowance() {
     var state = HeartbeatState()
     #expect(state.allowance == HeartbeatState.quiet)
     for _ in 0..<2 {
@@ -176,7 +176,7 @@ import Testing
     #expect(HeartbeatState(fixed: .seconds(7)).allowance == .seconds(7))
   }
 
-  @Test func nothingOverflows() {
+  @Test func delaysDoNotOverflow() {
     for initial in [Duration.zero, .seconds(Int64.max), .seconds(-5), .nanoseconds(1)] {
       var state = EventSourceState(
         policy: EventReconnectPolicy(initialDelay: initial, maximumDelay: .seconds(Int64.max)))

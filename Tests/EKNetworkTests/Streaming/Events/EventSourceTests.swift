@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aSubscriptionOutlivesItsConnections(_ wire: Wire) async throws {
+  func subscriptionOutlivesConnections(_ wire: Wire) async throws {
     server.route(
       "GET", "/item", Self.events("retry: 700\nid: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: cut"), .status(503),
       Self.events("data: c\n\n"), .status(204))
@@ -38,15 +38,15 @@ import Testing
     let timeout: Duration? = .seconds(Int64.max)
   }
 
-  /// What is not among the methods of the API, and a timeout that no clock can hold.
-  @Test(arguments: Wire.allCases) func theRequestsOwnMethodIsSent(_ wire: Wire) async throws {
+  /// A method that `HTTPMethod` does not have, and a timeout that no clock can represent.
+  @Test(arguments: Wire.allCases) func customMethodNameIsSent(_ wire: Wire) async throws {
     server.route("/item") { _ in Self.events("data: a\n\n", then: .stall) }
     var iterator = wire.manager(server).events(Query()).makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
     #expect(server.requests.map(\.method) == ["QUERY"])
   }
 
-  @Test func aServerThatRestartsIsFoundAgain() async throws {
+  @Test func restartedServerIsReconnected() async throws {
     server.route("/item") { request in
       request.headers["Last-Event-ID"] == "7"
         ? Self.events("id: 8\ndata: after\n\n", then: .stall) : Self.events("id: 7\ndata: before\n\n", then: .stall)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aSequenceThatIsUsedUpEndsItWithTheReason(_ wire: Wire) async throws {
+  func consumedSequenceEndsWithConnectionError(_ wire: Wire) async throws {
     server.route("/item") { _ in Self.events("data: a\n\n") }
     let chunks = AsyncStream<Data> { continuation in
       continuation.yield(Data("hello".utf8))
@@ -75,7 +75,7 @@ import Testing
     #expect(server.requests.map(\.body) == [Data("hello".utf8)])
   }
 
-  @Test func limitsAndOptionsOfTheRequestHold() async throws {
+  @Test func requestLimitsAndOptionsApply() async throws {
     server.route("/item") { _ in Self.events(String(repeating: "data: a\n\n", count: 100)) }
     var probe = Probe<EmptyResponse>(method: .post, maximumResponseSize: 100)
     probe.body = RequestBody(data: Data(count: 10), contentType: "a/b")
@@ -92,7 +92,7 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test func whatIsNoEventStreamIsATypedError() async throws {
+  @Test func nonEventStreamIsATypedError() async throws {
     server.route("/item") { _ in .text("hello") }
     server.route("/made") { _ in .text("", status: 201) }
     let manager = Wire.automatic.manager(server, clock: clock)
@@ -111,7 +111,7 @@ import Testing
   private struct Refusal: Error, Equatable { var text: String }
 
   @Test(arguments: Wire.allCases)
-  func aRefusalThatPassesIsWaitedOutWhateverTheDecoderSays(_ wire: Wire) async throws {
+  func temporaryErrorIsRetriedDespiteDecoder(_ wire: Wire) async throws {
     let busy = LoopbackServer.Response.text("busy", status: 503).header("Retry-After", "17")
     server.route("GET", "/item", busy, Self.events("data: a\n\n"), .text("gone", status: 410))
     var probe = Probe<EmptyResponse>()
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func itBeginsAfterTheIDThatItIsGivenAndTellsOfEachStream(_ wire: Wire) async throws {
+  func startsAfterGivenIDAndReportsEachStream(_ wire: Wire) async throws {
     server.route(
       "GET", "/item", Self.events("data: a\n\n"), .status(503), Self.events(": quiet\n"),
       Self.events("id: a\u{1}b\ndata: b\n\n"), .status(204))
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func aFeedThatIsOnlyQuietIsNeverGivenUp() async throws {
+  @Test func quietFeedIsNeverGivenUp() async throws {
     server.route("/item") { _ in
       self.server.requestCount > 8 ? Self.events("data: at last\n\n", then: .stall) : Self.events(": quiet\n")
     }
@@ -166,7 +166,7 @@ import Testing
     #expect(clock.sleeps.allSatisfy { $0 <= .seconds(3) }, "it does not back off from what works")
   }
 
-  @Test func aSilenceThatIsTooLongIsALostConnection() async throws {
+  @Test func idleTimeoutReconnects() async throws {
     let silence = ManualClock()
     server.route("/item") { request in
       request.headers["Last-Event-ID"] == "1"
@@ -189,7 +189,7 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
-  @Test func theTokenIsRefreshed() async throws {
+  @Test func tokenIsRefreshed() async throws {
     server.route("/item") { $0.headers["Authorization"] == "Bearer new" ? Self.events("data: a\n\n") : .status(401) }
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server, clock: clock)
@@ -201,7 +201,7 @@ import Testing
     #expect(tokens.count == 1)
   }
 
-  @Test func aPostOfAStreamEndsWithItsConnection() async throws {
+  @Test func consumedStreamBodyEndsWithConnection() async throws {
     server.route("/item") { _ in Self.events("data: a\n\n", then: .endOfChunks()) }
     let body = RequestBody(stream: InputStream(data: Data("{}".utf8)), contentType: "application/json")
     var events: [String] = []
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @MainActor @Test func theTokenIsReadOnTheCallersActor() async throws {
+  @MainActor @Test func tokenIsReadOnCallersActor() async throws {
     server.route("/item") { _ in Self.events("data: a\n\n") }
     let token: @MainActor () -> String? = {
       MainActor.assertIsolated()
@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aChatCompletionIsReadTokenByToken(_ wire: Wire) async throws {
+  func chatCompletionIsReadTokenByToken(_ wire: Wire) async throws {
     struct Delta: Decodable {
       let choices: [Choice]; struct Choice: Decodable { let delta: Content };
       struct Content: Decodable { let content: String? }
@@ -255,7 +255,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func linesAndRecordsComeOverTheWire(_ wire: Wire) async throws {
+  func linesAndRecordsAreParsedOnTheWire(_ wire: Wire) async throws {
     server.route("/item") { _ in
       .chunked([
         Data("{\"id\":1,\"name\":\"ä".utf8.dropLast()), Data([0xA4]), Data("\"}\r\n\n{\"id\":2,\"name\":\"b\"}".utf8),

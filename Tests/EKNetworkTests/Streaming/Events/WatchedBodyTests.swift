@@ -9,8 +9,8 @@ import Testing
 #endif
 
 @Suite struct WatchedBodyTests {
-  /// Three heartbeats tell what silence means, long before the five minutes that are allowed without any.
-  @Test func heartbeatsShortenTheSilenceAtOnce() async throws {
+  /// Three heartbeats shorten the allowed silence, which is five minutes without any.
+  @Test func heartbeatsShortenIdleTimeout() async throws {
     let clock = ManualClock()
     let isWaited = Gate()
     let count = Locked(0)

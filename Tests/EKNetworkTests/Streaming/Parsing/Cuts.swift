@@ -1,6 +1,6 @@
 @testable import EKNetwork
 
-/// Every way of cutting an input that can make a difference: whole, byte by byte, at every position, and at random.
+/// The chunkings of an input that may make a difference: whole, byte by byte, cut at every position, and at random.
 func cuts(of input: Data) -> [[Data]] {
   var result = [[input], input.map { Data(CollectionOfOne($0)) }]
   for position in 0...input.count { result.append([Data(input.prefix(position)), Data(input.dropFirst(position))]) }
@@ -17,7 +17,7 @@ func cuts(of input: Data) -> [[Data]] {
   return result
 }
 
-/// What a parser makes of chunks; an error ends it.
+/// The elements that a parser finds in chunks, up to an error.
 func parse<Parser: StreamParser>(_ chunks: [Data], with parser: Parser) -> (
   elements: [Parser.Element], error: (any Error)?
 ) {

@@ -7,7 +7,7 @@ import Testing
 
   private func parser(_ maximum: Int = 10_000) -> EventStreamParser { EventStreamParser(maximumSize: maximum) }
 
-  @Test func theLinesOfAnEventAreCountedTogether() throws {
+  @Test func linesOfAnEventCountTogether() throws {
     let line = "data: " + String(repeating: "a", count: 59) + "\n"
     var parser = parser(100)
     parser.append(Data((line + "\n" + line + line).utf8))
@@ -60,7 +60,7 @@ import Testing
     ("§9.2.6 blank lines alone", "\n\n\n\n", []),
   ]
 
-  @Test(arguments: rows) func theStandard(_ row: (rule: String, input: String, events: [ServerSentEvent])) {
+  @Test(arguments: rows) func followsTheStandard(_ row: (rule: String, input: String, events: [ServerSentEvent])) {
     for chunks in cuts(of: Data(row.input.utf8)) {
       let (events, error) = parse(chunks, with: parser())
       #expect(events == row.events, "\(row.rule): \(chunks)")
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// The standard's algorithm on a string, with none of the parser's ways of being fast.
+  /// The standard's algorithm, without the parser's optimisations.
   private func reference(_ input: Data) -> [Event] {
     var bytes = Array(input)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
@@ -113,7 +113,7 @@ import Testing
     return events
   }
 
-  @Test func randomInputsAgreeWithThePlainAlgorithm() {
+  @Test func randomInputsMatchReferenceAlgorithm() {
     let pieces = [
       "data", "event", "id", "retry", ":", ": ", " ", "\n", "\r", "\r\n", "\n\n", "a", "17", "\0", "é", "\u{FEFF}",
     ]
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func anEventIsThereAsSoonAsItsBlankLineIsCertain() throws {
+  @Test func eventIsEmittedAtItsBlankLine() throws {
     var parser = parser()
     parser.append(Data("data: a\r\n\r".utf8))
     #expect(try parser.next() == ServerSentEvent(data: "a"), "the line feed that may follow is not waited for")
@@ -134,7 +134,7 @@ import Testing
     #expect(try parser.next() == ServerSentEvent(data: "b"))
   }
 
-  @Test func thereIsALimitToLinesAndEvents() {
+  @Test func linesAndEventsAreLimited() {
     let line = Data(("data: " + String(repeating: "x", count: 200) + "\n").utf8)
     #expect(parse([line], with: parser(100)).error is StreamLineTooLongError)
     #expect(parse([line.dropLast()], with: parser(100)).error is StreamLineTooLongError)
@@ -142,7 +142,7 @@ import Testing
     #expect(parse(lines, with: parser(10_000)).error is StreamLineTooLongError)
   }
 
-  @Test func aLineMayBeAsLongAsTheLimit() {
+  @Test func lineAtTheLimitIsAccepted() {
     let line = Data("data: 0123456789\n\n".utf8)
     #expect(parse([line], with: parser(16)).error == nil)
     #expect(parse([line], with: parser(15)).error is StreamLineTooLongError)

@@ -10,7 +10,7 @@ import Testing
     ("a\r", ["a"]), ("\r\n\r\n", []), ("a\rb\n", ["a\rb"]), ("a\r\r\n", ["a\r"]), ("ü€😀\nñ\n", ["ü€😀", "ñ"]),
     (" \n", [" "]),
   ])
-  func linesHoweverTheyAreCut(_ input: String, _ lines: [String]) {
+  func linesAreTheSameForAnyChunking(_ input: String, _ lines: [String]) {
     for chunks in cuts(of: Data(input.utf8)) {
       let (elements, error) = parse(chunks, with: parser())
       #expect(elements == lines, "\(chunks)")
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func randomInputsAgreeWithAPlainSplit() {
+  @Test func randomInputsMatchPlainSplit() {
     let alphabet = Array("ab\n\r\n é".utf8) + [0xFF]
     for _ in 0..<10_000 {
       let input = Data((0..<Int.random(in: 0..<40)).map { _ in alphabet.randomElement() ?? 0 })
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [Int.max, Int.max - 1]) func thereMayBeNoLimit(_ maximum: Int) {
+  @Test(arguments: [Int.max, Int.max - 1]) func lengthMayBeUnlimited(_ maximum: Int) {
     for chunks in cuts(of: Data("one\r\ntwo\nthree".utf8)) {
       let (elements, error) = parse(chunks, with: parser(maximum))
       #expect(elements == ["one", "two", "three"])
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, -1, Int.min]) func aLimitOfNothingIsNoTrap(_ maximum: Int) {
+  @Test(arguments: [0, -1, Int.min]) func zeroOrNegativeLimitDoesNotTrap(_ maximum: Int) {
     for chunks in cuts(of: Data("one\ntwo".utf8)) {
       let (elements, error) = parse(chunks, with: parser(maximum))
       #expect(elements.isEmpty)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func aLineMayBeAsLongAsTheLimit() {
+  @Test func lineMayBeAsLongAsTheLimit() {
     let longest = String(repeating: "x", count: 10)
     for chunks in cuts(of: Data("a\n\(longest)\r\nb\n".utf8)) {
       #expect(parse(chunks, with: parser(10)).elements == ["a", longest, "b"])
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func anOverlongLineCanBeSkippedAndReported() {
+  @Test func overlongLineCanBeSkippedAndReported() {
     let input = Data(("a\n" + String(repeating: "x", count: 50) + "\nb\n" + String(repeating: "y", count: 50)).utf8)
     for chunks in cuts(of: input) {
       let reports = Locked<[Int]>([])
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aLineThatNeverEndsIsAnError() {
+  @Test func endlessLineIsAnError() {
     let chunk = Data(repeating: 65, count: 1 << 20)
     let (elements, error) = parse(Array(repeating: chunk, count: 100), with: parser(16 << 20))
     #expect(elements.isEmpty)
@@ -83,14 +83,14 @@ import Testing
     NDJSONParser(LineSplitter(maximumLength: 1_000), decoder: JSONDecoder(), reportInvalid: report)
   }
 
-  @Test func recordsHoweverTheyAreCut() {
+  @Test func recordsAreTheSameForAnyChunking() {
     let input = Data("{\"id\":1,\"name\":\"ä\"}\r\n\n{\"id\":2,\"name\":\"b\"}".utf8)
     for chunks in cuts(of: input) {
       #expect(parse(chunks, with: parser()).elements == [Item(id: 1, name: "ä"), Item(id: 2, name: "b")])
     }
   }
 
-  @Test func aBadLineIsNamed() throws {
+  @Test func errorNamesInvalidLine() throws {
     let input = Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":\"x\"}\n{\"id\":2,\"name\":\"b\"}\n".utf8)
     for chunks in cuts(of: input) {
       let (elements, error) = parse(chunks, with: parser())
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func badLinesCanBeSkippedAndReported() {
+  @Test func invalidLinesCanBeSkippedAndReported() {
     let reports = Locked<[Int]>([])
     let input = Data("nonsense\n{\"id\":1,\"name\":\"a\"}\n[]\n{\"id\":2,\"name\":\"b\"}".utf8)
     let (elements, error) = parse([input], with: parser { record in reports.withLock { $0.append(record.line) } })

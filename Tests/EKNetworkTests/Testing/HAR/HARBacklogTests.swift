@@ -19,12 +19,12 @@ import Testing
       timings: HARTimings(head: .zero, total: .zero, network: nil))
   }
 
-  @Test func itsSizeIsBounded() throws {
+  @Test func sizeIsBounded() throws {
     var backlog = HARBacklog(HAROptions(maximumEntries: 100, maximumSize: 10_000))
     for number in 0..<50 { backlog.append(try exchange(number, body: 3000)) }
     #expect(backlog.exchanges.map(\.number) == [47, 48, 49])
     #expect(backlog.dropped == 47)
-    // One that does not fit by itself leaves nothing.
+    // An entry that exceeds the limit by itself empties the backlog.
     backlog.append(try exchange(50, body: 20_000))
     #expect(backlog.exchanges.isEmpty && backlog.dropped == 51)
     backlog.append(try exchange(51, body: 1))
@@ -32,13 +32,13 @@ import Testing
   }
 
   @Test(arguments: [0, -1])
-  func nothingIsKeptWithoutRoom(limit: Int) throws {
+  func nothingIsKeptWithoutCapacity(limit: Int) throws {
     var backlog = HARBacklog(HAROptions(maximumEntries: limit))
     backlog.append(try exchange(1, body: 1))
     #expect(backlog.exchanges.isEmpty && backlog.dropped == 1)
   }
 
-  @Test func aBodyIsKeptUpToItsLimitAndItsPiecesUpToTheirs() {
+  @Test func bodyAndPiecesAreLimited() {
     var content = HARContent()
     for _ in 0..<10_000 { content.append(Data([1, 2]), limit: 15_001) }
     #expect(content.size == 20_000 && content.data.count == 15_001 && content.isTruncated)

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Files that others have written, well or badly.
+/// HAR files of other tools, valid and malformed.
 @Suite struct HARFileTests {
   private func session(_ entries: String, _ log: String = "") throws -> ReplaySession {
     try ReplaySession(har: Data(#"{"log":{"version":"1.2",\#(log)"entries":[\#(entries)]}}"#.utf8))
@@ -25,7 +25,7 @@ import Testing
 
   // MARK: - Files of other tools
 
-  @Test func whatABrowserWritesIsRead() async throws {
+  @Test func browserFileIsRead() async throws {
     let entries = """
       {"startedDateTime":"2024-01-01T00:00:00.000Z","time":1.5,"_initiator":{"type":"other"},
        "request":{"method":"GET","url":"https://A.example:443/x?q=1&r=%7Ea#top","httpVersion":"h2","cookies":[],
@@ -47,13 +47,13 @@ import Testing
     #expect(http.url == url)
   }
 
-  @Test func aByteOrderMarkIsNoError() async throws {
+  @Test func byteOrderMarkIsAccepted() async throws {
     let text = #"{"log":{"entries":[\#(entry(response: #""status":204"#))]}}"#
     let session = try ReplaySession(har: Data([0xEF, 0xBB, 0xBF]) + Data(text.utf8))
     #expect(try await get(session).isEmpty)
   }
 
-  @Test func aBodyThatWasLeftOutIsNotEmpty() async throws {
+  @Test func omittedBodyIsIncomplete() async throws {
     let session = try session(
       [#""status":200,"content":{"size":5}"#, #""status":200,"content":{"size":0}"#, #""status":200"#]
         .map { entry(response: $0) }.joined(separator: ","))
@@ -63,18 +63,18 @@ import Testing
   }
 
   @Test(arguments: ["-1", "0", "101", "199"])
-  func withoutAFinalResponseItFails(status: String) async throws {
+  func missingFinalResponseFails(status: String) async throws {
     let session = try session(entry(response: #""status":\#(status)"#))
     await #expect(throws: ReplaySession.Failure.self) { try await get(session) }
   }
 
-  @Test func theErrorOfAnotherToolIsNamed() async throws {
+  @Test func errorOfOtherToolIsReported() async throws {
     let session = try session(entry(response: #""status":0,"_error":"net::ERR_FAILED""#))
     let error = await #expect(throws: ReplaySession.Failure.self) { try await get(session) }
     #expect(error == .recorded("net::ERR_FAILED"))
   }
 
-  @Test func bodiesAreComparedWithoutADigest() async throws {
+  @Test func bodiesAreComparedWithoutDigest() async throws {
     let entries = ["1", "2"].map { id in
       entry(
         method: "POST",
@@ -98,7 +98,7 @@ import Testing
       "", "{", "[]", "null", "{}", #"{"log":1}"#, #"{"log":{}}"#, #"{"log":{"entries":{}}}"#, "\u{0}",
       #"{"log":{"entries":[],"_redaction":{"salt":1,"hidesSecrets":true}}}"#,
     ])
-  func whatIsNoHARFileIsAnError(text: String) {
+  func nonHARFileIsRejected(text: String) {
     let error = #expect(throws: HARError.self) { try ReplaySession(har: Data(text.utf8)) }
     guard case .notHAR? = error else {
       Issue.record("\(String(describing: error))")
@@ -106,13 +106,13 @@ import Testing
     }
   }
 
-  @Test func aNumberThatIsNoneIsAnError() {
+  @Test func invalidNumberIsRejected() {
     for number in ["1e99", "200.5", "99999999999999999999", "-1e999"] {
       #expect(throws: HARError.self) { try session(entry(response: #""status":\#(number)"#)) }
     }
   }
 
-  @Test func depthAndBinaryAreErrors() {
+  @Test func deepNestingAndBinaryAreRejected() {
     let deep = String(repeating: "[", count: 100_000)
     for data in [Data(deep.utf8), Data(#"{"log":{"entries":\#(deep)"#.utf8), Data.noise(10_000)] {
       #expect(throws: HARError.self) { try ReplaySession(har: data) }
@@ -133,7 +133,7 @@ import Testing
       #"{"request":{"method":"GET","url":"https://a/x"},"response":{"status":200,"content":{"text":"ab","_pieces":[9223372036854775807,9223372036854775807]}}}"#,
       #"{"request":{"method":"GET","url":"https://a/x","postData":{"text":"!","_encoding":"base64"}},"response":{}}"#,
     ])
-  func anInvalidEntryIsNamed(text: String) {
+  func invalidEntryIsNamed(text: String) {
     let good = entry(response: #""status":200"#)
     let error = #expect(throws: HARError.self) { try session("\(good),\(text)") }
     guard case .invalidEntry(1, _)? = error else {
@@ -143,7 +143,7 @@ import Testing
     #expect(error?.errorDescription?.hasPrefix("Entry 1 of the HAR file is invalid: ") == true)
   }
 
-  @Test func whateverIsDamagedEndsInATypedErrorOrAReplay() async throws {
+  @Test func corruptedFileGivesTypedErrorOrReplay() async throws {
     let good = Data(
       #"""
       {"log":{"_redaction":{"salt":"s","hidesSecrets":true},"entries":[{"request":{"method":"GET",
@@ -175,7 +175,7 @@ import Testing
     #expect(read > 100)
   }
 
-  @Test func fieldsThatNoResponseCanHaveAreLeftOut() async throws {
+  @Test func invalidFieldsAreDropped() async throws {
     let session = try session(
       entry(
         response: #"""
@@ -187,7 +187,7 @@ import Testing
     #expect(response?.allHeaderFields.keys.map { "\($0)" }.sorted() == ["J"])
   }
 
-  @Test func aFileThatIsTooLargeOrMissingIsAnError() throws {
+  @Test func tooLargeOrMissingFileIsRejected() throws {
     let folder = try ScratchFolder()
     let file = try folder.file("a.har", Data(#"{"log":{"entries":[]}}"#.utf8))
     #expect(throws: HARError.tooLarge(limit: 10)) { try ReplaySession(contentsOf: file, maximumSize: 10) }
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func aLongSaltIsRefused() {
+  @Test func longSaltIsRejected() {
     let salt = String(repeating: "a", count: 129)
     #expect(throws: HARError.notHAR(reason: "log._redaction.salt is too long")) {
       try session("", #""_redaction":{"salt":"\#(salt)","hidesSecrets":true},"#)

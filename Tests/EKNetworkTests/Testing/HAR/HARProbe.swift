@@ -6,7 +6,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a test wants to see of a HAR file.
+/// The parts of a HAR file that tests check.
 struct HARProbe: Decodable {
   struct Field: Decodable {
     var name: String
@@ -75,6 +75,6 @@ extension [HARProbe.Field] {
 }
 
 extension ReplaySession {
-  /// A session that responds from what was recorded.
+  /// A session that replays the entries of a recorder.
   convenience init(_ recorder: HARRecorder) throws { try self.init(har: try recorder.data()) }
 }

@@ -27,10 +27,10 @@ import Testing
     try HARProbe.entries(recorder ?? self.recorder)
   }
 
-  // MARK: - What is an entry
+  // MARK: - Entries
 
   @Test(arguments: Wire.allCases)
-  func aResponseIsThereWithItsTimings(_ wire: Wire) async throws {
+  func responseIsRecordedWithTimings(_ wire: Wire) async throws {
     #expect(try await manager(wire).send(ItemProbe()) == Item(id: 1))
     let entry = try #require(try entries().first)
     #expect(entry.request.method == "GET" && entry.request.url == server.url("/item").absoluteString)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func retriesAndRedirectsAreEntriesOfTheirOwn(_ wire: Wire) async throws {
+  func retriesAndRedirectsAreSeparateEntries(_ wire: Wire) async throws {
     server.route("/start", .status(503), .redirect(to: "/item?code=codeword"))
     var probe = ItemProbe(path: "/start")
     probe.retryPolicy = RetryPolicy(maxRetryCount: 1, delay: 0)
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aStreamIsThereWhenItHasEnded(_ wire: Wire) async throws {
+  func streamIsRecordedAtItsEnd(_ wire: Wire) async throws {
     let gate = Gate()
     server.route("/feed") { _ in
       .streaming([.chunk(Data("one\n".utf8)), .wait(gate), .chunk(Data("two\n".utf8)), .endOfChunks()])
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aDownloadAndAnUpload(_ wire: Wire) async throws {
+  func downloadAndUploadAreRecorded(_ wire: Wire) async throws {
     let folder = try ScratchFolder()
     let content = Data.noise(100_000)
     server.route("/file") { _ in .data(content) }
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aCompressedBodyIsThereAsItReads(_ wire: Wire) async throws {
+  func compressedBodyIsRecordedDecoded(_ wire: Wire) async throws {
     let text = Data(#"{"id":1,"name":"teapot"}"#.utf8)
     let packed = try Bomb.gzip(text)
     server.route("/item") { _ in
@@ -112,9 +112,9 @@ import Testing
     #expect(try entries().first?.body == text)
   }
 
-  // MARK: - What goes wrong
+  // MARK: - Failures
 
-  @Test func anErrorIsAnEntryToo() async throws {
+  @Test func connectionErrorIsRecorded() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:\(try LoopbackServer.refusedPort())"))
     let manager = Wire.automatic.manager(url)
     manager.attemptMiddleware = [recorder]
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aBodyThatBreaksOffIsKeptAsFarAsItCame(_ wire: Wire) async throws {
+  func truncatedBodyIsRecordedWithError(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 100, [.sendString("{\"id\""), .reset]) }
     await #expect(throws: URLError.self) { try await manager(wire).send(ItemProbe()) }
     let entry = try #require(try entries().first)
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: Wire.allCases)
-  func aCancelledRequestIsAnEntry(_ wire: Wire) async throws {
+  func cancelledRequestIsRecorded(_ wire: Wire) async throws {
     server.route("/slow") { _ in .streaming([.chunk(Data("one\n".utf8)), .stall]) }
     let manager = manager(wire)
     let task = Task {
@@ -145,7 +145,7 @@ import Testing
     #expect(entry.status == 200 && entry.error == "CancellationError" && entry.body == Data("one\n".utf8))
   }
 
-  @Test func aStreamThatIsDroppedIsAnEntry() async throws {
+  @Test func droppedStreamIsRecorded() async throws {
     server.route("/slow") { _ in .streaming([.chunk(Data("one\n".utf8)), .stall]) }
     let manager = manager(.automatic)
     for try await _ in try await manager.stream(Probe<EmptyResponse>(path: "/slow")).body { break }
@@ -153,9 +153,9 @@ import Testing
     #expect(try entries().map(\.error) == ["CancellationError"])
   }
 
-  // MARK: - Bounds and secrets
+  // MARK: - Limits and secrets
 
-  @Test func aLongBodyIsCutOff() async throws {
+  @Test func longBodyIsTruncated() async throws {
     server.route("/big") { _ in .data(Data(count: 5_000_000)) }
     let recorder = HARRecorder(options: HAROptions(maximumBodySize: 1000))
     let response = try await manager(.automatic, recorder: recorder).stream(Probe<EmptyResponse>(path: "/big"))
@@ -168,7 +168,7 @@ import Testing
     #expect(entry.response.content._truncated == true)
   }
 
-  @Test func theOldestEntriesGoFirst() async throws {
+  @Test func oldestEntriesAreDroppedFirst() async throws {
     let recorder = HARRecorder(options: HAROptions(maximumEntries: 2))
     let manager = manager(.automatic, recorder: recorder)
     for id in 0..<5 {
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func secretsAreThereWhenAskedFor(reveals: Bool) async throws {
+  func secretsAreRecordedOnlyOnRequest(reveals: Bool) async throws {
     server.route("/item") { _ in
       .json(
         #"{"id":1,"name":"teapot"}"#,
@@ -219,10 +219,10 @@ import Testing
     #endif
   }
 
-  // MARK: - Many, and the other face
+  // MARK: - Concurrency, adapters, calls and files
 
   @Test(.timeLimit(.minutes(5)))
-  func hundredsAtOnceAreAllThere() async throws {
+  func concurrentRequestsAreAllRecorded() async throws {
     server.route("/item") { .json(Item(id: Int($0.queryValue("id") ?? "") ?? -1)) }
     let recorder = HARRecorder(options: HAROptions(revealsSecrets: true))
     let manager = manager(.automatic, recorder: recorder)
@@ -243,14 +243,14 @@ import Testing
     }
   }
 
-  @Test func anAdapterHasItToo() async throws {
+  @Test func adapterIsRecorded() async throws {
     let adapter = PrismNetworkAdapter(configuration: .ephemeral)
     adapter.attemptMiddleware = [recorder]
     #expect(try await adapter.request(on: LocalRequest<Item>(server.endpoint()), with: nil) == Item(id: 1))
     #expect(try entries().map(\.status) == [200])
   }
 
-  @Test func aroundACallItIsOneEntry() async throws {
+  @Test func callMiddlewareRecordsOneEntry() async throws {
     server.route("/start", .status(503), .redirect(to: "/item"))
     let manager = Wire.automatic.manager(server)
     manager.middleware = [recorder]
@@ -260,7 +260,7 @@ import Testing
     #expect(try entries().map(\.status) == [200])
   }
 
-  @Test(arguments: [true, false]) func aFileWithSecretsIsItsUsersAlone(revealsSecrets: Bool) async throws {
+  @Test(arguments: [true, false]) func fileWithSecretsIsPrivate(revealsSecrets: Bool) async throws {
     let folder = try ScratchFolder()
     let recorder = HARRecorder(options: HAROptions(revealsSecrets: revealsSecrets))
     for _ in 0..<2 {

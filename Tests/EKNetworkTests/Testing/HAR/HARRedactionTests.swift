@@ -19,11 +19,11 @@ import Testing
       ("https://user:word@a.example:8443/x;p=1?q=2#f", "https://a.example:8443/x;p=1?q=2"),
       ("http://[::1]:80/", "http://[::1]/"),
     ])
-  func aURLHasOneForm(given: String, expected: String) throws {
+  func urlIsNormalized(given: String, expected: String) throws {
     #expect(showing.url(try url(given)) == expected)
   }
 
-  @Test func equalValuesStayEqualAndNoOthersDo() throws {
+  @Test func pseudonymsPreserveEquality() throws {
     let one = hiding.url(try url("https://a.example/x;s=v1?a=v1&b=v2&c=&v1"))
     let stand = hiding.pseudonym("v1")
     #expect(stand.hasPrefix("redacted-") && stand.utf8.count == 25)
@@ -33,13 +33,13 @@ import Testing
     #expect(HARRedaction(salt: "other", hidesSecrets: true).pseudonym("v1") != stand)
   }
 
-  @Test func whatIsHiddenStaysAsItIs() throws {
+  @Test func redactionIsIdempotent() throws {
     let once = hiding.url(try url("https://a.example/x?a=v1"))
     #expect(hiding.url(try url(once)) == once)
     #expect(hiding.pseudonym("redacted-short") != "redacted-short")
   }
 
-  @Test func fieldsWithSecretsAreHidden() throws {
+  @Test func secretFieldsAreRedacted() throws {
     let base = try url("https://a.example/dir/x")
     for name in ["Authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "X-CSRF-Token", "WWW-Authenticate", "Refresh"] {
       #expect(hiding.field(name, "word", of: base) == "<redacted>")
@@ -55,14 +55,14 @@ import Testing
         == "<https://a.example/a?t=\(stand)>; rel=\"next\", <https://a.example/dir/b>; rel=x")
   }
 
-  @Test func aPasswordIsInNoFingerprint() {
+  @Test func fingerprintOmitsPassword() {
     let basic = { (text: String) in "Basic " + Data(text.utf8).base64EncodedString() }
     #expect(hiding.fingerprint(basic("u:one")) == hiding.fingerprint(basic("u:two")))
     #expect(hiding.fingerprint(basic("u:one")) != hiding.fingerprint(basic("v:one")))
     #expect(hiding.fingerprint("Bearer one") != hiding.fingerprint("Bearer two"))
   }
 
-  @Test func aLongBodyHasADigestOfAllOfIt() {
+  @Test func longBodyIsDigestedCompletely() {
     var body = Data.noise(200_000)
     let digest = hiding.digest(body)
     #expect(digest.utf8.count == 32 && hiding.digest(body) == digest)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func bodiesAreTheSameButForWhatIsMadeUp() throws {
+  @Test func bodyComparisonIgnoresFormattingAndBoundary() throws {
     func body(_ text: String, _ type: String) -> HARRequestBody {
       HARRequestBody(Data(text.utf8), type: type, redaction: hiding)
     }

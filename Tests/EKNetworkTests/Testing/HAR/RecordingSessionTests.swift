@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [TransportChoice.automatic, .urlSession])
-  func whatPassesCanBePlayed(_ transport: TransportChoice) async throws {
+  func recordedExchangesCanBeReplayed(_ transport: TransportChoice) async throws {
     server.route("/start", .redirect(to: "/item"))
     let session = RecordingSession(URLSession(configuration: .ephemeral), transport: transport)
     let manager = NetworkManager(baseURL: server.baseURL, session: session)
@@ -39,7 +39,7 @@ import Testing
     #expect(replay.unusedRequests.isEmpty)
   }
 
-  @Test func itStandsAroundAnySession() async throws {
+  @Test func wrapsAnySession() async throws {
     let stub = StubSession()
     stub.on(.get, "/item", .json(#"{"id":3,"name":"teapot"}"#))
     stub.on(.get, "/feed", .pieces(["a", "b"]).failing(with: URLError(.networkConnectionLost)))

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Which response a request gets, without any session.
+/// How requests are matched to recorded responses.
 @Suite struct ReplayRecordingTests {
   private func request(_ fields: [String: String] = [:], path: String = "x") throws -> HARRequest {
     var request = URLRequest(url: try #require(URL(string: "https://a.example/\(path)")))
@@ -35,7 +35,7 @@ import Testing
     return error.reason
   }
 
-  @Test func conditionsAreCompared() throws {
+  @Test func rangesAndConditionsMustMatch() throws {
     let ranges = try ["bytes=0-1", "bytes=2-3"].map { try request(["Range": $0]) }
     var recording = recording(try ranges + [request()])
     #expect(status(recording.next(ranges[1])) == 201)
@@ -46,7 +46,7 @@ import Testing
     #expect(reason(recording.next(ranges[0])) == .usedUp)
   }
 
-  @Test func aFieldThatWasRecordedCountsAndAnyOtherDoesNot() throws {
+  @Test func recordedFieldsDecideMatch() throws {
     var recording = recording(
       try [request(["X-Tenant": "a", "X-Time": "1"]), request(["X-Tenant": "b", "X-Time": "2"])])
     #expect(status(recording.next(try request(["X-Tenant": "b", "X-Time": "9"]))) == 201)
@@ -54,13 +54,13 @@ import Testing
     #expect(status(recording.next(try request(["X-Tenant": "c", "User-Agent": "u"]))) == 200)
   }
 
-  @Test func whatIsAcceptedCounts() throws {
+  @Test func acceptDecidesMatch() throws {
     var recording = recording(try [request(["Accept": "text/csv"]), request(["Accept": "application/json"])])
     #expect(status(recording.next(try request(["Accept": "application/json"]))) == 201)
     #expect(status(recording.next(try request(["Accept": "*/*"]))) == 200)
   }
 
-  @Test func aKnownSecretStandsForItself() throws {
+  @Test func knownSecretMatchesItself() throws {
     let (one, two) = (try request(["Authorization": "Bearer 1"]), try request(["Authorization": "Bearer 2"]))
     var recording = recording([one, two, one])
     #expect(status(recording.next(two)) == 201)
@@ -69,7 +69,7 @@ import Testing
     #expect(status(recording.next(one)) == 202)
   }
 
-  @Test func anUnknownSecretStandsForOneUserAndNeverForAnothers() throws {
+  @Test func unknownSecretMatchesOneUserOnly() throws {
     let users = try (1...2).map { try request(["Authorization": "Bearer \($0)"]) }
     let other = try (1...2).map { try request(["Authorization": "Bearer \($0)"], path: "y") }
     var recording = recording(users + other)
@@ -81,7 +81,7 @@ import Testing
     #expect(reason(recording.next(try request(["Authorization": "Bearer third"], path: "y"))) == .otherCredentials)
   }
 
-  @Test func whoHasNoSecretGetsNothingOfWhoHas() throws {
+  @Test func anonymousRequestGetsNoUserResponse() throws {
     var recording = recording(try [request(), request(["X-Api-Key": "k"])])
     #expect(reason(recording.next(try request(path: "z"))) == .notRecorded)
     #expect(status(recording.next(try request())) == 200)
@@ -97,7 +97,7 @@ import Testing
     #expect(status(recording.next(try request())) == 201)
   }
 
-  @Test func theListSaysWhatIsUsed() throws {
+  @Test func errorListsUsedEntries() throws {
     var recording = recording(try (0..<30).map { try request(path: "\($0)") })
     _ = recording.next(try request(path: "0"))
     #expect(recording.unused.count == 29)

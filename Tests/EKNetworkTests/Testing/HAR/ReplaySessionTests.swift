@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What was recorded over real sockets, replayed without any.
+/// Exchanges recorded over real sockets, replayed without a network.
 @Suite struct ReplaySessionTests {
   private let server: LoopbackServer
   private let recorder = HARRecorder()
@@ -24,7 +24,7 @@ import Testing
     return manager
   }
 
-  /// A manager that gets what was recorded, and nothing from the server.
+  /// A manager that replays the recording and gets nothing from the server.
   private func replaying() throws -> (manager: NetworkManager, session: ReplaySession) {
     server.reset()
     let session = try ReplaySession(recorder)
@@ -33,7 +33,7 @@ import Testing
 
   private func probe(_ id: Int) -> ItemProbe { ItemProbe(queryParameters: ["id": "\(id)"]) }
 
-  // MARK: - Every way to send
+  // MARK: - Requests, streams and files
 
   @Test func eachRequestGetsItsOwnResponseInAnyOrder() async throws {
     for id in 1...3 { _ = try await recording.send(probe(id)) }
@@ -44,7 +44,7 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
-  @Test func repeatedRequestsGetTheirResponsesInSequenceEachOnce() async throws {
+  @Test func repeatedRequestsReplayInSequenceOnce() async throws {
     server.route("/turn", .json(Item(id: 1)), .json(Item(id: 2)))
     for _ in 0..<2 { _ = try await recording.send(ItemProbe(path: "/turn")) }
     let (manager, _) = try replaying()
@@ -56,7 +56,7 @@ import Testing
     #expect(error?.recorded.allSatisfy { $0.hasSuffix("/turn (used)") } == true)
   }
 
-  @Test func aRetryAndARedirectArePlayedAgain() async throws {
+  @Test func retryAndRedirectAreReplayed() async throws {
     server.route("/start", .status(503), .redirect(to: "/item?id=7&code=secret"))
     var probe = ItemProbe(path: "/start")
     probe.retryPolicy = RetryPolicy(maxRetryCount: 1, delay: 0)
@@ -66,7 +66,7 @@ import Testing
     #expect(session.unusedRequests.isEmpty && server.requestCount == 0)
   }
 
-  @Test func aRedirectThatWasNotFollowedIsTheResponse() async throws {
+  @Test func rejectedRedirectIsTheResponse() async throws {
     server.route("/start", .redirect(to: "/elsewhere"))
     var probe = Probe<StatusCodeResponse>(path: "/start")
     probe.redirectPolicy = .reject
@@ -76,7 +76,7 @@ import Testing
     #expect(first?.statusCode == 302 && second?.statusCode == 302)
   }
 
-  @Test func aStreamComesInItsPieces() async throws {
+  @Test func streamKeepsItsPieces() async throws {
     let gates = [Gate(), Gate()]
     server.route("/feed") { _ in
       .streaming([
@@ -96,7 +96,7 @@ import Testing
     #expect(pieces == [Data("a".utf8), Data("bc".utf8), Data([0xFF])])
   }
 
-  @Test func filesGoDownAndUp() async throws {
+  @Test func downloadAndUploadAreReplayed() async throws {
     let folder = try ScratchFolder()
     let content = Data.noise(200_000)
     server.route("/file") { _ in .data(content, headers: ["ETag": "\"v1\""]) }
@@ -112,7 +112,7 @@ import Testing
     #expect(try await manager.send(upload) == Item(id: 200_000))
   }
 
-  @Test func aFormIsTheSameWithAnotherBoundary() async throws {
+  @Test func formMatchesDespiteOtherBoundary() async throws {
     server.route("/form") { .json(Item(id: $0.body.count > 100 ? 1 : 0)) }
     func probe(_ text: String) -> ItemProbe {
       var form = MultipartFormData()
@@ -124,7 +124,7 @@ import Testing
     #expect(try await manager.send(probe("one")) == Item(id: 1))
   }
 
-  @Test func aCompressedBodyIsPlayedAsItReads() async throws {
+  @Test func compressedBodyIsReplayedDecoded() async throws {
     let packed = try Bomb.gzip(Data(#"{"id":5,"name":"teapot"}"#.utf8))
     server.route("/packed") { _ in
       .data(packed, contentType: "application/json", headers: ["Content-Encoding": "gzip"])
@@ -134,9 +134,9 @@ import Testing
     #expect(try await manager.send(ItemProbe(path: "/packed")) == Item(id: 5))
   }
 
-  // MARK: - What went wrong
+  // MARK: - Failures
 
-  @Test func errorsArePlayedAgain() async throws {
+  @Test func errorsAreReplayed() async throws {
     server.route("/missing", .json(#"{"why":"x"}"#, status: 404))
     server.route("/broken") { _ in .streaming(contentLength: 10, [.sendString("abc"), .close]) }
     await #expect(throws: HTTPError.self) { try await recording.send(ItemProbe(path: "/missing")) }
@@ -148,7 +148,7 @@ import Testing
     #expect(second?.code == first?.code)
   }
 
-  @Test func whatWasCancelledEndsThere() async throws {
+  @Test func cancelledStreamEndsWithRecordedError() async throws {
     server.route("/slow") { _ in .streaming([.chunk(Data("one\n".utf8)), .stall]) }
     let probe = Probe<EmptyResponse>(path: "/slow")
     for try await _ in try await recording.stream(probe).body { break }
@@ -162,7 +162,7 @@ import Testing
     #expect(error == .recorded("CancellationError"))
   }
 
-  @Test func aCancelledTaskGetsNothing() async throws {
+  @Test func cancelledTaskUsesNoResponse() async throws {
     _ = try await recording.send(probe(1))
     let (manager, session) = try replaying()
     let task = Task {
@@ -173,7 +173,7 @@ import Testing
     #expect(session.unusedRequests.count == 1)
   }
 
-  @Test func aBodyThatWasCutOffIsNotTakenForTheWhole() async throws {
+  @Test func truncatedBodyIsNotReplayedAsWhole() async throws {
     server.route("/big") { _ in .data(Data(count: 3000)) }
     let manager = Wire.automatic.manager(server)
     let recorder = HARRecorder(options: HAROptions(maximumBodySize: 1000))
@@ -191,7 +191,7 @@ import Testing
     #expect(count == 1000)
   }
 
-  @Test func whatIsNotThereNamesWhatIs() async throws {
+  @Test func missingResponseErrorListsRecording() async throws {
     _ = try await recording.send(probe(1))
     let (manager, _) = try replaying()
     let error = await #expect(throws: ReplaySession.UnexpectedRequest.self) {
@@ -205,9 +205,9 @@ import Testing
     #expect(other?.description.hasSuffix("The recording is empty.") == true)
   }
 
-  // MARK: - Whose it is
+  // MARK: - Matching
 
-  @Test func anotherBodyIsAnotherRequest() async throws {
+  @Test func bodyDistinguishesRequests() async throws {
     server.route("/echo") { request in .json(Item(id: Int(request.queryValue("n") ?? "") ?? 0, name: request.text)) }
     func probe(_ name: String) -> Probe<Item> {
       var probe = Probe<Item>(path: "/echo", method: .post)
@@ -221,7 +221,7 @@ import Testing
     #expect(error?.reason == .otherBody)
   }
 
-  @Test func aTokenGetsWhatWasRecordedForIt() async throws {
+  @Test func tokenGetsItsOwnResponse() async throws {
     server.route("/me") { .json(Item(id: 0, name: $0.headers["Authorization"] ?? "")) }
     for token in ["a", "b"] { _ = try await recording.send(ItemProbe(path: "/me")) { token } }
     let (manager, _) = try replaying()
@@ -234,7 +234,7 @@ import Testing
     #expect(error?.reason == .otherCredentials)
   }
 
-  @Test func otherTokensThanTheRecordedOnesDo() async throws {
+  @Test func tokenRefreshReplaysWithNewTokens() async throws {
     server.route("/me") {
       $0.headers["Authorization"] == "Bearer old" ? .status(401) : .json(Item(id: 0, name: "new"))
     }
@@ -249,10 +249,10 @@ import Testing
     #expect(others.count == 1 && session.unusedRequests.isEmpty)
   }
 
-  // MARK: - At the same time
+  // MARK: - Concurrency
 
   @Test(.timeLimit(.minutes(5)))
-  func hundredsAtOnceGetEachTheirOwn() async throws {
+  func concurrentRequestsGetTheirOwnResponses() async throws {
     let ids = 0..<300
     let manager = recording
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -272,7 +272,7 @@ import Testing
     #expect(session.unusedRequests.isEmpty && server.requestCount == 0)
   }
 
-  @Test func twoSessionsDoNotShareTheirPlace() async throws {
+  @Test func sessionsReplayIndependently() async throws {
     _ = try await recording.send(probe(1))
     for _ in 0..<2 { #expect(try await replaying().manager.send(probe(1)) == Item(id: 1)) }
   }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import EKNetwork
 
-/// Each body goes over a real socket to a server that is announced chunks: what counts is whether it can take what it got
-/// for the whole, which is when the stream has ended.
+/// Each body goes over a real socket to a server that reads until the stream ends: if the stream ended too early, the
+/// server would take a partial body for a complete one.
 @Suite("A body in a stream of the system's", .timeLimit(.minutes(10)))
 struct BodyPumpTests {
   private struct Broken: Error, Equatable {}
 
-  /// What became of a body.
+  /// How a body ended.
   private final class Outcome: Sendable {
     let failure = Locked<(any Error)?>(nil)
     let ended = Gate()
@@ -28,7 +28,7 @@ struct BodyPumpTests {
     return (pump, outcome)
   }
 
-  /// A server that reads until its client ends, and what it has read.
+  /// A server that reads until its client closes its side, and records what it has read.
   private func server(_ received: Locked<Data>, _ isDone: Gate) throws -> LoopbackServer {
     let server = try LoopbackServer()
     server.route("/") { request in
@@ -67,7 +67,7 @@ struct BodyPumpTests {
     let client = try client(server)
     let (pump, outcome) = start(source, client)
     await outcome.failed.wait()
-    // Until the exchange ends the stream stays open, and the server goes on waiting.
+    // Until the exchange ends the stream stays open, and the server continues to wait.
     #expect(!outcome.ended.isOpen && !isDone.isOpen)
     pump.close()
     await isDone.wait()

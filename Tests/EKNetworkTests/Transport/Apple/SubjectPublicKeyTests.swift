@@ -43,7 +43,7 @@ struct SubjectPublicKeyTests {
   }
 
   @Test(arguments: [(elliptic, ellipticPin), (rsa, rsaPin)])
-  func pinIsOfTheKey(text: String, pin: String) throws {
+  func pinMatchesPublicKey(text: String, pin: String) throws {
     let certificate = try bytes(text)
     #expect(SubjectPublicKey.isPinned(certificate, by: [pin]))
     #expect(SubjectPublicKey.isPinned(certificate, by: ["x", pin]))
@@ -70,7 +70,7 @@ struct SubjectPublicKeyTests {
     #expect(SubjectPublicKey.bytes(inCertificate: empty) == [0x30, 0])
   }
 
-  @Test func lengthsAreDefinite() {
+  @Test func indefiniteLengthIsRejected() {
     func key(_ key: [UInt8]) -> [UInt8]? {
       // Serial number, algorithm, issuer, validity and subject, then the key.
       let fields = [0x02, 0x01, 0x01, 0x30, 0x00, 0x30, 0x00, 0x30, 0x00, 0x30, 0x00] + key

@@ -80,7 +80,7 @@ struct SystemTaskTests {
     }
     while task.notes.count < 2 { await Task.yield() }
     task.note("completed")
-    // Foundation's own word, late: it does not replace the reason.
+    // Foundation's own error arrives late, and does not replace the reason.
     taskResponse.didComplete(URLError(.cancelled), response: nil)
     while task.notes.count < 4 { await Task.yield() }
     #expect(task.notes == ["resumed", "cancelled", "completed", "closed"])
@@ -118,7 +118,7 @@ struct TaskGateTests {
     let task = RecordingTask()
     gate.start(task)
     let wanted = Locked(false)
-    // The decision is made before the gate is asked, and another one in between.
+    // The first decision is made before the gate is asked, the second one in between.
     let (first, second) = (Gate(), Gate())
     async let slow: Void = {
       wanted.withLock { $0 = true }
@@ -147,7 +147,7 @@ struct TaskGateTests {
   }
 }
 
-/// Notes what it is asked for.
+/// Records the calls it receives.
 private final class RecordingTask: GatedTask {
   private let list = Locked<[String]>([])
   var notes: [String] { list.withLock { $0 } }

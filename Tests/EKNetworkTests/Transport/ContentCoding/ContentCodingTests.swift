@@ -61,7 +61,7 @@
       #expect(error?.code == .cannotDecodeContentData)
     }
 
-    @Test func whatFollowsTheEndIsAnError() async throws {
+    @Test func trailingDataIsAnError() async throws {
       for (coding, sample) in [("gzip", Self.gzip), ("deflate", Self.deflate), ("br", Self.brotli)] {
         let body = try #require(Data(base64Encoded: sample))
         let error = await #expect(throws: URLError.self) { try await fetch(body + Data("junk".utf8), coding: coding) }
@@ -69,7 +69,7 @@
       }
     }
 
-    @Test func severalMembersAreOneBody() async throws {
+    @Test func concatenatedMembersAreOneBody() async throws {
       for (coding, sample) in [("gzip", Self.gzip), ("zstd", Self.zstd)] {
         let body = try #require(Data(base64Encoded: sample))
         for pieces in [1, 2, 2 * body.count] {
@@ -78,20 +78,20 @@
       }
     }
 
-    @Test func codingsAreUndoneInReverse() async throws {
+    @Test func codingsAreDecodedInReverseOrder() async throws {
       let body = try #require(Data(base64Encoded: Self.gzip))
       let stored = try #require(storedGzip(body))
       #expect(try await fetch(stored, coding: "gzip, gzip") == Self.text)
     }
 
     @Test(arguments: ["snappy", "gzip, what", "gzip, gzip, gzip, gzip, gzip, gzip"])
-    func whatNobodyDecodesIsAnError(_ coding: String) async throws {
+    func unsupportedCodingIsAnError(_ coding: String) async throws {
       let error = await #expect(throws: URLError.self) { try await fetch(Self.text, coding: coding) }
       #expect(error?.code == .cannotDecodeContentData)
     }
 
     @Test(arguments: ["gzip", "deflate", "br", "zstd"])
-    func anEmptyBodyIsEmpty(_ coding: String) async throws {
+    func emptyEncodedBodyIsEmpty(_ coding: String) async throws {
       #expect(try await fetch(Data(), coding: coding).isEmpty)
     }
 

@@ -5,8 +5,8 @@
 
   @testable import EKNetwork
 
-  /// Bodies that grow by a factor of a thousand with each of their codings. Each is read in a process of its own, whose
-  /// memory is nobody else's, and prints the most that was held.
+  /// Bodies that grow by a factor of a thousand with each of their codings. Each is read in a separate process, so that
+  /// no other test uses its memory, and the peak is printed.
   @Suite(.serialized, .timeLimit(.minutes(10))) struct InflationTests {
     private static let mebibytes = 512
     private static let allowedPeak = 48 << 20
@@ -23,7 +23,7 @@
       #expect(peak < allowedPeak)
     }
 
-    @Test func aStreamHoldsNoMoreThanItsReaderHasAskedFor() async throws {
+    @Test func streamKeepsPeakMemoryLow() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let server = try Self.bombServer()
         Self.check(
@@ -38,7 +38,7 @@
       PeakMemory.report("stream", result?.standardOutputContent)
     }
 
-    @Test func aDownloadHoldsNoMoreThanItHasWritten() async throws {
+    @Test func downloadKeepsPeakMemoryLow() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let server = try Self.bombServer()
         let folder = try ScratchFolder()
@@ -48,13 +48,13 @@
             let file = try await Wire.automatic.manager(server).download(probe, to: folder["zeros"])
             #expect(file.size == Int64(Self.mebibytes << 20))
           })
-        // An exit ends no scope.
+        // The process exits without running any deinitializer.
         try FileManager.default.removeItem(at: folder.url)
       }
       PeakMemory.report("download", result?.standardOutputContent)
     }
 
-    @Test func aCollectedBodyIsLimitedOverAllItsCodings() async throws {
+    @Test func inflationLimitCoversAllCodings() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let server = try Self.bombServer()
         let url = server.url("/item")
@@ -68,7 +68,7 @@
       PeakMemory.report("send with a limit", result?.standardOutputContent)
     }
 
-    @Test func aWindowThatTakesTooMuchMemoryIsRefused() async throws {
+    @Test func oversizedZstdWindowIsRefused() async throws {
       // A frame header (RFC 8878 §3.1.1) with a window of 128 MiB, and a block of one repeated byte.
       let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x88, 0x03, 0x00, 0x10, 0x61])
       let server = try LoopbackServer()
@@ -79,7 +79,7 @@
       #expect(error?.code == .cannotDecodeContentData)
     }
 
-    @Test func theFactorIsThatOfAllLayersTogether() throws {
+    @Test func inflationFactorCoversAllLayers() throws {
       let meter = InflationMeter(factor: 10)
       meter.received(1 << 20)
       #expect(meter.allows(10 << 20))

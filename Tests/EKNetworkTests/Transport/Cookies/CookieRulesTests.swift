@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// RFC 6265bis, with a list of public suffixes of the tests' own.
+/// RFC 6265bis, with a list of public suffixes made for the tests.
 @Suite struct CookieRulesTests {
   /// `com`, `co.uk` and `github.io`.
   static let list: PublicSuffixes = {
@@ -45,7 +45,7 @@ import Testing
     ("a=1; Domain=example.com", "https://www.example.com/", "https://api.example.com/", true),
     ("a=1; Domain=www.example.com", "https://example.com/", "https://www.example.com/", false),
     ("a=1; Domain=example.com", "https://www.other.com/", "https://example.com/", false),
-    // A public suffix: nobody's, but for the host of that name, which has it for itself.
+    // A public suffix is refused, except from the host of that name, where the cookie is host-only.
     ("a=1; Domain=co.uk", "https://a.co.uk/", "https://a.co.uk/", false),
     ("a=1; Domain=co.uk", "https://a.co.uk/", "https://b.co.uk/", false),
     ("a=1; Domain=.co.uk", "https://a.co.uk/", "https://b.co.uk/", false),
@@ -55,13 +55,13 @@ import Testing
     ("a=1; Domain=com", "https://example.com/", "https://example.com/", false),
     ("a=1; Domain=x.github.io", "https://x.github.io/", "https://api.x.github.io/", true),
     ("a=1; Domain=localhost", "http://localhost/", "http://localhost/", true),
-    // Secure: set and sent by https alone.
+    // Secure: set and sent over https only.
     ("a=1; Secure", "http://example.com/", "https://example.com/", false),
     ("a=1; Secure", "https://example.com/", "https://example.com/", true),
     ("a=1; Secure", "https://example.com/", "http://example.com/", false),
     ("a=1; Secure", "wss://example.com/", "wss://example.com/", true),
     ("a=1; Secure", "ws://example.com/", "wss://example.com/", false),
-    // What the prefixes of names promise.
+    // Prefixes of cookie names.
     ("__Secure-a=1", "https://example.com/", "https://example.com/", false),
     ("__Secure-a=1; Secure", "https://example.com/", "https://example.com/", true),
     ("__SECURE-a=1", "https://example.com/", "https://example.com/", false),
@@ -79,16 +79,16 @@ import Testing
     // Paths are compared as they are written.
     ("a=1; Path=/x%20y", "http://example.com/", "http://example.com/x%20y/z", true),
     ("a=1; Path=/x%2Fy", "http://example.com/", "http://example.com/x/y", false),
-    // Addresses have no subdomains.
+    // IP addresses have no subdomains.
     ("a=1; Domain=127.0.0.1", "http://127.0.0.1/", "http://127.0.0.1/", true),
     ("a=1; Domain=0.0.1", "http://127.0.0.1/", "http://127.0.0.1/", false),
   ])
-  func whereACookieGoes(_ line: String, _ from: String, _ to: String, _ isSent: Bool) throws {
+  func cookieIsSentOnlyWithinItsScope(_ line: String, _ from: String, _ to: String, _ isSent: Bool) throws {
     try store([line], from: from)
     #expect((try sent(to: to) != nil) == isSent, "\(line) from \(from) to \(to)")
   }
 
-  @Test func withoutAListNoCookieLeavesItsHost() throws {
+  @Test func cookiesAreHostOnlyWithoutSuffixList() throws {
     try store(["a=1; Domain=example.com", "b=2"], from: "https://www.example.com/", .unknown)
     #expect(try sent(to: "https://www.example.com/") == "a=1; b=2")
     #expect(try sent(to: "https://example.com/") == nil)
@@ -100,7 +100,7 @@ import Testing
 
   #if os(Linux)
     @Test(.enabled(if: PublicSuffixes.system.contains("com") != nil))
-    func theSystemsListIsUsed() throws {
+    func systemSuffixListIsUsed() throws {
       let system = PublicSuffixes.system
       for suffix in ["com", "co.uk", "github.io", "xn--p1ai", "nowhere-such"] {
         #expect(system.contains(suffix) == true, "\(suffix)")
@@ -133,18 +133,18 @@ import Testing
     #expect(try sent(to: "https://example.com/app") == "sid=new; other=1; sid=2")
   }
 
-  @Test func theOrderIsThatOfPathsThenOfAge() throws {
+  @Test func cookiesAreOrderedByPathThenAge() throws {
     try store(["z=1; Path=/", "y=2; Path=/a", "x=3; Path=/", "w=4; Path=/a"], from: "https://example.com/")
     try store(["b=5; Path=/"], from: "https://example.com/")
-    // Setting a cookie again does not make it younger.
+    // Updating a cookie keeps its creation time.
     try store(["z=6; Path=/"], from: "https://example.com/")
     #expect(try sent(to: "https://example.com/a") == "y=2; w=4; z=6; x=3; b=5")
-    // One that was removed is new.
+    // A removed cookie that is set again is new.
     try store(["z=; Path=/; Max-Age=0", "z=7; Path=/"], from: "https://example.com/")
     #expect(try sent(to: "https://example.com/") == "x=3; b=5; z=7")
   }
 
-  @Test func lengthsAndLives() throws {
+  @Test func lengthAndLifetimeLimits() throws {
     let value = String(repeating: "v", count: 4_095)
     try store(["a=\(value)", "b=\(value)x"], from: "https://example.com/")
     #expect(try sent(to: "https://example.com/") == "a=\(value)")
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func aDomainHasNoMoreCookiesThanItsShare() throws {
+  @Test func cookiesPerDomainAreLimited() throws {
     try store(["keep=1; Secure"], from: "https://example.com/")
     try store(["elsewhere=1"], from: "https://other.com/")
     for batch in 0..<4 {
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // What the caller asked for, or what a redirect within its site leads to, has all of them.
+    // A request of the caller, or a redirect within its site, sends all of them.
     ("https://example.com/", "GET", nil, "s=1; l=2; n=3; d=4"),
     ("https://example.com/", "POST", "https://www.example.com/", "s=1; l=2; n=3; d=4"),
     // A redirect from another site.
@@ -190,7 +190,7 @@ import Testing
     #expect(try sent(to: url, method: method, start: start) == expected)
   }
 
-  @Test func allDomainsTogetherHaveALimit() throws {
+  @Test func totalCookieCountIsLimited() throws {
     let rules = CookieRules(suffixes: Self.list)
     var cookies = try (0..<CookieRules.mostOfAll).map { index in
       try #require(

@@ -6,9 +6,9 @@
 
   @testable import EKNetwork
 
-  /// A storage writes files: on a queue of its own, not on a thread of the pool, of which there are as many as processors.
+  /// A cookie storage writes files: on its own queue, not on a thread of the cooperative pool, which has one per core.
   @Suite struct CookieThreadTests {
-    @Test func ofRequestsAndHandshakes() async throws {
+    @Test func slowCookieStorageBlocksNoPoolThread() async throws {
       let server = try LoopbackServer()
       server.route("/item") { _ in .status(200, headers: ["Set-Cookie": "a=1"]) }
       server.route("/socket") { request in
@@ -25,7 +25,7 @@
       let plain = server.url("/plain")
       server.route("/plain") { _ in .status(204) }
 
-      // The disk is slow.
+      // Stands for a slow disk.
       let (isBusy, mayGoOn) = (Gate(), Gate())
       let busy = Task {
         await SessionCookies.files.run {
@@ -39,7 +39,7 @@
       }
       let sockets = (0..<8).map { [options] _ in Task { try await WebSocket.connect(to: url, options: options) } }
       await server.expectRequests(16)
-      // Who has nothing to keep does not wait for it.
+      // A response without cookies does not wait for the storage.
       for _ in 0..<100 { _ = try await transport.fetch(TransportRequest(URLRequest(url: plain))) }
       #expect(storage.cookies?.isEmpty == true)
 

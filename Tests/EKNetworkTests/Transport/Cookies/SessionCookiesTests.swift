@@ -75,7 +75,7 @@ struct SessionCookiesTests {
   }
 
   @Test("An explicit field wins, and a request can do without")
-  func opposition() throws {
+  func explicitFieldAndOptOut() throws {
     let here = try url("http://example.com/")
     cookies.store(setCookieLines: ["a=1"], for: here)
     #expect(try sent(to: "http://example.com/") { $0.setValue("own", forHTTPHeaderField: "Cookie") } == "own")
@@ -161,7 +161,7 @@ struct SessionCookiesTests {
       if generator.next() % 10 == 0 { cookies.store(setCookieLines: [line], for: here) }
     }
     _ = try sent(to: "http://example.com/a/b")
-    // A head full of commas must not cost its square.
+    // Splitting a head full of commas must not take quadratic time.
     let commas = String(repeating: ",a", count: 150_000)
     #expect(SetCookieLine.split(joined: commas).count == 1)
   }

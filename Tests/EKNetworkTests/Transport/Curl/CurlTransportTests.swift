@@ -17,7 +17,7 @@
       TransportRequest(URLRequest(url: url, timeoutInterval: timeout))
     }
 
-    @Test func theHeadComesBeforeTheBody() async throws {
+    @Test func headArrivesBeforeTheBody() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let gate = Gate()
@@ -30,7 +30,7 @@
       #expect(try await response.body.next() == nil)
     }
 
-    @Test func aConsumerThatDoesNotReadStopsTheServer() async throws {
+    @Test func unreadBodyStopsTheServer() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let counter = ByteCounter()
@@ -38,7 +38,7 @@
       server.route("/") { _ in .streaming(contentLength: total, [.flood(bytes: total, of: 7, counter: counter)]) }
       let response = try await transport().start(request(server.url("/")))
       await counter.waitUntilBlocked()
-      // The queue's high water, one block, one receive buffer, and what the kernel holds on both sides.
+      // The queue's high-water mark, one block, one receive buffer, and what the kernel holds on both sides.
       #expect(counter.count < 32 * 1024 * 1024)
       var received = 0
       while let chunk = try await response.body.next() {
@@ -56,7 +56,7 @@
       #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func cancellingAWaitEndsItAtOnce() async throws {
+    @Test func cancellationEndsAWaitAtOnce() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/head") { _ in .raw([.stall]) }
@@ -73,7 +73,7 @@
       #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func cancellingWhileConnectingEndsItAtOnce() async throws {
+    @Test func cancellationEndsConnectingAtOnce() async throws {
       let unresponsive = try LoopbackServer.UnresponsivePort()
       let transport = try transport()
       let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)/"))
@@ -81,7 +81,7 @@
       for _ in 1...5 {
         let task = Task { try await transport.fetch(request(url)) }
         let cancelled = Locked(ContinuousClock.now)
-        // A thread of its own: on a busy machine this task may not run again before the system gives the connection up.
+        // A separate thread: on a busy machine this task may not run again before the system gives up the connection.
         Thread.detachNewThread {
           let patience = ContinuousClock.now + .seconds(300)
           while connectingSockets(to: unresponsive.port) == 0, .now < patience { sched_yield() }
@@ -96,7 +96,7 @@
       #expect(error?.code == .timedOut)
     }
 
-    @Test func cancelledBeforeItStarts() async throws {
+    @Test func cancelledTaskSendsNothing() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let transport = try transport()
@@ -109,7 +109,7 @@
     }
 
     @Test(arguments: ["/head", "/body", "/upload"])
-    func standingStillIsATimeout(_ path: String) async throws {
+    func stalledTransferTimesOut(_ path: String) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/head") { _ in .raw([.stall]) }
@@ -127,7 +127,7 @@
       #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    @Test func whatTricklesDoesNotTimeOutUntilTheDeadline() async throws {
+    @Test func trickledBodyTimesOutAtTheDeadline() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let forever = Data(repeating: 7, count: 1_000_000)
@@ -143,7 +143,7 @@
       #expect(ContinuousClock.now - start >= .seconds(1))
     }
 
-    @Test func aStreamIsSentChunkedWithoutBlockingOthers() async throws {
+    @Test func streamIsSentChunked() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("POST", "/") { .text("\($0.body.count)") }
@@ -161,7 +161,7 @@
       #expect(sent.headers["Content-Type"] == nil)
     }
 
-    @Test func aStaleConnectionLosesNothing() async throws {
+    @Test func staleConnectionLosesNoRequest() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/stale") { _ in .text("one").then(.closeOnNextRequest) }
@@ -177,7 +177,7 @@
       }
     }
 
-    @Test func aStreamIsNeverSentHalf() async throws {
+    @Test func streamIsNeverSentPartially() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/stale") { _ in .text("one").then(.closeOnNextRequest) }
@@ -197,7 +197,7 @@
       #expect(complete.allSatisfy { $0.body.count == 300_000 })
     }
 
-    @Test func connectionsPerHostAreBounded() async throws {
+    @Test func connectionsPerHostAreLimited() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let gate = Gate()
@@ -212,7 +212,7 @@
       #expect(server.peakConnections == 3)
     }
 
-    @Test func twoThousandWaitingRequestsCostNothing() async throws {
+    @Test func requestsCompleteBesideTwoThousandWaiting() async throws {
       LoopbackServer.raiseDescriptorLimit(to: 10_000)
       let server = try LoopbackServer { $0.backlog = 4_096 }
       defer { server.stop() }
@@ -228,12 +228,12 @@
       }
     }
 
-    /// Where nothing is under way, a request is sent from the thread that brings it.
-    @Test func oneAfterTheOtherInAndOutOfTurn() async throws {
+    /// If no request is active, a request is sent from the calling thread.
+    @Test func sequentialRequestsWithCancellations() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { request in .text(request.body.isEmpty ? "ok" : request.text) }
-      // Options of its own: no other test's connections push this one out while it is idle.
+      // Its own options: connections of other tests do not evict this one while it is idle.
       let transport = try transport(tls: TLSOptions(pinnedPublicKeys: ["one after the other"]))
       for round in 0..<300 {
         var urlRequest = URLRequest(url: server.url("/"))
@@ -254,11 +254,11 @@
           #expect(round % 5 == 0)
         }
       }
-      // One connection would do, but for those that were cancelled.
+      // Without the cancelled requests one connection would suffice.
       #expect(server.acceptedConnections <= 70)
     }
 
-    @Test func randomCancellationsLeaveNothingBehind() async throws {
+    @Test func transportSurvivesRandomCancellations() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
@@ -285,7 +285,7 @@
       #expect(try await transport.fetch(request(server.url("/"))).data.count == 2)
     }
 
-    @Test func errorsHaveTheCodesOfApplesPlatforms() async throws {
+    @Test func errorCodesMatchApplePlatforms() async throws {
       let transport = try transport()
       let refused = "http://127.0.0.1:\(try LoopbackServer.refusedPort())/"
       let cases: [(String, URLError.Code)] = [

@@ -31,7 +31,7 @@ struct ExchangeTimeoutsTests {
     #expect(request.idleTimeout(in: configuration) == .seconds(7))
     request.timeoutInterval = 0.2
     #expect(request.idleTimeout(in: configuration) == .milliseconds(200))
-    // One that is meant counts, even where a request starts with it.
+    // A timeout that is set explicitly counts, even if it equals the default.
     request.setOwnTimeout(60)
     #expect(try #require(request.idleTimeout(in: configuration)) >= .seconds(60))
     #expect(abs(request.timeoutInterval - 60) < 1e-9)

@@ -81,7 +81,7 @@ final class ProgressDelegate: NSObject, URLSessionTaskDelegate {
   }
 }
 
-/// Answers every request with 203.
+/// Responds to every request with 203.
 final class CannedProtocol: URLProtocol {
   override class func canInit(with request: URLRequest) -> Bool { true }
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a server can do wrong without ending the process. The rest is in the documentation of `URLSessionTransport`.
+/// Server errors that do not end the process. The others are in the documentation of `URLSessionTransport`.
 @Suite("URLSessionTransport: bad servers", .enabled(if: Platform.isLinux), .timeLimit(.minutes(10)))
 struct URLSessionTransportBadServerTests {
   private func code(

@@ -27,7 +27,7 @@ struct URLSessionTransportCancellationTests {
 
   /// Cancels tasks, each when `isReady`, and expects them to end with `CancellationError`, not by a timeout.
   ///
-  /// The fastest of some counts: a busy machine makes everything late, and a missing cancellation nothing fast.
+  /// The fastest of several attempts counts: a busy machine delays all of them, and without cancellation none is fast.
   private func expectPromptEnd<T: Sendable>(
     of operation: @escaping @Sendable (Gate) async throws -> T, isReady: (Gate, Int) async -> Bool
   ) async {
@@ -124,7 +124,7 @@ struct URLSessionTransportCancellationTests {
           let spins = generator.next() % 40
           group.addTask {
             let task = Task { try await transport.fetch(request(path)) }
-            // No time has to pass, but the task should get somewhere: to another place each time.
+            // No fixed time has to pass, but each task should get to a different point.
             for _ in 0..<spins { await Task.yield() }
             if spins % 3 == 0 { try await loopOnce(server) }
             task.cancel()
@@ -142,7 +142,7 @@ struct URLSessionTransportCancellationTests {
     #expect(try await transport.fetch(request("/ok")).data == Data("ok".utf8))
   }
 
-  /// Lets about as much time pass as an exchange takes.
+  /// Takes about as long as an exchange.
   private func loopOnce(_ server: LoopbackServer) async throws {
     _ = try await transport.fetch(request("/ok"))
   }

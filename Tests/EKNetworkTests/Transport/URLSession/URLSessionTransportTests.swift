@@ -79,7 +79,7 @@ struct URLSessionTransportTests {
     server.route("/flood", .streaming(contentLength: 9 << 20, [.flood(bytes: 8 << 20), .stall]))
     server.route("/large", .streaming(contentLength: 8 << 20, [.flood(bytes: 8 << 20)]))
     let response = try await small.start(request("/flood"))
-    // The server learns of the end; the failure is there by then.
+    // By the time the server sees the close, the failure has been recorded.
     #expect(await server.waitForOpenConnections(0))
     await #expect(throws: URLError(.dataLengthExceedsMaximum)) {
       while try await response.body.next() != nil {}
@@ -99,7 +99,7 @@ struct URLSessionTransportTests {
 
   @Test("A refused connection is cannotConnectToHost")
   func refused() async throws {
-    // The port of "tcpmux", which nobody serves any more.
+    // The port of "tcpmux", which is no longer in use.
     let url = try #require(URL(string: "http://127.0.0.1:1/"))
     let error = await #expect(throws: URLError.self) {
       try await transport.fetch(TransportRequest(URLRequest(url: url)))
@@ -184,7 +184,7 @@ struct URLSessionTransportTests {
     #expect(server.requestCount == 1)
   }
 
-  // MARK: - The end of interest
+  // MARK: - Dropped responses
 
   @Test("Dropping a response that was not read closes the connection")
   func drop() async throws {
@@ -206,7 +206,7 @@ struct URLSessionTransportTests {
   }
 }
 
-/// What progress callbacks said.
+/// Records progress callbacks.
 final class Recorder: Sendable {
   private let counts = Locked<[(Int64, Int64?)]>([])
 

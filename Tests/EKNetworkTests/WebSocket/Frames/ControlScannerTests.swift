@@ -13,7 +13,7 @@ import Testing
     + [0x89, 0]
   private static let controls: [ControlScanner.Control] = [.ping(Data([1, 2])), .pong(Data([7])), .ping(Data())]
 
-  @Test func howeverTheBytesAreCut() {
+  @Test func controlsAreTheSameForAnyChunking() {
     let bytes = Self.bytes
     for size in [1, 2, 3, 7, 255, bytes.count] {
       var scanner = ControlScanner()
@@ -34,7 +34,7 @@ import Testing
     arguments: [
       [0x88, 0], [0x89, 0x80], [0x89, 126], [0x09, 0], [0xF9, 0], [0x8B, 0], [0x82, 126, 0, 1],
     ] as [[UInt8]])
-  func nothingBehindTheEnd(_ end: [UInt8]) {
+  func nothingIsScannedAfterTheEnd(_ end: [UInt8]) {
     var scanner = ControlScanner()
     let controls = scanner.scan([0x89, 0] + end + [0x89, 0])
     #expect(controls == [.ping(Data())])

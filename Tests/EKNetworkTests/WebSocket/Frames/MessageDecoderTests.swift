@@ -92,7 +92,7 @@ struct MessageDecoderTests {
     #expect(failure.code == .messageTooBig)
   }
 
-  /// More than is inflated at a time, in one frame and in two.
+  /// More than one step of inflation, in one frame and in two.
   @Test("A long compressed message may be as long as the limit, and not a byte longer", arguments: [1, 2])
   func longCompression(_ frames: Int) throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
@@ -129,7 +129,7 @@ struct MessageDecoderTests {
       var input = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
         UInt8.random(in: .min ... .max, using: &generator)
       }
-      // A plausible beginning takes the parser further.
+      // With a plausible start the parser gets further.
       if let first = [0x81, 0x82, 0x88, 0x89, 0x01, 0xC1].randomElement(using: &generator) {
         input = [UInt8(first), UInt8.random(in: 0...20, using: &generator)] + input
       }

@@ -19,7 +19,7 @@ struct HandshakeTests {
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
     + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
-  private func answer(_ text: String, to request: HandshakeRequest) throws -> HandshakeResponse.Agreement? {
+  private func respond(_ text: String, to request: HandshakeRequest) throws -> HandshakeResponse.Agreement? {
     var response = HandshakeResponse()
     return try response.receive(Array(text.utf8), for: request)
   }
@@ -51,7 +51,7 @@ struct HandshakeTests {
   }
 
   @Test("An answer is the same however it is cut, and what follows it is kept")
-  func cutAnswers() throws {
+  func cutResponses() throws {
     let handshake = try request("ws://a/", protocols: ["v1"])
     let whole = head + "Sec-WebSocket-Protocol: v1\r\n\r\nxyz"
     for position in 1..<whole.utf8.count - 3 {
@@ -76,10 +76,10 @@ struct HandshakeTests {
       #expect(agreement?.rest == Array("xyz".utf8))
       #expect(agreement?.headers["link"] == nil)
     }
-    #expect(throws: WebSocketError.self) { try answer("HTTP/1.1 103 Early Hints\r\n\r\ngarbage", to: handshake) }
+    #expect(throws: WebSocketError.self) { try respond("HTTP/1.1 103 Early Hints\r\n\r\ngarbage", to: handshake) }
     let endless = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 3_000)
     #expect(throws: WebSocketError.invalidHandshake(reason: "its head is too long")) {
-      try answer(endless, to: handshake)
+      try respond(endless, to: handshake)
     }
   }
 
@@ -98,11 +98,11 @@ struct HandshakeTests {
   }
 
   @Test("Refusals, redirections and nonsense say what they are")
-  func badAnswers() throws {
+  func badResponses() throws {
     let handshake = try request("ws://a/", compression: WebSocketCompression())
     for status in [200, 301, 401, 404, 503] {
       #expect(throws: WebSocketError.refused(status: status, headers: ["location": "/b"])) {
-        try answer("HTTP/1.1 \(status) No\r\nLocation: /b\r\n\r\n", to: handshake)
+        try respond("HTTP/1.1 \(status) No\r\nLocation: /b\r\n\r\n", to: handshake)
       }
     }
     let broken = [
@@ -113,7 +113,7 @@ struct HandshakeTests {
       "HTTP/1.1 101 Yes\r\nA: " + String(repeating: "a", count: 70_000),
     ]
     for text in broken {
-      #expect { try answer(text, to: handshake) } throws: {
+      #expect { try respond(text, to: handshake) } throws: {
         if case .invalidHandshake = $0 as? WebSocketError { true } else { false }
       }
     }

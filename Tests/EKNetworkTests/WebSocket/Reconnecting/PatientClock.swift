@@ -1,7 +1,7 @@
 @testable import EKNetwork
 
-/// A clock for what waits and times out at once: sleeps of up to an hour are over immediately, and are written down;
-/// longer ones end by cancellation alone.
+/// A clock for delays and timeouts together: sleeps of up to an hour return immediately, and are recorded; longer ones
+/// end only by cancellation.
 struct PatientClock: Clock, Sendable {
   private let recording = RecordingClock()
 

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test("A message begins the count again, and so does a connection that lasted; one that is dropped at once does not")
-  func startingAnew() {
+  func resettingTheCount() {
     var state = ReconnectRetryState(policy: policy())
     _ = delay(&state)
     #expect(delay(&state, after: .seconds(9)) == .seconds(2))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test("What passes is tried again")
-  func passingErrors() {
+  func transientErrors() {
     let errors: [any Error] =
       [1001, 1005, 1006, 1011, 1012, 1013, 4000].map {
         WebSocketError.closed(code: WebSocketCloseCode(rawValue: $0), reason: "")

@@ -35,7 +35,7 @@ import Testing
     try await turn(0)
     #expect(state.withLock { $0.endTurn() } == nil)
     try await turn(1)
-    // `async let` starts in no known order; each is given the time to queue up by the one before.
+    // Tasks start in no defined order: each starts once the one before it is queued.
     let second = Task { try await turn(2) }
     while state.withLock({ $0.waitingTurns }) < 1 { await Task.yield() }
     let third = Task { try await turn(3) }

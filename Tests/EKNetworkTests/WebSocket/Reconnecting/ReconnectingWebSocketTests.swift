@@ -27,7 +27,7 @@ struct ReconnectingWebSocketTests {
 
   private var url: URL { get throws { try #require(URL(string: "ws://127.0.0.1:\(server.port)/")) } }
 
-  /// Serves connections; the closure is told which, from 1.
+  /// Serves connections; the closure receives their number, from 1.
   private func serve(_ body: @escaping @Sendable (Int, LoopbackServer.WebSocketPeer) -> Void) {
     let count = Locked(0)
     server.route("/") {
@@ -107,7 +107,7 @@ struct ReconnectingWebSocketTests {
     }
     let clock = ManualClock()
     let socket = try socket(clock: clock)
-    // The wait for the next attempt, and nothing else, sleeps.
+    // From here on only the delay before the next attempt sleeps.
     await server.expectRequests(1)
     async let sending: Void = withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<10 { group.addTask { try await socket.send("\(index)") } }
@@ -132,17 +132,17 @@ struct ReconnectingWebSocketTests {
   @Test("A message that the system has taken is not sent twice, one that a kill cut short is sent again, whole")
   func atMostOnce() async throws {
     let large = Data(repeating: 0x2A, count: 16 << 20)
-    // Of 14 bytes each is the head of a client's large frame.
+    // The header of a client's large frame has 14 bytes.
     let size = large.count + 14 * (large.count / OutgoingMessage.frameSize)
     let received = Locked<[Int]>([])
     serve { number, peer in
       if number == 1 {
         _ = peer.readFrame()
-        // The first of many pieces: the rest finds no reader.
+        // The first byte of many: the rest is not read.
         _ = peer.bytes.read(upTo: 1)
         return peer.bytes.reset()
       }
-      // Counted, not unmasked, which takes a debug build long.
+      // Counted, not unmasked, which is slow in a debug build.
       var count = 0
       while count < size, let bytes = peer.bytes.read() { count += bytes.count }
       received.withLock { $0.append(count) }
@@ -230,7 +230,7 @@ struct ReconnectingWebSocketTests {
   @Test("After too many failures the last error is thrown", .enabled(if: Machine.hasManyLoopbackAddresses))
   func giveUp() async throws {
     let clock = PatientClock()
-    // The server has the port at another address, so that nobody else can begin to listen at this one.
+    // The server holds the port at another address, so that no other process starts to listen at this one.
     let nowhere = try #require(URL(string: "ws://127.0.0.2:\(server.port)/"))
     let socket = try socket(to: nowhere, clock: clock) { $0.maximumFailures = 3 }
     await #expect(throws: URLError.self) { try await socket.receive() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// A connection whose every word the test says.
+/// A connection that the test controls.
 private final class ScriptedConnection: NetworkConnection {
   struct State {
     var handler: (@Sendable (NetworkConnectionUpdate) -> Void)?
@@ -94,13 +94,13 @@ struct NetworkByteTransportTests {
   func lateCallbacks() async throws {
     let (transport, connection) = try await opened()
     let received = Task { try await transport.receive() }
-    let answer = await connection.nextReceive()
+    let deliver = await connection.nextReceive()
     let sent = SingleResult()
     transport.send([1], isLast: false) { sent.finish($0) }
     transport.cancel()
     await #expect(throws: ByteTransportError.cancelled) { try await received.value }
     await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
-    answer(Data([1]), false, nil)
+    deliver(Data([1]), false, nil)
     connection.state.withLock { $0.sends }.forEach { $0(nil) }
     await connection.say(.cancelled)
     await connection.say(.failed(.posix(.ECONNRESET), "late"))

@@ -5,8 +5,8 @@ import EKNetwork
   import FoundationNetworking
 #endif
 
-/// Signs each attempt for Amazon's services by Signature Version 4: a retry has a fresh date, and another origin that a
-/// redirect leads to gets no signature.
+/// Signs each attempt for AWS with Signature Version 4: a retry gets a new date, and a redirect to another origin
+/// is not signed.
 struct AWSSigner: NetworkMiddleware {
   struct Credentials: Sendable {
     var accessKeyID: String
@@ -15,9 +15,9 @@ struct AWSSigner: NetworkMiddleware {
   }
 
   let credentials: @Sendable () async throws -> Credentials
-  /// Such as `eu-central-1`.
+  /// The region, such as `eu-central-1`.
   let region: String
-  /// Such as `s3` or `execute-api`.
+  /// The service, such as `s3` or `execute-api`.
   let service: String
   var now: @Sendable () -> Date = { Date() }
 
@@ -29,7 +29,7 @@ struct AWSSigner: NetworkMiddleware {
   }
 
   func sign(_ request: URLRequest, with credentials: Credentials) throws -> URLRequest {
-    // A stream is not read twice: only S3 takes it unsigned, and its integrity is then that of TLS.
+    // A stream cannot be read twice. Only S3 accepts an unsigned body, whose integrity TLS then protects.
     guard let url = request.url, let host = url.host, request.httpBodyStream == nil || service == "s3" else {
       throw URLError(.unsupportedURL)
     }
@@ -43,7 +43,7 @@ struct AWSSigner: NetworkMiddleware {
     if let token = credentials.sessionToken { signed.setValue(token, forHTTPHeaderField: "X-Amz-Security-Token") }
     if service == "s3" { signed.setValue(hash, forHTTPHeaderField: "X-Amz-Content-Sha256") }
 
-    // Fields that no intermediary changes.
+    // Header fields that intermediaries do not change.
     var fields = ["host": url.port.map { "\(host):\($0)" } ?? host]
     for (name, value) in signed.allHTTPHeaderFields ?? [:] {
       let name = name.lowercased()
@@ -75,7 +75,7 @@ struct AWSSigner: NetworkMiddleware {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// Encoded once more as it is sent; for S3 as it is.
+  /// Returns the canonical path: encoded a second time, except for S3.
   private func path(of url: URL) -> String {
     let path = url.path(percentEncoded: true)
     guard !path.isEmpty else { return "/" }
@@ -92,7 +92,7 @@ struct AWSSigner: NetworkMiddleware {
 
   private func normal(_ text: Substring) -> String { encoded(text.removingPercentEncoding ?? String(text)) }
 
-  /// Every byte but the unreserved ones of RFC 3986.
+  /// Percent-encodes every byte except the unreserved characters of RFC 3986.
   private func encoded(_ text: String, keeping kept: String = "") -> String {
     let allowed = CharacterSet(
       charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~" + kept)

@@ -5,9 +5,9 @@ import Tracing
   import FoundationNetworking
 #endif
 
-/// Makes each attempt a span of the tracer that the program was set up with, and tells the server of it.
+/// Creates a span for each attempt with the program's tracer, and propagates it to the server.
 ///
-/// The span ends when the head of the response is there.
+/// The span ends when the head of the response has arrived.
 struct ClientSpans: NetworkMiddleware {
   func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
@@ -18,7 +18,7 @@ struct ClientSpans: NetworkMiddleware {
       span.attributes["server.address"] = request.url?.host
       span.attributes["server.port"] = request.url?.port
       var request = request
-      // Baggage may say more than another origin should know.
+      // Baggage can contain data that another origin should not receive.
       if !context.hasLeftOrigin {
         InstrumentationSystem.instrument.inject(span.context, into: &request, using: FieldInjector())
       }

@@ -1,8 +1,8 @@
 import EKNetwork
 import ServiceLifecycle
 
-/// Handles a server's events until the program is asked to stop. The connection is closed at once then, and a handler
-/// that is at work sees its task cancelled.
+/// Handles a server's events until the program is asked to stop. Then the connection is closed at once, and the task of
+/// a running handler is cancelled.
 struct EventListener<Request: NetworkRequest & Sendable>: Service {
   let manager: NetworkManager
   let request: Request
@@ -14,7 +14,7 @@ struct EventListener<Request: NetworkRequest & Sendable>: Service {
         for try await event in manager.events(request) { try await handle(event) }
       }
     } catch is CancellationError where Task.isShuttingDownGracefully {
-      // What was wanted is no failure: a service group would report it as one.
+      // An intended shutdown is not an error, but a service group would report it as one.
     }
   }
 }

@@ -2,7 +2,7 @@ import EKNetwork
 import Logging
 
 extension NetworkManager {
-  /// Writes what happens to requests to a logger: no token, header value, body or value of a query is in it.
+  /// Logs the events of requests to a logger, without tokens, header values, bodies and query values.
   nonisolated func log(to logger: Logger) {
     logHandler = { entry in
       let level: Logger.Level =
@@ -11,7 +11,7 @@ extension NetworkManager {
         case .info: .info
         case .error: .error
         }
-      // An autoclosure: a level that is off costs nothing.
+      // An autoclosure, so that a disabled level costs nothing.
       logger.log(level: level, "\(entry.message)", metadata: entry.metadata.mapValues { .string($0) })
     }
   }

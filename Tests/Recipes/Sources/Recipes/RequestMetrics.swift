@@ -2,7 +2,7 @@ import EKNetwork
 import Metrics
 
 extension NetworkManager {
-  /// Counts requests and times them. The dimensions have few values: a URL would have as many as there are users.
+  /// Counts and times requests. The dimensions have few values; a URL would have as many as there are users.
   nonisolated func measure() {
     eventHandler = { event in
       switch event.kind {

@@ -1,7 +1,7 @@
 import EKNetwork
 import Observation
 
-/// What a screen shows of a user, and the one task that loads it.
+/// The state of a user's screen, and the only task that loads it.
 @MainActor @Observable
 final class UserModel {
   enum State {
@@ -29,7 +29,7 @@ final class UserModel {
 
   init(manager: any NetworkManaging) { self.manager = manager }
 
-  /// Cancelled with its task: the screen's own ends when it disappears, and the request with it.
+  /// Loads a user. The request is cancelled with its task, which SwiftUI cancels when the screen disappears.
   func load(_ id: Int) async {
     state = .loading
     do {

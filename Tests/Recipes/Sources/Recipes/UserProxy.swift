@@ -6,7 +6,7 @@ import Hummingbird
   import FoundationNetworking
 #endif
 
-/// A server that passes requests for users on to another one, in the trace of what asked for them.
+/// A server that forwards requests for users to another one, as part of the caller's trace.
 struct UserProxy {
   let manager: NetworkManager
 
@@ -29,7 +29,7 @@ struct UserProxy {
     var method: HTTPMethod { .get }
   }
 
-  /// - Parameter upstream: Where the users are.
+  /// - Parameter upstream: The base URL of the server that has the users.
   init(upstream: URL) {
     manager = NetworkManager(baseURL: upstream)
     manager.attemptMiddleware = [
@@ -46,7 +46,7 @@ struct UserProxy {
       let id = try context.parameters.require("id", as: Int.self)
       return try await Self.translatingErrors { try await manager.send(GetUser(id: id)) }
     }
-    // Piece by piece: a photo of any size takes no more memory than one piece of it.
+    // Chunk by chunk: a photo of any size takes no more memory than one chunk.
     router.get("users/:id/photo") { [manager] _, context in
       let id = try context.parameters.require("id", as: Int.self)
       let photo = try await Self.translatingErrors { try await manager.stream(GetPhoto(id: id)) }
@@ -62,7 +62,7 @@ struct UserProxy {
     return router
   }
 
-  /// What goes wrong behind a proxy is the proxy's to explain, and nothing of it is the client's to read.
+  /// Translates upstream errors into the proxy's own, without passing their details to the client.
   private static func translatingErrors<Value>(_ work: () async throws -> Value) async throws -> Value {
     do { return try await work() } catch let error as EKNetwork.HTTPError where error.statusCode == 404 {
       throw Hummingbird.HTTPError(.notFound)
@@ -76,7 +76,7 @@ struct UserProxy {
   }
 }
 
-/// Reads the trace of each request, and starts one for those that have none.
+/// Reads the trace context of each request, and starts a trace if there is none.
 struct TraceMiddleware: RouterMiddleware {
   typealias Context = BasicRequestContext
 

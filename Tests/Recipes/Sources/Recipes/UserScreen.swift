@@ -26,7 +26,7 @@
           }
         }
       }
-      // Started when the screen appears, and when `attempt` changes; cancelled when it disappears.
+      // Starts when the screen appears or `attempt` changes, and is cancelled when it disappears.
       .task(id: attempt) { await model.load(id) }
     }
   }

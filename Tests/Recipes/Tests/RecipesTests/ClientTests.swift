@@ -27,7 +27,7 @@ import Testing
       now: { Date(timeIntervalSince1970: 1_440_938_160) })
   }
 
-  /// The first is published by Amazon (its test suite's `get-vanilla`); vectors.py made the others.
+  /// The first vector is published by Amazon (`get-vanilla` in its test suite); vectors.py generated the others.
   @Test func signaturesAreThoseOfAmazon() async throws {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "vectors.json")
     let vectors = try JSONDecoder().decode([Vector].self, from: Data(contentsOf: file))

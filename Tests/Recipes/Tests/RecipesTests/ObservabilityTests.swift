@@ -90,7 +90,7 @@ import Tracing
   }
 }
 
-/// The lines of a log. Sendable, unchecked: `lock` guards them.
+/// The lines of a log. Unchecked: `lock` protects them.
 private final class Lines: @unchecked Sendable {
   private let lock = NSLock()
   private var lines: [String] = []

@@ -3,7 +3,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// Runs a server at a free port while `body` is at work.
+/// Runs a server on a free port while `body` runs.
 func withServer<Value: Sendable>(
   _ router: Router<BasicRequestContext>, _ body: @escaping @Sendable (URL) async throws -> Value
 ) async throws -> Value {
@@ -19,7 +19,7 @@ func withServer<Value: Sendable>(
     },
     logger: logger)
   return try await withThrowingTaskGroup(of: Value?.self) { group in
-    // Not a service group's own `run`: that one would take the signals of the test process.
+    // Not `run` of a service group, which would handle the signals of the test process.
     group.addTask {
       try? await application.run()
       continuation.finish()
@@ -40,7 +40,7 @@ func withServer<Value: Sendable>(
   }
 }
 
-/// Something that several tasks use.
+/// A list that several tasks append to.
 actor Book<Element: Sendable> {
   private(set) var entries: [Element] = []
   func add(_ entry: Element) { entries.append(entry) }

@@ -39,7 +39,7 @@ import Testing
     #expect(seen.first??.traceID == context.traceID)
     #expect(seen.first??.spanID != context.spanID)
     #expect(seen.first??.tracestate == "a=b")
-    // One that asks without a trace gets one of its own.
+    // A request without a trace starts one.
     #expect(seen.last??.traceID != context.traceID)
     #expect(seen.last.flatMap { $0 } != nil)
   }
@@ -85,7 +85,7 @@ import Testing
         status: .ok, headers: [.contentType: "text/event-stream"],
         body: ResponseBody { writer in
           try await writer.write(ByteBuffer(string: "data: one\n\ndata: two\n\n"))
-          // Until the client closes the connection, or the server ends.
+          // Until the client closes the connection or the server stops.
           try await Task.sleep(for: .seconds(600))
         })
     }

@@ -4,17 +4,17 @@
   enum CurlDefect: String, CaseIterable, Sendable {
     /// `headers.c`: the pointer to the latest header of the last transfer is kept when that header is freed. A response
     /// whose first header line begins with a blank is then written through it.
-    /// Shown by `LibcurlDefectTests.aFirstLineThatBeginsWithABlankHarmsNothing`.
+    /// Shown by `LibcurlDefectTests.leadingFoldedLineIsHarmless`.
     case danglingHeader
     /// `transfer.c`: a request is sent again over another connection when a reused one has failed, without a callback
     /// before it.
-    /// Shown by `StaleConnectionTests.aRequestIsOnlySentAgainWhereThatDoesNoHarm`.
+    /// Shown by `StaleConnectionTests.onlyRepeatableRequestsAreResent`.
     case resendsUnasked
     /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host name.
-    /// Shown by `HangingLookupTests.aCancelledNameLookupHoldsUpNobody`.
+    /// Shown by `HangingLookupTests.cancelledLookupDoesNotBlockOthers`.
     case joinsResolver
     /// `cf-socket.c`: a paused transfer still waits for its socket to become readable, and reads from it.
-    /// Shown by `CurlTransportTests.aConsumerThatDoesNotReadStopsTheServer`.
+    /// Shown by `CurlTransportTests.unreadBodyStopsTheServer`.
     case readsWhilePaused
     /// `url.c`: a tunnel through a proxy is reused for requests with other credentials for the proxy.
     /// Shown by `ProxyPeerTests.tunnelIdentity`.
@@ -23,7 +23,7 @@
     /// Shown by `TLSPeerTests.replacedAuthorities`.
     case keepsAuthorities
     /// `http.c`: a request with `Expect` is sent again without it after 417, although the response has been passed on.
-    /// Shown by `LibcurlDefectTests.aRefusedExpectationIsNotAskedAgainBelow`.
+    /// Shown by `LibcurlDefectTests.libcurlDoesNotResendAFailedExpectation`.
     case resendsAfterExpectation
     /// `http2.c`: a stream that is reset in the same read as its last data ends as if it were complete, and the failure
     /// of one stream is reported as the error of another.
@@ -35,7 +35,7 @@
     /// `url.c`: a status line that claims HTTP/2 is believed, and from then on several requests at once are sent over
     /// HTTP/1.1 connections to the same origin, whose responses reach the wrong requests.
     /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by
-    /// `LibcurlDefectTests.aVersionThatWasNotNegotiatedIsRefused`.
+    /// `LibcurlDefectTests.unnegotiatedVersionIsRefused`.
     case believesStatusLines
     /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from
     /// the socket than it has consumed, and does not notify the transfers that share the connection.
@@ -45,15 +45,15 @@
     /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
     case resendsBodyFromMiddle
     /// `asyn-thrdd.c`: freeing a connection pool waits for its resolver threads, of which there are 20 at most.
-    /// Shown by `HangingLookupTests.aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody`.
+    /// Shown by `HangingLookupTests.cancelledWebSocketLookupDoesNotBlockOthers`.
     case limitsResolvers
 
     /// `transfer.c`: neither the end of the response nor the closing of the connection ends a transfer whose body has
-    /// nothing to send at the moment. Shown by `EarlyResponseTests.aRefusalIsHeardWhileTheBodyIsNotThere`.
+    /// nothing to send at the moment. Shown by `EarlyResponseTests.refusalArrivesWhileTheBodyIsPending`.
     case waitsForPausedBodies
 
     /// `cf-socket.c`: an idle connection on which data has arrived is reused, and that data is taken for the response
-    /// to the next request. Shown by `LibcurlDefectTests.whatComesUnaskedIsNoResponse`.
+    /// to the next request. Shown by `LibcurlDefectTests.unsolicitedDataIsNoResponse`.
     case trustsReadableConnections
 
     /// The versions that have the defect, up to the first that does not.

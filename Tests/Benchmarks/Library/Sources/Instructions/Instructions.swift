@@ -1,6 +1,6 @@
 import EKNetwork
 
-/// Sends one request after the other: `Instructions mock|wire COUNT URL`. Its instructions are counted from outside.
+/// Sends requests one after the other: `Instructions mock|wire COUNT URL`. Another process counts the instructions.
 @main enum Instructions {
   private struct Get: NetworkRequest {
     typealias Response = Item
@@ -14,7 +14,7 @@ import EKNetwork
     let price: Double
   }
 
-  /// The same answer each time, made once.
+  /// A session that returns the same response every time.
   private final class MockSession: URLSessionProtocol {
     private let answer: (Data, URLResponse)
 
@@ -29,7 +29,7 @@ import EKNetwork
     func data(for request: URLRequest) async throws -> (Data, URLResponse) { answer }
   }
 
-  /// Not asynchronous: that would give up the main thread, and valgrind does not survive it.
+  /// Not asynchronous, because that would exit the main thread, and valgrind crashes then.
   static func main() {
     let isDone = DispatchSemaphore(value: 0)
     Task.detached {

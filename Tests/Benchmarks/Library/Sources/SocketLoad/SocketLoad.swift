@@ -1,9 +1,10 @@
 @testable import EKNetwork
 
-/// One contender under one load, in a process of its own: `SocketLoad CONTENDER SCENARIO PORT WIDTH SECONDS [CA.pem]`.
+/// Runs one contender under one load, in its own process: `SocketLoad CONTENDER SCENARIO PORT WIDTH SECONDS [CA.pem]`.
 ///
-/// CONTENDER is `eknetwork`, or `transport`: the same bytes over the library's byte transport, without WebSocket.
-/// SCENARIO is `echo`, round trips of 32 bytes on WIDTH connections, or `receive-SIZE`, bytes in messages of that many.
+/// CONTENDER is `eknetwork` or `transport`, which sends the same bytes over the library's byte transport, without
+/// WebSocket. SCENARIO is `echo`, round trips of 32 bytes on WIDTH connections, or `receive-SIZE`, bytes received in
+/// messages of SIZE bytes.
 @main struct SocketLoad {
   static func main() async throws {
     let arguments = CommandLine.arguments
@@ -50,9 +51,9 @@ struct Peer: Sendable {
 }
 
 protocol Connection: Sendable {
-  /// One round trip.
+  /// Performs one round trip.
   func echo() async throws -> Int
-  /// More bytes.
+  /// Receives more bytes and returns their number.
   func receive() async throws -> Int
 }
 

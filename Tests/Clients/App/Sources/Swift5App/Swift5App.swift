@@ -2,7 +2,7 @@ import EKNetwork
 
 struct User: Decodable {
   let id: Int
-  /// Where the value was made.
+  /// Whether the value was decoded on the main thread.
   let wasDecodedOnMainThread: Bool
 
   init(from decoder: Decoder) throws {
@@ -17,7 +17,7 @@ struct GetUser: NetworkRequest {
   var method: HTTPMethod { .get }
 }
 
-/// Takes the token "new", refuses any other.
+/// A session that accepts the token "new" and rejects any other.
 class Server: URLSessionProtocol {
   var requestCount = 0
 

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  /// What waits for a connection, seen from the server.
+  /// Requests that wait for a connection, seen from the server.
   @Suite(.timeLimit(.minutes(10))) struct AdmissionOnTheWireTests {
     private final class Session: Sendable {}
 
@@ -30,7 +30,7 @@
       TransportRequest(URLRequest(url: (server ?? self.server).url(path), timeoutInterval: timeout))
     }
 
-    @Test func aHungHostDelaysNoOther() async throws {
+    @Test func hungHostDoesNotDelayOthers() async throws {
       defer { server.stop() }
       let other = try LoopbackServer()
       defer { other.stop() }
@@ -49,8 +49,8 @@
       }
     }
 
-    /// Hundreds of quick responses come through one limit, whatever the loop can begin within a turn.
-    @Test(arguments: [256, 2_000]) func everyOneOfManyEnds(count: Int) async throws {
+    /// Hundreds of quick responses pass one limit, however many requests the loop can start within a turn.
+    @Test(arguments: [256, 2_000]) func manyRequestsAllComplete(count: Int) async throws {
       defer { server.stop() }
       let transport = try transport(6)
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -61,8 +61,8 @@
       #expect(server.peakConnections <= 6)
     }
 
-    /// The idle timeout is for the server: what waits for a connection has not asked it for anything.
-    @Test func theSeventhOfSevenFeedsWaitsAndThenStarts() async throws {
+    /// The idle timeout is for the server: a request that waits for a connection has not been sent yet.
+    @Test func waitingForAConnectionIsNotIdleTime() async throws {
       server.stop()
       try await withTimeoutsThatMustNotPass { try await theSeventhStarts(timeout: $0) }
     }
@@ -94,7 +94,7 @@
       }
     }
 
-    @Test func theDeadlineCountsWhileWaiting() async throws {
+    @Test func deadlineIncludesWaitingForAConnection() async throws {
       defer { server.stop() }
       let transport = try transport(1)
       let hung = Task { try await transport.fetch(request("/hung")) }
@@ -109,11 +109,11 @@
       #expect(server.requestCount == 1)
       hung.cancel()
       await #expect(throws: CancellationError.self) { try await hung.value }
-      // Its place is free again.
+      // Its slot is free again.
       #expect(try await transport.fetch(request("/ok")).data.count == 2)
     }
 
-    @Test func sessionsWithTheSameSettingsDoNotTakeEachOthersPlaces() async throws {
+    @Test func sessionsWithEqualSettingsHaveSeparateLimits() async throws {
       defer { server.stop() }
       let (first, second) = (try transport(2), try transport(2))
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -129,7 +129,7 @@
       }
     }
 
-    @Test func transportsOfOneSessionHaveOneLimit() async throws {
+    @Test func transportsOfOneSessionShareItsLimit() async throws {
       defer { server.stop() }
       let session = Session()
       let gate = Gate()
@@ -147,7 +147,7 @@
       #expect(server.peakConnections == 3)
     }
 
-    @Test func twentyThousandThatWaitCanLeaveAtOnce() async throws {
+    @Test func twentyThousandWaitingRequestsCanBeCancelled() async throws {
       defer { server.stop() }
       let gate = Gate()
       server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
@@ -168,12 +168,12 @@
       #expect(server.requestCount == 3)
     }
 
-    /// Those who leave while they wait are never seen by the server, and nobody takes more places for it.
-    @Test func cancellingThoseWhoWaitLeavesTheLimitAlone() async throws {
+    /// The server never sees requests that are cancelled while they wait, and they do not raise the limit for others.
+    @Test func cancellingWaitingRequestsKeepsTheLimit() async throws {
       defer { server.stop() }
       let gate = Gate()
       server.route("/held") { _ in .streaming(contentLength: 2, [.wait(gate), .sendString("ok")]) }
-      // Options of its own: no other test's connections push these out while they are idle.
+      // Its own options: connections of other tests do not evict these while they are idle.
       let transport = try transport(4, tls: TLSOptions(pinnedPublicKeys: ["waiting"]))
       let held = (0..<4).map { _ in Task { try await transport.fetch(request("/held")).data.count } }
       await server.expectRequests(4, path: "/held")
@@ -188,7 +188,7 @@
       #expect(server.acceptedConnections == 4)
     }
 
-    /// The sockets of this process, looked at all the time.
+    /// Counts the sockets of this process continuously.
     @Test func connectionsNeverExceedTheLimitUnderRandomCancellation() async throws {
       defer { server.stop() }
       server.route("/slow") { _ in

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConnectionLanesTests {
   private func take(_ lanes: inout ConnectionLanes, _ count: Int) -> [Int] { (0..<count).map { _ in lanes.take() } }
 
-  @Test func aLoopAloneHasThemAll() {
+  @Test func smallLimitOrOneLoopUsesTheFirstLane() {
     for (connections, loops) in [(64, 1), (1, 8), (6, 8), (63, 8), (0, 8)] {
       var lanes = ConnectionLanes(connections: connections, loops: loops)
       #expect(take(&lanes, 100).allSatisfy { $0 == 0 })
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func othersHelpWhereTheFirstHasItsShare() {
+  @Test func nextLaneIsUsedWhenTheFirstIsFull() {
     var lanes = ConnectionLanes(connections: 65, loops: 8)
     #expect(take(&lanes, 65) == Array(repeating: 0, count: 33) + Array(repeating: 1, count: 32))
     lanes.release(1)
@@ -22,7 +22,7 @@ import Testing
     #expect(take(&lanes, 2) == [0, 1])
   }
 
-  @Test func theOneWithTheFewestIsNext() {
+  @Test func laneWithTheFewestRequestsIsNext() {
     var lanes = ConnectionLanes(connections: 97, loops: 3)
     #expect(take(&lanes, 33).allSatisfy { $0 == 0 })
     #expect(take(&lanes, 6) == [1, 2, 1, 2, 1, 2])
@@ -30,12 +30,12 @@ import Testing
     lanes.release(1)
     #expect(take(&lanes, 3) == [1, 1, 1])
     #expect(take(&lanes, 57).count { $0 == 1 } == 28)
-    // One more than there may be still has a loop to begin on.
+    // A request above the limit still gets a loop.
     #expect(lanes.take() == 0)
   }
 
-  /// Whatever begins and ends, no loop has more than its share, and all together have no more than there may be.
-  @Test(arguments: [6, 64, 100, 257]) func sharesHold(connections: Int) {
+  /// Whatever starts and ends, the peaks of all loops together stay within the limit.
+  @Test(arguments: [6, 64, 100, 257]) func peaksStayWithinTheLimit(connections: Int) {
     var random = SystemRandomNumberGenerator()
     for loops in 1...9 {
       var lanes = ConnectionLanes(connections: connections, loops: loops)

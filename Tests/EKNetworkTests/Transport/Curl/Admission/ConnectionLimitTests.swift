@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ConnectionLimitTests {
-  /// Begins as many as may begin, one after the other, each of them sent at once from `port`.
+  /// Starts as many requests as the limit allows, each of them sent at once from `port`.
   private func fill(_ limit: inout ConnectionLimit, port: Int32?) -> Int {
     var count = 0
     while limit.hasRoom(), count < 10_000 {
@@ -14,14 +14,14 @@ import Testing
     return count
   }
 
-  @Test(arguments: [0, 1, 6, 500]) func withoutTLSEachHasItsOwn(_ connections: Int) {
+  @Test(arguments: [0, 1, 6, 500]) func withoutTLSEachRequestTakesAConnection(_ connections: Int) {
     var limit = ConnectionLimit(connections: connections, negotiates: false)
     #expect(fill(&limit, port: nil) == max(1, connections))
     limit.end(port: nil)
     #expect(fill(&limit, port: nil) == 1)
   }
 
-  @Test func untilTheFirstConnectionIsThereFewWaitForIt() {
+  @Test func fewRequestsStartBeforeTheFirstConnection() {
     var limit = ConnectionLimit(connections: 500, negotiates: true)
     #expect(fill(&limit, port: nil) == ConnectionLimit.maximumConnecting)
     // HTTP/1.1: the others connect, too.
@@ -29,7 +29,7 @@ import Testing
     #expect(fill(&limit, port: nil) == 500 - ConnectionLimit.maximumConnecting)
   }
 
-  @Test func aSharedPortIsProofOfHTTP2() {
+  @Test func sharedPortProvesHTTP2() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     #expect(fill(&limit, port: nil) == 6)
     limit.sent(port: 1_000, last: nil)
@@ -45,7 +45,7 @@ import Testing
     #expect(fill(&limit, port: 1_000) == 593)
   }
 
-  @Test func soIsTheResponse() {
+  @Test func responseVersionDecidesSharing() {
     var limit = ConnectionLimit(connections: 1, negotiates: true)
     #expect(fill(&limit, port: 1_000) == 1)
     limit.responded(isHTTP2: true)
@@ -57,8 +57,8 @@ import Testing
     #expect(fill(&limit, port: nil) == 1)
   }
 
-  /// Whoever is left alone on its connection waits for the server.
-  @Test func theLastOneWaitsForNoStream() {
+  /// A request that is alone on its connection waits for the server.
+  @Test func lastRequestOnAConnectionWaitsForNoStream() {
     var limit = ConnectionLimit(connections: 1, negotiates: true)
     #expect(fill(&limit, port: 1_000) == 1)
     limit.responded(isHTTP2: true)
@@ -68,8 +68,8 @@ import Testing
     #expect(limit.isShared && !limit.waitsForStream)
   }
 
-  /// A feed keeps the only connection open that there may be, and the server has given it up.
-  @Test func besideAConnectionThatCloses() {
+  /// A feed keeps the only allowed connection open, and the server takes no more requests on it.
+  @Test func closingConnectionAllowsOneMore() {
     var limit = ConnectionLimit(connections: 1, negotiates: true)
     limit.begin()
     limit.sent(port: 1_000, last: nil)
@@ -83,13 +83,13 @@ import Testing
       limit.end(port: 2_000)
     }
     limit.begin()
-    // It was only full.
+    // The first connection was only full.
     limit.sent(port: 1_000, last: nil)
     #expect(!limit.hasRoom() && limit.active == 2)
   }
 
   /// The server allows ten streams: the eleventh request needs the next connection.
-  @Test func connectionsAreNeverMoreThanTheLimit() {
+  @Test func connectionsExceedTheLimitByAtMostOne() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     var streams: [Int32: Int] = [:]
     func port() -> Int32 { (1...100).first { streams[$0, default: 0] < 10 } ?? 0 }
@@ -99,7 +99,7 @@ import Testing
         limit.begin()
         begun += 1
         #expect(begun <= 6)
-        // libcurl places them when all have been given to it.
+        // libcurl assigns them to connections once it has all of them.
         if limit.hasRoom() { continue }
         for _ in 0..<begun {
           let port = port()
@@ -119,7 +119,7 @@ import Testing
   }
 
   /// Behind one name some servers speak HTTP/2, others do not.
-  @Test func oneThatSharesBesideOthersThatDoNot() {
+  @Test func mixedHTTPVersionsStayBounded() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     for _ in 0..<2 {
       limit.begin()
@@ -134,7 +134,7 @@ import Testing
     #expect(next <= 8)
   }
 
-  @Test func whatIsSentAgainNeedsAConnectionOfItsOwn() {
+  @Test func resentRequestNeedsItsOwnConnection() {
     var limit = ConnectionLimit(connections: 3, negotiates: true)
     for _ in 0..<3 { limit.begin() }
     for _ in 0..<3 { limit.sent(port: 1, last: nil) }
@@ -144,7 +144,7 @@ import Testing
     #expect(!limit.hasRoom(ownConnection: true))
     limit.sent(port: 2, last: nil, ownConnection: true)
     limit.sent(port: 3, last: nil, ownConnection: true)
-    // Those that are open may last for hours: one is opened past the limit, and no further one beside it.
+    // The open ones may last for hours: one more is opened past the limit, but only one at a time.
     #expect(limit.hasRoom(ownConnection: true))
     limit.begin()
     #expect(!limit.hasRoom(ownConnection: true))
@@ -154,7 +154,7 @@ import Testing
     #expect(limit.hasRoom(ownConnection: true))
   }
 
-  @Test func whatMovesToAnotherConnectionLeavesTheFirst() {
+  @Test func movedRequestLeavesItsFirstConnection() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     limit.begin()
     limit.begin()
@@ -168,7 +168,7 @@ import Testing
     #expect(limit.active == 0 && limit.unsent == 0)
   }
 
-  /// A libcurl that does not say when and from where it sends.
+  /// A libcurl that does not report when and from which port it sends.
   @Test func withoutPortsTheResponseDecides() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     #expect(fill(&limit, port: 0) == 6)

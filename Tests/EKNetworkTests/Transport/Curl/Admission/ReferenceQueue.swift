@@ -1,7 +1,7 @@
 @testable import EKNetwork
 
-/// What ``RequestQueue`` does for origins without TLS, in the plainest way: a list in the order of submission, searched
-/// from its start for the first one that has room.
+/// What ``RequestQueue`` does for origins without TLS, as simply as possible: a list in the order of submission,
+/// searched from its start for the first one that has room.
 struct ReferenceQueue {
   struct Item: Equatable {
     var number: Int
@@ -28,7 +28,7 @@ struct ReferenceQueue {
     items[index].resent = resends
   }
 
-  /// The numbers that begin, by key and in their order.
+  /// The numbers that start, by key and in order.
   mutating func admit() -> [RequestQueue<Int>.Key: [Int]] {
     var begun: [RequestQueue<Int>.Key: [Int]] = [:]
     for key in Set(items.map(\.key)) {

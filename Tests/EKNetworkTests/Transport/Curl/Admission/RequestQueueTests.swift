@@ -6,7 +6,7 @@ import Testing
 @Suite struct RequestQueueTests {
   typealias Queue = RequestQueue<Int>
 
-  /// Sessions are told apart by the address of something that lives.
+  /// Sessions are identified by the address of a live object.
   private final class Session: Sendable {}
 
   private let session = Session()
@@ -24,14 +24,14 @@ import Testing
       origin: Self.origin(host, isSecure: isSecure))
   }
 
-  /// Everything that may begin now.
+  /// All requests that may start now.
   private func admit(_ queue: inout Queue) -> [Int] {
     var numbers: [Int] = []
     while let (number, _) = queue.next() { numbers.append(number) }
     return numbers
   }
 
-  @Test func inTheOrderOfSubmissionAndNeverMoreThanTheLimit() {
+  @Test func requestsStartInOrderWithinTheLimit() {
     var queue = Queue()
     let tickets = (0..<10).map { queue.submit($0, key: key(), connections: 3) }
     #expect(admit(&queue) == [0, 1, 2])
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// A feed has the only connection, and the server has refused two requests on it.
-  @Test func whatIsSentAgainHoldsUpNoOther() {
+  @Test func resentRequestsDoNotBlockOthers() {
     var queue = Queue()
     let tickets = (0..<4).map { queue.submit($0, key: key(isSecure: true), connections: 1) }
     #expect(admit(&queue) == [0])
@@ -57,7 +57,7 @@ import Testing
     queue.sent(tickets[2], port: 1)
     queue.resend(tickets[1])
     queue.resend(tickets[2])
-    // One goes past the limit; the other waits for it, and those behind it use the connection that there is.
+    // One starts past the limit; the other waits for it, and later ones use the existing connection.
     #expect(admit(&queue) == [1])
     queue.sent(tickets[1], port: 2)
     #expect(admit(&queue) == [3])
@@ -66,7 +66,7 @@ import Testing
     #expect(admit(&queue) == [2])
   }
 
-  @Test func aFullOriginHoldsUpNoOther() {
+  @Test func fullOriginDoesNotBlockOthers() {
     var queue = Queue()
     for number in 0..<100 { _ = queue.submit(number, key: key("hung"), connections: 6) }
     #expect(admit(&queue) == Array(0..<6))
@@ -78,7 +78,7 @@ import Testing
     #expect(queue.originCount == 5)
   }
 
-  @Test func aRequestThatIsNotSentWaitsForThoseOnItsConnection() {
+  @Test func unsentRequestWaitsForAStream() {
     var queue = Queue()
     let first = queue.submit(1, key: key(isSecure: true), connections: 1)
     let second = queue.submit(2, key: key(isSecure: true), connections: 1)
@@ -94,7 +94,7 @@ import Testing
     #expect(!queue.waitsForStream(second))
   }
 
-  @Test func whoWaitsCanLeave() {
+  @Test func waitingRequestsCanBeRemoved() {
     var queue = Queue()
     let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 1) }
     #expect(admit(&queue) == [0])
@@ -110,7 +110,7 @@ import Testing
     #expect(queue.count == 0 && queue.waitingCount == 0 && queue.originCount == 0)
   }
 
-  @Test func whatIsSentAgainGoesFirstAndCountsOnce() {
+  @Test func resentRequestsGoFirstAndCountOnce() {
     var queue = Queue()
     let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 2) }
     #expect(admit(&queue) == [0, 1])
@@ -126,7 +126,7 @@ import Testing
     #expect(queue.count == 5)
   }
 
-  @Test func aRequestIsKeptNoLongerThanItsPlace() {
+  @Test func removedRequestIsReleased() {
     final class Token: Sendable {}
     var queue = RequestQueue<Token>()
     weak var token: Token?
@@ -142,8 +142,8 @@ import Testing
     #expect(token == nil)
   }
 
-  /// Against ``ReferenceQueue``: the same begin, in the same order, after any sequence of events.
-  @Test(arguments: 0..<10) func randomEvents(seed: UInt64) throws {
+  /// The same requests start as in ``ReferenceQueue``, in the same order, after any sequence of events.
+  @Test(arguments: 0..<10) func randomEventsMatchTheReferenceQueue(seed: UInt64) throws {
     var random = SplitMix(state: seed)
     var queue = Queue()
     var reference = ReferenceQueue()
@@ -186,7 +186,7 @@ import Testing
         for key in Set(keys.values) { #expect(reference.active(key) <= 7) }
       }
     }
-    // Nobody starves: when those under way end, everybody comes to begin.
+    // No request starves: as the active ones end, all of them start.
     while !tickets.isEmpty {
       _ = queue.next().map { begun.insert($0.request) }
       while let (number, _) = queue.next() { begun.insert(number) }
@@ -198,8 +198,8 @@ import Testing
     #expect(queue.count == 0 && queue.originCount == 0)
   }
 
-  /// The wait of many costs each the same: a queue that looks through those who wait would take minutes.
-  @Test func aHundredThousandWaitAndLeave() {
+  /// Each waiting request has a constant cost: a queue that searched the waiting ones would take minutes.
+  @Test func removingManyWaitingRequestsIsFast() {
     var queue = Queue()
     var tickets: [Queue.Ticket] = []
     for number in 0..<100_000 { tickets.append(queue.submit(number, key: key(), connections: 6)) }

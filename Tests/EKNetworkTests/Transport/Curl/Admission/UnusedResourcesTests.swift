@@ -9,7 +9,7 @@ import Testing
     var deadlineIndex = -1
   }
 
-  @Test func itEndsWhenItHasNotBeenUsedForItsLifetime() {
+  @Test func unusedResourceExpiresAfterItsLifetime() {
     var unused = UnusedResources<Resource>(lifetime: 100)
     let resource = Resource()
     #expect(unused.deadline == nil)
@@ -23,21 +23,21 @@ import Testing
     #expect(unused.deadline == nil)
   }
 
-  @Test func useMovesItsEnd() {
+  @Test func useExtendsTheLifetime() {
     var unused = UnusedResources<Resource>(lifetime: 100)
     let resource = Resource()
     for now: UInt64 in [0, 30, 90] {
       unused.begin(resource)
       unused.end(resource, at: now)
     }
-    // It is looked at once in vain, and no more often.
+    // It is checked once too early, and no more often.
     #expect(unused.deadline == 100)
     #expect(unused.next(notAfter: 100) == nil)
     #expect(unused.deadline == 190)
     #expect(unused.next(notAfter: 190) === resource)
   }
 
-  @Test func whatIsInUseNeverEnds() {
+  @Test func resourceInUseNeverExpires() {
     var unused = UnusedResources<Resource>(lifetime: 100)
     let resource = Resource()
     unused.begin(resource)
@@ -53,7 +53,7 @@ import Testing
     #expect(unused.next(notAfter: 2_100) === resource)
   }
 
-  @Test func eachHasItsOwnTime() {
+  @Test func eachResourceHasItsOwnDeadline() {
     var unused = UnusedResources<Resource>(lifetime: 100)
     let resources = (0..<50).map { _ in Resource() }
     for (index, resource) in resources.enumerated().shuffled() {

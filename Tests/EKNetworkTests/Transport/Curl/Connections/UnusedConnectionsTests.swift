@@ -5,10 +5,10 @@
   @testable import EKNetwork
 
   @Suite(.timeLimit(.minutes(10))) struct UnusedConnectionsTests {
-    /// A loop that keeps nothing for long. Like every loop it lives as long as the process.
+    /// A loop with a short pool lifetime. Like every loop it lives as long as the process.
     private static let impatient = CurlEventLoops(count: 1, poolLifetime: .milliseconds(50))
 
-    @Test func poolsAndConnectionsThatNobodyUsesAreFreed() async throws {
+    @Test func unusedPoolsAndConnectionsAreFreed() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let gate = Gate()
@@ -24,7 +24,7 @@
       let feed = try await transport("feed").start(held)
       #expect(try await feed.body.next() == Data("o".utf8))
       for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
-      // What is in use stays.
+      // The pool in use stays.
       #expect(await server.waitForOpenConnections(1))
       #expect(loops.poolCount == 1)
       gate.open()
@@ -32,12 +32,12 @@
       #expect(try await feed.body.next() == nil)
       #expect(await server.waitForOpenConnections(0))
       #expect(loops.watchedCount == 0)
-      // And they come back.
+      // Freed pools are created again.
       for number in 0..<20 { #expect(try await transport("\(number)").fetch(request).data.count == 2) }
       #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func whatIsUsedAgainInTimeIsReused() async throws {
+    @Test func idleConnectionIsReused() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }

@@ -18,7 +18,7 @@
       TransportRequest(URLRequest(url: url, timeoutInterval: 600))
     }
 
-    @Test func thereIsOneForEachCoreUpToEight() {
+    @Test func oneLoopPerCoreUpToEight() {
       let counts = [0, 1, 2, 3, 4, 8, 16, 32, 128].map { LoopCount.count(setting: nil, processors: $0) }
       #expect(counts == [1, 1, 2, 3, 4, 8, 8, 8, 8])
       #expect(["1", "3", "64"].map { LoopCount.count(setting: $0, processors: 2) } == [1, 3, 64])
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func aDestinationStaysWithTheLoopThatHadTheFewest() {
+    @Test func destinationKeepsTheLeastLoadedLoop() {
       var assignments = LoopAssignments<Int>(loops: 3)
       #expect((0..<6).map { assignments.index(of: $0) } == [0, 1, 2, 0, 1, 2])
       #expect((0..<6).map { assignments.index(of: $0) } == [0, 1, 2, 0, 1, 2])
@@ -38,7 +38,7 @@
       #expect(none.index(of: 7) == 0)
     }
 
-    @Test func aLoopIsStartedWhenItIsNeeded() {
+    @Test func loopStartsOnDemand() {
       let tries = Locked(0)
       let group = LoopGroup<Int>(count: 4) { _, _ in
         tries.withLock { tries in
@@ -54,8 +54,8 @@
       #expect(LoopGroup<Int>(count: 0, make: { 1 + $1 }).count == 1)
     }
 
-    /// Each origin has its limit, whichever loop it is with, and its connections are used again by every session.
-    @Test func originsKeepTheirConnectionsAndTheirLimit() async throws {
+    /// Each origin has its limit, whichever loop it is assigned to, and every session reuses its connections.
+    @Test func originsReuseConnectionsWithinTheirLimit() async throws {
       let servers = try (0..<5).map { _ in try LoopbackServer() }
       defer { for server in servers { server.stop() } }
       for (number, server) in servers.enumerated() { server.route("/number") { _ in .text("\(number)") } }
@@ -79,8 +79,8 @@
       #expect(servers.map(\.acceptedConnections) == before)
     }
 
-    /// The loops of a busy origin share its limit; bodies larger than what is kept unread go through them, too.
-    @Test func aBusyOriginHasSeveralLoops() async throws {
+    /// The loops of a busy origin share its limit, also with bodies larger than the unread buffer.
+    @Test func busyOriginKeepsItsLimitOnSeveralLoops() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
@@ -111,7 +111,7 @@
         try await group.waitForAll()
       }
       #expect(server.peakConnections <= 99)
-      // Every place is free again.
+      // Every slot is free again.
       let last = Gate()
       server.route("/held") { _ in .streaming(contentLength: 2, [.wait(last), .sendString("ok")]) }
       let again = (0..<99).map { _ in Task { try await transport.fetch(request(server.url("/held"))).data.count } }
@@ -120,7 +120,7 @@
       for task in again { #expect(try await task.value == 2) }
     }
 
-    @Test func aCancelReachesTheLoopOfItsRequest() async throws {
+    @Test func cancellationReachesTheLoopOfItsRequest() async throws {
       let servers = try (0..<6).map { _ in try LoopbackServer() }
       defer { for server in servers { server.stop() } }
       let gate = Gate()

@@ -9,7 +9,7 @@ import Testing
     init(_ deadline: UInt64) { self.deadline = deadline }
   }
 
-  @Test func elementsComeOutByTheirDeadlines() {
+  @Test func elementsArePoppedByDeadline() {
     var heap = DeadlineHeap<Entry>()
     for deadline: UInt64 in [5, 3, 9, 1, 7, 3] { heap.insert(Entry(deadline), at: deadline) }
     var seen: [UInt64] = []
@@ -18,14 +18,14 @@ import Testing
     #expect(heap.first == nil)
   }
 
-  @Test func nothingComesOutBeforeItsTime() {
+  @Test func nothingIsPoppedBeforeItsDeadline() {
     var heap = DeadlineHeap<Entry>()
     heap.insert(Entry(10), at: 10)
     #expect(heap.popFirst(notAfter: 9) == nil)
     #expect(heap.popFirst(notAfter: 10) != nil)
   }
 
-  @Test func randomInsertionsAndRemovalsAgreeWithASortedList() {
+  @Test func randomOperationsMatchASortedList() {
     var generator = SystemRandomNumberGenerator()
     var heap = DeadlineHeap<Entry>()
     var reference: [Entry] = []

@@ -16,7 +16,7 @@ import Testing
     #expect(LoopTime.sleep(until: .max - 1, now: 0) == .max)
   }
 
-  @Test func requestsThatComeAloneStartDirectly() {
+  @Test func singleRequestsStartDirectly() {
     var turn = LoopTurn()
     #expect(turn.allowsDirectStart)
     turn.began(1)
@@ -34,20 +34,20 @@ import Testing
     #expect(turn.allowsDirectStart)
   }
 
-  @Test func anEarlierAlarmStaysWhenNothingIsUnderWay() {
+  @Test func earlierAlarmStaysWhileIdle() {
     var turn = LoopTurn()
     #expect(turn.sleep(due: .max, cleanup: .max, now: 0) == -1)
     #expect(turn.sleep(due: 60_000_000, cleanup: .max, now: 0) == 60)
-    // The request is over; the next one, due at 70 ms, needs not wake the thread.
+    // The request is over; the next one, due at 70 ms, need not wake the thread.
     #expect(turn.sleep(due: .max, cleanup: 118_000_000, now: 10_000_000) == 50)
     #expect(turn.alarm == 60_000_000)
-    // Once it has rung, what is unused is next.
+    // Once it has fired, the cleanup is next.
     #expect(turn.sleep(due: .max, cleanup: 118_000_000, now: 60_000_000) == 58)
     #expect(turn.sleep(due: .max, cleanup: .max, now: 118_000_000) == -1)
     #expect(turn.alarm == .max)
   }
 
-  @Test func whatIsDueIsNeverLate() {
+  @Test func dueTimersAreNeverLate() {
     var turn = LoopTurn()
     #expect(turn.sleep(due: 50_000_000, cleanup: 20_000_000, now: 0) == 20)
     #expect(turn.sleep(due: 5_000_000, cleanup: 20_000_000, now: 1_000_000) == 4)

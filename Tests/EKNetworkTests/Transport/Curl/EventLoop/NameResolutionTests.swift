@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  /// For a process whose lookups hang: see `HangingResolver`.
+  /// Runs in a process whose lookups hang: see `HangingResolver`.
   @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(10)), .enabled(if: HangingResolver.isThere))
   struct HangingLookupTests {
     init() { HangingResolver.reset() }
@@ -18,7 +18,7 @@
       try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: timeout))).data
     }
 
-    @Test func aCancelledNameLookupHoldsUpNobody() async throws {
+    @Test func cancelledLookupDoesNotBlockOthers() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
@@ -33,7 +33,7 @@
       #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
     }
 
-    @Test func aNameLookupThatTimesOutHoldsUpNobody() async throws {
+    @Test func timedOutLookupDoesNotBlockOthers() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
@@ -47,8 +47,8 @@
       #expect(try await fetch(transport, server.url("/")) == Data("ok".utf8))
     }
 
-    /// While there is no connection nothing of an upload can move.
-    @Test func anUploadWaitsForItsNameAsLongAsAnyRequest() async throws {
+    /// Without a connection an upload cannot make progress.
+    @Test func uploadWaitsForItsLookupUntilTheTimeout() async throws {
       let transport = try #require(CurlTransport(configuration: .ephemeral))
       var request = URLRequest(url: try hanging("upload"), timeoutInterval: 1)
       request.httpMethod = "PUT"
@@ -61,7 +61,7 @@
       await HangingResolver.waitForLookup()
     }
 
-    @Test func aNameThatIsNotThereIsATypedErrorAfterwards() async throws {
+    @Test func unresolvedNameIsCannotFindHost() async throws {
       let transport = try #require(CurlTransport(configuration: .ephemeral))
       let url = try hanging("missing")
       HangingResolver.release()
@@ -70,7 +70,7 @@
       await HangingResolver.waitForLookup()
     }
 
-    @Test func aWebSocketThatIsCancelledWhileItsNameIsLookedUpHoldsUpNobody() async throws {
+    @Test func cancelledWebSocketLookupDoesNotBlockOthers() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
@@ -93,7 +93,7 @@
     @Test("In a process whose lookups hang, a request that is cancelled or times out holds up no other")
     func hangingLookups() async throws {
       let output = try await withCheckedThrowingContinuation { continuation in
-        // It waits for the process, which is nothing for a thread that tasks need.
+        // Waiting for the process would block a thread of the cooperative pool.
         Thread.detachNewThread {
           continuation.resume(with: Result { try HangingResolver.run(filter: "HangingLookupTests") })
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite(.timeLimit(.minutes(10))) struct WatchedSocketsTests {
-  @Test func thePollerIsCalledOnlyForChanges() {
+  @Test func pollerIsCalledOnlyForChanges() {
     var sockets = WatchedSockets()
     let first = [sockets.want(7, 2, tag: 1), sockets.want(7, 1, tag: 1), sockets.want(7, 1, tag: 1)]
     #expect(first == [true, true, false])
@@ -18,7 +18,7 @@ import Testing
     #expect(sockets.count == 2)
   }
 
-  @Test func aSocketThatIsGoneIsWatchedFromTheBeginning() {
+  @Test func removedSocketIsWatchedFromScratch() {
     var sockets = WatchedSockets()
     _ = sockets.want(7, 1, tag: 1)
     sockets.letGo(7)
@@ -28,7 +28,7 @@ import Testing
     #expect(mustCall)
   }
 
-  @Test func eventsThatLibcurlDoesNotWaitForAreNotWanted() {
+  @Test func releasedSocketsAreNotWanted() {
     var sockets = WatchedSockets()
     #expect(!sockets.isWanted(7))
     _ = sockets.want(7, 1, tag: 1)
@@ -66,7 +66,7 @@ import Testing
       try #require(CurlTransport(configuration: .ephemeral, eventLoops: loops))
     }
 
-    @Test func aConnectionThatIsKeptStaysWatched() async throws {
+    @Test func keptConnectionIsReusedAndWatchedOnce() async throws {
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
       let transport = try transport(Self.kept)
@@ -77,9 +77,9 @@ import Testing
       #expect(server.acceptedConnections == 1)
     }
 
-    /// The system gives the number of a closed socket to the next.
+    /// The system reuses the descriptor of a closed socket.
     @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset])
-    func whatFollowsAClosedConnectionIsWatched(ending: LoopbackServer.Response.Ending) async throws {
+    func connectionAfterAClosedOneIsWatched(ending: LoopbackServer.Response.Ending) async throws {
       defer { server.stop() }
       server.route("/ok") { _ in
         var response = LoopbackServer.Response.text("ok")
@@ -92,7 +92,7 @@ import Testing
       while Self.ended.watchedCount > 0 { await Task.yield() }
     }
 
-    @Test func idleConnectionsThatTheServerClosesAreNoLongerWatched() async throws {
+    @Test func closedIdleConnectionsAreNoLongerWatched() async throws {
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
       let (transport, request) = (try transport(Self.idle), request)
@@ -101,7 +101,7 @@ import Testing
           for _ in 0..<50 { group.addTask { try await transport.fetch(request).data.count } }
           for try await count in group { #expect(count == 2) }
         }
-        // None, where the loop has found nothing on a socket that a direct start has read in the meantime.
+        // None, if the loop has found nothing on a socket that a direct start has read in the meantime.
         #expect(Self.idle.watchedCount <= 6)
         server.closeConnections()
         while Self.idle.watchedCount > 0 { await Task.yield() }

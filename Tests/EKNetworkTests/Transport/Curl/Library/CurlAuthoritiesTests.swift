@@ -14,7 +14,7 @@
       CurlAuthorities(builtIn: builtIn, isKnown: isKnown, isReadable: files.contains)
     }
 
-    @Test func thoseThatLibcurlKnowsStay() {
+    @Test func builtInAuthoritiesAreKept() {
       let found = authorities(builtIn: "/own/bundle.pem", files: ["/own/bundle.pem", Self.red])
       #expect(found.file == nil)
       #expect(!found.needsFolder)
@@ -22,33 +22,33 @@
 
     /// A libcurl that was built for another distribution, or for none.
     @Test(arguments: ["/etc/ssl/certs/ca-certificates.crt", nil])
-    func whereTheyAreNotTheSystemIsSearched(builtIn: String?) {
+    func systemIsSearchedWithoutBuiltInFile(builtIn: String?) {
       let found = authorities(builtIn: builtIn, files: [Self.red, "/etc/ssl/cert.pem"])
       #expect(found.file == Self.red)
       #expect(!found.needsFolder)
     }
 
-    /// There may be a folder, which is all that some distributions have.
-    @Test func withoutAFileThereMayBeAFolder() {
+    /// Some distributions only have a folder.
+    @Test func folderIsUsedWithoutAFile() {
       let found = authorities(builtIn: nil, files: [])
       #expect(found.file == nil)
       #expect(found.usesFolder(with: nil))
       #expect(found.usesFolder(with: TLSOptions(pinnedPublicKeys: ["key"])))
     }
 
-    @Test func whatReplacesTheSystemsAuthoritiesReplacesTheFolder() {
+    @Test func ownAuthorityFileReplacesTheFolder() {
       let found = authorities(builtIn: nil, files: [])
       #expect(!found.usesFolder(with: TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: "/own.pem"))))
     }
 
-    /// Before 7.84 libcurl does not say what it knows.
-    @Test func whatIsNotKnownIsLeftAlone() {
+    /// Before 7.84 libcurl does not report its built-in file.
+    @Test func unknownAuthoritiesAreLeftAlone() {
       let found = authorities(builtIn: nil, isKnown: false, files: [Self.red])
       #expect(found.file == nil)
       #expect(!found.needsFolder)
     }
 
-    @Test func ofThisLibcurl() throws {
+    @Test func authoritiesOfTheLoadedLibcurl() throws {
       let capabilities = try #require(CurlLibrary.capabilities)
       let easy = try #require(ekn_easy_init())
       defer { ekn_easy_cleanup(easy) }

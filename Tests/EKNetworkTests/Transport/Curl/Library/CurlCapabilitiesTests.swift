@@ -13,7 +13,7 @@
         authorities: CurlAuthorities(builtIn: nil, isKnown: false, isReadable: { _ in false }))
     }
 
-    @Test func versionsAreNumbers() {
+    @Test func versionsAreParsedAndCompared() {
       #expect(CurlVersion(number: 0x075801) == CurlVersion(7, 88, 1))
       #expect(CurlVersion(7, 9, 9) < CurlVersion(7, 10, 0))
       #expect(CurlVersion(7, 88, 1) < CurlVersion(8, 0, 0))
@@ -56,11 +56,11 @@
     ]
 
     @Test(arguments: known)
-    func eachVersionHasDefectsOfItsOwn(_ version: CurlVersion, _ defects: Set<CurlDefect>) {
+    func eachVersionHasItsOwnDefects(_ version: CurlVersion, _ defects: Set<CurlDefect>) {
       #expect(capabilities(version).defects == defects)
     }
 
-    @Test func whatCanBeAskedIsNotGuessed() {
+    @Test func availableOptionsOverrideTheVersion() {
       let old = capabilities(CurlVersion(8, 21), missing: [.prereqfunction, .quickExit])
       #expect(!old.asksBeforeSending)
       #expect(old.joinsResolver)
@@ -76,14 +76,14 @@
       #expect(capabilities(CurlVersion(8, 1)).reusesHandles)
     }
 
-    @Test func optionsHaveTheNamesOfLibcurl() {
+    @Test func optionNamesMatchLibcurl() {
       #expect(CurlOption.pinnedpublickey.name == "CURLOPT_PINNEDPUBLICKEY")
       #expect(CurlOption.httpContentDecoding.name == "CURLOPT_HTTP_CONTENT_DECODING")
       #expect(CurlOption.private.name == "CURLOPT_PRIVATE")
       #expect(CurlOption.url.name == "CURLOPT_URL")
     }
 
-    @Test func thisMachinesLibraryIsDescribed() throws {
+    @Test func loadedLibraryIsDescribed() throws {
       let measured = try CurlLibrary.state.get()
       #expect(measured.version >= CurlCapabilities.lowestVersion)
       #expect(measured.features.contains(.tls))
@@ -99,7 +99,7 @@
       #expect(current.metadata["implementation"] == "libcurl")
     }
 
-    @Test func whatIsMissingIsSaidInOneSentence() {
+    @Test func reasonNamesWhatIsMissing() {
       #expect(CurlLibrary.reason(problem: "libcurl.so.4").contains("install libcurl 7.76.0 or newer"))
       #expect(CurlLibrary.reason(problem: "curl_easy_pause").contains("curl_easy_pause"))
       #expect(CurlLibrary.reason(version: CurlVersion(7, 68)).hasPrefix("libcurl 7.68.0 is too old: install"))
@@ -129,22 +129,22 @@
       (["[HTTP/2] [7] [:method: POST]", "received GOAWAY, error=0, last_stream=5"], false),
       // All.
       (["REFUSED_STREAM, retrying a fresh connect\n"], true),
-      // Not what a server says.
+      // Text from a server is ignored.
       (["Using Stream ID: 7", "subject: O=received GOAWAY, error=0, last_stream=1"], false),
       (["subject: REFUSED_STREAM, retrying"], false),
     ]
 
     @Test(arguments: logs)
-    func theLogOfEachVersionSaysWhatWasRefused(_ lines: [String], _ isRefused: Bool) {
+    func refusalIsFoundInTheLogOfEachVersion(_ lines: [String], _ isRefused: Bool) {
       #expect(note(lines).is_refused == isRefused)
     }
 
-    @Test func aRequestIsStoppedBeforeItIsSentAgain() {
+    @Test func unsafeRequestIsStoppedBeforeAResend() {
       let again = "Issue another request to this URL: 'http://h/'"
       var unsafe = ekn_resend()
       unsafe.decides = true
       #expect(note(["Connection died, retrying a fresh connect(retry count: 1)\n", again], unsafe).must_stop)
-      // A refusal is good for one time.
+      // A refusal allows one resend.
       let once = note(["REFUSED_STREAM, retrying a fresh connect", again], unsafe)
       #expect(!once.must_stop)
       #expect(note([again], once).must_stop)
@@ -167,29 +167,29 @@
       }
     }
 
-    @Test func itMovesWhileTheKernelsQueueGetsShorter() {
+    @Test func shrinkingSendQueueIsProgress() {
       #expect(
         moves([0, 100, 100, 80, 80, 90, 0, 0].map { ($0, 0) })
           == [false, false, false, true, false, false, true, false])
       #expect(moves([(5, 0)]) == [true])
     }
 
-    @Test func itMovesWhileThePeerConfirms() {
+    @Test func acknowledgedBytesAreProgress() {
       // The queue stays as it is: others fill it again.
       #expect(moves([(100, 1), (100, 1), (100, 50), (100, 50)]) == [true, false, true, false])
     }
 
     /// Another upload's bytes on the same connection are not this one's.
-    @Test func itHasMovedToItsEndOnce() {
+    @Test func bytesPastTheEndAreNoProgress() {
       let end: UInt64 = 1_000 + 100 + 256 * 1024
       #expect(moves([(100, 1_000), (500, end - 1), (500, end), (500, end + 1)]) == [true, true, true, false])
-      // More of the body was read at 25: the look at 31 moves the end.
+      // More of the body was read at 25: the check at 31 moves the end.
       #expect(
         moves([(100, 1_000), (500, end), (500, end + 1), (500, end + 2), (500, end + 3)], activity: [0, 25])
           == [true, true, false, true, true])
     }
 
-    @Test func thereAreEightLooksInAnIdleTime() {
+    @Test func idleTimeIsCheckedEightTimes() {
       var progress = SendProgress()
       #expect(progress.nextLook(after: 100, idle: 80) == 110)
       _ = progress.hasMoved(ekn_socket_output(), since: 0, at: 110)

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  /// What some versions of libcurl do wrong does not reach a user on any of them.
+  /// Defects of some versions of libcurl do not reach a user on any of them.
   @Suite("Defects of libcurl") struct LibcurlDefectTests {
     private func fetch(
       _ transport: any Transport, _ url: URL, _ change: (inout URLRequest) -> Void = { _ in }
@@ -24,7 +24,7 @@
 
     /// Between 7.84 and 8.1 the line is written through a pointer of the transfer before, which has been freed.
     @Test(arguments: [" folded: x\r\n", "\tfolded: \(String(repeating: "x", count: 5_000))\r\n", " \r\n"])
-    func aFirstLineThatBeginsWithABlankHarmsNothing(_ line: String) async throws {
+    func leadingFoldedLineIsHarmless(_ line: String) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/good") { _ in .text("ok", headers: ["X-Long": String(repeating: "y", count: 300)]) }
@@ -40,8 +40,8 @@
       }
     }
 
-    /// A response that is sent again by us goes over a handle that has seen another response, too.
-    @Test func aFirstLineThatBeginsWithABlankAfterAStaleConnection() async throws {
+    /// A request that is resent by us goes over a handle that has already received another response.
+    @Test func leadingFoldedLineAfterAStaleConnection() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/stale") { _ in .text("ok", headers: ["X-Long": "y"]).then(.closeOnNextRequest) }
@@ -57,10 +57,10 @@
 
     private static let own = CurlEventLoops(count: 1)
 
-    /// A load balancer gives up on an idle connection with a 408, or a server writes more than it should.
+    /// A load balancer ends an idle connection with a 408, or a server writes more than it should.
     @Test(
       arguments: ["HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", "\r\n", "evil"], [HTTPMethod.get, .post])
-    func whatComesUnaskedIsNoResponse(_ text: String, _ method: HTTPMethod) async throws {
+    func unsolicitedDataIsNoResponse(_ text: String, _ method: HTTPMethod) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       let (isRead, isSent) = (Gate(), Gate())
@@ -88,7 +88,7 @@
 
     /// Up to 7.81 such a status line lets several requests share a connection that cannot tell their responses apart.
     @Test(arguments: ["HTTP/2 200 OK", "HTTP/2.0 200 OK", "HTTP/3 200 OK"])
-    func aVersionThatWasNotNegotiatedIsRefused(_ statusLine: String) async throws {
+    func unnegotiatedVersionIsRefused(_ statusLine: String) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.fallback = { .text($0.path) }
@@ -114,7 +114,7 @@
 
     // MARK: - Options that are refused
 
-    /// libcurl takes no string of more than 8 MB: what is asked for cannot be had, and must not be left out.
+    /// libcurl rejects strings of more than 8 MB: the request must fail, and not be sent without the option.
     private static let tooLong = String(repeating: "a", count: 9_000_000)
 
     private func refusal(
@@ -123,7 +123,7 @@
       await #expect(throws: TransportOptionError.self) { try await fetch(transport, url, change) }
     }
 
-    @Test func aRequestWhoseSettingsAreRefusedIsNotSent() async throws {
+    @Test func requestWithRejectedOptionsIsNotSent() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.fallback = { _ in .text("") }
@@ -145,7 +145,7 @@
       #expect(server.requestCount == 0)
     }
 
-    @Test func aRequestWhoseTrustIsRefusedIsNotSent() async throws {
+    @Test func requestWithRejectedTLSOptionsIsNotSent() async throws {
       let url = try #require(URL(string: "https://127.0.0.1:\(try LoopbackServer.refusedPort())/"))
       let file = URL(fileURLWithPath: "/" + Self.tooLong)
       let certificate = TLSOptions.ClientCertificate(certificateFile: file, keyFile: URL(fileURLWithPath: "/key"))
@@ -168,8 +168,8 @@
 
     // MARK: - Uploads
 
-    /// The kernel takes megabytes, and sends them for longer than a server may be silent.
-    @Test func aSlowUploadThatMovesDoesNotTimeOut() async throws {
+    /// The kernel buffers megabytes, and takes longer to send them than the idle timeout.
+    @Test func slowUploadDoesNotTimeOut() async throws {
       let server = try LoopbackServer { $0.receiveBufferSize = 256 * 1024 }
       defer { server.stop() }
       let response = try await withTimeoutsThatMustNotPass { timeout in
@@ -190,7 +190,7 @@
     // MARK: - Expectations
 
     @Test(arguments: ["PUT", "POST"])
-    func aRefusedExpectationIsNotAskedAgainBelow(_ method: String) async throws {
+    func libcurlDoesNotResendAFailedExpectation(_ method: String) async throws {
       let server = try LoopbackServer { $0.answersExpectContinue = false }
       defer { server.stop() }
       server.route(
@@ -206,7 +206,7 @@
           $0.httpBody = Data(count: 100_000)
         }
         #expect(response.head.statusCode == 417)
-        // Some versions of libcurl leave out its body; that of another response it never has.
+        // Some versions of libcurl drop its body; it never has the body of another response.
         #expect([Data(), Data("no".utf8)].contains(response.data))
       }
       #expect(server.requests.allSatisfy { $0.headers["Expect"] != nil })

@@ -21,7 +21,7 @@
     }
 
     @Test(arguments: [1, 100, 16_384, 131_072, 262_143, 262_144, 262_145, 1_000_000], [1_000, 16_384])
-    func nothingIsLostWhateverTheSizes(size: Int, pieces: Int) {
+    func noBytesAreLostForAnySize(size: Int, pieces: Int) {
       let data = Data.noise(size)
       for announced in [false, true] {
         let blocks = blocks(of: data, pieces: pieces, announced: announced)
@@ -30,7 +30,7 @@
       }
     }
 
-    @Test func memoryIsUsedAgainOnlyWhenNobodyReadsIt() {
+    @Test func memoryInUseIsNotReused() {
       let data = Data.noise(3 << 20)
       // All blocks of the first round are still held while the second one is filled.
       let first = blocks(of: data, pieces: 16_384, announced: true)
@@ -48,7 +48,7 @@
       #expect(block.memory == 0)
     }
 
-    @Test func anEmptyBlockGivesNothing() {
+    @Test func emptyBlockHasNoData() {
       var block = BodyBlock()
       #expect(block.takeData() == nil)
       block.append(UnsafeRawBufferPointer(start: nil, count: 0), outstanding: 10)

@@ -12,7 +12,7 @@
     // The lines are libcurl's, which has to be loaded.
     init() { #expect(CurlLibrary.capabilities != nil) }
 
-    @Test func theSameFieldsAreTurnedIntoLinesOnce() throws {
+    @Test func equalFieldsShareTheirLines() throws {
       let first = try headerFields.lines(for: fields, content: .none)
       // Not the same dictionary: another request's, in another order.
       let again = Dictionary(uniqueKeysWithValues: fields.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
@@ -23,7 +23,7 @@
       ["Accept": "application/json", "Authorization": "Bearer two"], ["Accept": "application/json"], [:],
       ["Accept": "application/json", "Authorization": "Bearer one", "X-A": "1"],
       ["accept": "application/json", "Authorization": "Bearer one"],
-    ]) func otherFieldsHaveLinesOfTheirOwn(_ other: [String: String]) throws {
+    ]) func differentFieldsHaveTheirOwnLines(_ other: [String: String]) throws {
       let first = try headerFields.lines(for: fields, content: .none)
       let second = try headerFields.lines(for: other, content: .none)
       #expect(second !== first)
@@ -31,7 +31,7 @@
       #expect(try headerFields.lines(for: fields, content: .none) !== second)
     }
 
-    @Test func anotherContentHasLinesOfItsOwn() throws {
+    @Test func eachContentHasItsOwnLines() throws {
       var seen: [CurlHeaderLines] = []
       for content in [CurlHeaderFields.Content.none, .empty, .sized, .chunked] {
         let lines = try headerFields.lines(for: fields, content: content)
@@ -40,7 +40,7 @@
       }
     }
 
-    @Test func listsUpToTheLimitsAreKept() throws {
+    @Test func listsWithinTheLimitsAreCached() throws {
       for fields in [
         ["X-A": String(repeating: "a", count: 16_381)],
         Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-\($0)", "1") }),
@@ -50,7 +50,7 @@
       }
     }
 
-    @Test func largeListsAreNotKept() throws {
+    @Test func largeListsAreNotCached() throws {
       for large in [
         ["X-A": String(repeating: "a", count: 16_384)],
         Dictionary(uniqueKeysWithValues: (0..<65).map { ("X-\($0)", "1") }),
@@ -61,7 +61,7 @@
     }
 
     /// The session's own fields and middleware's get here, too.
-    @Test func howABodyIsFramedIsNotForTheFieldsToSay() throws {
+    @Test func otherTransferEncodingsAreRefused() throws {
       for content in [CurlHeaderFields.Content.none, .empty, .sized, .chunked] {
         _ = try headerFields.lines(for: ["transfer-encoding": "Chunked"], content: content)
         for coding in ["gzip", "identity", "gzip, chunked", ""] {
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func aSessionsTransferEncodingIsNotSent() async throws {
+    @Test func sessionTransferEncodingIsNotSent() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/item") { _ in .status(204) }
@@ -85,7 +85,7 @@
       #expect(server.requests.last?.body == Data("abc".utf8))
     }
 
-    @Test func whatCannotBeSentIsRefusedEachTime() throws {
+    @Test func invalidFieldIsRefusedEachTime() throws {
       _ = try headerFields.lines(for: fields, content: .none)
       for _ in 1...2 {
         #expect(throws: InvalidHeaderError.self) {
@@ -102,7 +102,7 @@
       let transport = try #require(CurlTransport(configuration: .ephemeral))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<100 {
-          // Two by two with the same fields.
+          // Each pair of requests has the same fields.
           let user = "\(index / 2)"
           let method = index.isMultiple(of: 5) ? "POST" : "GET"
           var request = TransportRequest(URLRequest(url: server.url("/")))

@@ -3,7 +3,7 @@
 
   @testable import EKNetwork
 
-  /// A state whose changes can be expected.
+  /// A reference to a state, so that `#expect` can call its mutating functions.
   private final class Attempts {
     private var state: ResendState
     init(isIdempotent: Bool) { state = ResendState(isIdempotent: isIdempotent) }
@@ -27,25 +27,25 @@
       #expect(!state.isStopped)
     }
 
-    /// libcurl sends by itself where a reused connection dies.
+    /// libcurl resends by itself when a reused connection dies.
     @Test(arguments: [true, false])
-    func libcurlSendsAgainWhatIsIdempotentAlone(isIdempotent: Bool) {
+    func libcurlResendsIdempotentRequestsOnly(isIdempotent: Bool) {
       let state = Attempts(isIdempotent: isIdempotent)
       #expect(state.sends())
       #expect(state.sends() == isIdempotent)
       #expect(state.isStopped == !isIdempotent)
     }
 
-    @Test func libcurlSendsAgainWhatWasRefused() {
+    @Test func libcurlResendsRefusedRequests() {
       let state = Attempts(isIdempotent: false)
       #expect(state.sends())
       #expect(state.sends(wasRefused: true))
       #expect(!state.sends())
     }
 
-    /// After a 417, for one.
+    /// For example after a 417.
     @Test(arguments: [true, false])
-    func nothingIsSentOnceThereIsAResponse(wasRefused: Bool) {
+    func nothingIsResentAfterAResponse(wasRefused: Bool) {
       let state = Attempts(isIdempotent: true)
       #expect(state.sends())
       #expect(!state.sends(wasRefused: wasRefused, hasResponse: true))
@@ -54,7 +54,7 @@
     }
 
     @Test(arguments: losses)
-    func aStaleConnectionIsTriedOnceMore(code: Int) {
+    func staleConnectionIsRetriedOnce(code: Int) {
       let state = Attempts(isIdempotent: true)
       #expect(state.sends())
       #expect(state.ended(.init(code: code, hasReusedConnection: true)) == .resend)
@@ -63,21 +63,21 @@
       #expect(state.ended(.init(code: code, hasReusedConnection: true)) == .end)
     }
 
-    /// Only a GOAWAY says that a request was left out on a connection of its own.
+    /// On a new connection only a GOAWAY says that a request was not processed.
     @Test(arguments: losses)
-    func aNewConnectionThatBreaksIsNoStaleOne(code: Int) {
+    func brokenNewConnectionIsNotStale(code: Int) {
       let state = Attempts(isIdempotent: true)
       #expect(state.sends())
       #expect(state.ended(.init(code: code)) == (code == 16 ? .resend : .end))
     }
 
     @Test(arguments: losses)
-    func whatIsNotIdempotentIsSentAgainIfItWasRefusedAlone(code: Int) {
+    func nonIdempotentRequestIsResentOnlyIfRefused(code: Int) {
       let state = Attempts(isIdempotent: false)
       #expect(state.sends())
       #expect(state.ended(.init(code: code, hasReusedConnection: true)) == .end)
       #expect(state.ended(.init(code: code, wasRefused: true)) == .resend)
-      // The second attempt is not another refusal's business.
+      // One refusal allows one resend.
       #expect(state.sends())
       #expect(!state.sends())
     }
@@ -90,14 +90,14 @@
     }
 
     @Test(arguments: losses)
-    func aResponseThatHasBegunIsFinal(code: Int) {
+    func startedResponseIsFinal(code: Int) {
       let state = Attempts(isIdempotent: true)
       #expect(state.sends())
       #expect(state.ended(.init(code: code, wasRefused: true, hasReusedConnection: true, isFinal: true)) == .end)
     }
 
     /// A request that libcurl was about to send over the wrong connection has not been sent.
-    @Test func aMisplacedRequestIsSentElsewhereOnce() {
+    @Test func misplacedRequestIsMovedOnce() {
       let state = Attempts(isIdempotent: false)
       state.misplaced()
       #expect(state.ended(.init(code: 42, hasReusedConnection: true)) == .send)

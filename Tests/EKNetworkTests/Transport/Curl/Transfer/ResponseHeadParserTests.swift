@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Whether a request may be sent again depends on it.
-  @Test func anInterimResponseIsNothingAndAStatusLineSomething() throws {
+  @Test func parserIsEmptyAfterAnInterimResponse() throws {
     var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
     var seen = [parser.isEmpty]
     for line in ["HTTP/1.1 103 Early Hints\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n"] {
@@ -38,7 +38,7 @@ import Testing
     #expect(head?.joinedFields == ["A": "b"])
   }
 
-  @Test func aHeadMayBeAsLongAsTheLimitAndNoLonger() {
+  @Test func headSizeLimitIsInclusive() {
     let (start, end) = ("HTTP/1.1 200 OK\r\n", "\r\n")
     func lines(size: Int) -> [String] {
       [start, "A: " + String(repeating: "b", count: size - start.utf8.count - 3 - 2 - end.utf8.count) + "\r\n", end]
@@ -48,7 +48,7 @@ import Testing
   }
 
   /// libcurl keeps them all, for as long as they come.
-  @Test func trailersHaveALimit() {
+  @Test func trailersAreLimited() {
     let lines =
       ["HTTP/1.1 200 OK\r\n", "\r\n"] + Array(repeating: "A: \(String(repeating: "b", count: 1_019))\r\n", count: 300)
     #expect(failure(lines) == nil)
@@ -68,7 +68,7 @@ import Testing
     ["Content-Length: 1\r\n", "Content-Length: 2\r\n"], ["Content-Length: 1, 2\r\n"], ["Content-Length: -1\r\n"],
     ["Content-Length: abc\r\n"], ["Content-Length: 99999999999999999999\r\n"], ["Content-Length:\r\n"],
   ])
-  func lengthsThatContradict(_ fields: [String]) {
+  func invalidContentLengthIsRefused(_ fields: [String]) {
     #expect(failure(["HTTP/1.1 200 OK\r\n"] + fields + ["\r\n"]) == .badServerResponse)
   }
 
@@ -77,17 +77,17 @@ import Testing
     ["Content-Length: 5\r\n", "Content-Length: 6\r\n", "Transfer-Encoding: chunked\r\n"],
     ["Content-Length: 9223372036854775807\r\n"],
   ])
-  func lengthsThatAgree(_ fields: [String]) {
+  func consistentContentLengthIsAccepted(_ fields: [String]) {
     #expect(head(["HTTP/1.1 200 OK\r\n"] + fields + ["\r\n"])?.statusCode == 200)
   }
 
-  @Test func switchingProtocolsUnasked() {
+  @Test func unrequestedProtocolSwitchIsRefused() {
     #expect(failure(["HTTP/1.1 101 Switching\r\n", "\r\n"]) == .badServerResponse)
   }
 
   /// RFC 9113 §3.2: with TLS it is negotiated, without TLS it is not used.
   @Test(arguments: ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"])
-  func aVersionThatWasNotNegotiated(_ line: String) {
+  func unnegotiatedVersionIsRefused(_ line: String) {
     for (mayUseHTTP2, isHTTP2) in [(false, false), (false, true), (true, false), (true, true)] {
       var parser = ResponseHeadParser(url: URL(string: "https://x/")!, mayUseHTTP2: mayUseHTTP2)
       let actions = [line, "\r\n"].map { line in
@@ -100,12 +100,12 @@ import Testing
     }
   }
 
-  @Test func aHeadHasABound() {
+  @Test func unfinishedHeadIsLimited() {
     let line = "A: " + String(repeating: "x", count: 1_000) + "\r\n"
     #expect(failure(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 400)) == .dataLengthExceedsMaximum)
   }
 
-  @Test func bareLineFeedsEndLinesToo() {
+  @Test func bareLineFeedsEndLines() {
     #expect(head(["HTTP/1.1 200 OK\n", "A: b\n", "\n"])?.joinedFields == ["A": "b"])
   }
 }

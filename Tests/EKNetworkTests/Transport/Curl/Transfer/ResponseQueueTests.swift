@@ -37,7 +37,7 @@ import Testing
     #expect(seen == [one, two, nil, nil])
   }
 
-  @Test func anErrorComesAfterTheBytesThatArrived() {
+  @Test func errorFollowsTheReceivedBytes() {
     var queue = Queue()
     _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
     _ = queue.deliver(head: nil, chunk: nil, outcome: .failure(Failure()))
@@ -87,7 +87,7 @@ import Testing
     #expect(second)
   }
 
-  @Test func memoryCountsAndNotBytes() {
+  @Test func limitCountsMemoryNotBytes() {
     var queue = Queue()
     #expect(!queue.deliver(head: head, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
     #expect(queue.deliver(head: nil, chunk: Data(count: 70_000), memory: 300_000, outcome: nil).pauses)
@@ -99,7 +99,7 @@ import Testing
     #expect(second)
   }
 
-  @Test func tinyChunksThatWaitAreJoined() {
+  @Test func waitingTinyChunksAreJoined() {
     var queue = Queue()
     for index in 0..<100_000 { _ = queue.deliver(head: nil, chunk: Data([UInt8(index & 0xFF)]), outcome: nil) }
     _ = queue.deliver(head: nil, chunk: nil, outcome: .success(()))
@@ -109,10 +109,10 @@ import Testing
     #expect(Data(chunks.joined()) == Data((0..<100_000).map { UInt8($0 & 0xFF) }))
   }
 
-  @Test func chunksThatAreJoinedCountAsTheMemoryThatTheyAreIn() {
+  @Test func joinedChunksCountWithTheirMemory() {
     var queue = Queue()
     var count = 0
-    // Twice their bytes, since what they are joined in grows by doubling.
+    // Twice their bytes, since the buffer they are joined in grows by doubling.
     while count <= Queue.highWater, !queue.deliver(head: nil, chunk: Data([1]), outcome: nil).pauses { count += 1 }
     #expect(count + 1 == Queue.highWater / 2)
     var resumed = 0
@@ -123,7 +123,7 @@ import Testing
     #expect(resumed == 1)
   }
 
-  @Test func aSecondCallerIsRefusedAndTheFirstGoesOn() throws {
+  @Test func secondReaderIsRefusedAndTheFirstContinues() throws {
     var queue = Queue()
     guard case .wait = queue.next("first") else {
       Issue.record("nothing to wait for")
@@ -137,7 +137,7 @@ import Testing
     #expect(queue.deliver(head: nil, chunk: Data([1]), outcome: nil).chunk?.waiter == "first")
   }
 
-  @Test func cancellingTellsEverybodyAndDropsTheRest() {
+  @Test func cancellationReachesWaitersAndDropsTheRest() {
     var queue = Queue()
     _ = queue.waitForHead("a")
     let delivery = queue.cancel()
@@ -153,7 +153,7 @@ import Testing
     #expect(error is CancellationError)
   }
 
-  @Test func cancellingAfterTheEndChangesNothing() {
+  @Test func cancellationAfterTheEndChangesNothing() {
     var queue = Queue()
     _ = queue.deliver(head: head, chunk: Data([1]), outcome: .success(()))
     #expect(queue.cancel() == nil)

@@ -1,4 +1,4 @@
-// Client URL [FEEDS [CA.pem]]: says what it has decoded, and how much memory it takes with so many feeds.
+// Client URL [FEEDS [CA.pem]]: prints the decoded value, and the memory in use with that many open feeds.
 import AsyncHTTPClient
 import Foundation
 import NIOCore

@@ -1,4 +1,4 @@
-// Client URL [FEEDS]: says what it has decoded, and how much memory it takes with so many feeds.
+// Client URL [FEEDS]: prints the decoded value, and the memory in use with that many open feeds.
 import Foundation
 
 #if canImport(FoundationNetworking)
