@@ -15,4 +15,25 @@ struct BlockingQueue: Sendable {
     }
     return try result.get()
   }
+
+  /// Runs the work after that of earlier calls. It is done even if the task is cancelled, which only ends the wait.
+  func runToEnd(_ work: @escaping @Sendable () -> Void) async throws {
+    let waiter = Locked<CheckedContinuation<Void, any Error>?>(nil)
+    let takeWaiter: @Sendable () -> CheckedContinuation<Void, any Error>? = {
+      waiter.withLock { waiter in
+        defer { waiter = nil }
+        return waiter
+      }
+    }
+    try await withCancellableContinuation { continuation in
+      waiter.withLock { $0 = continuation }
+      queue.async {
+        work()
+        takeWaiter()?.resume()
+      }
+      return true
+    } leave: {
+      takeWaiter()
+    }
+  }
 }

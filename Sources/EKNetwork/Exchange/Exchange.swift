@@ -49,13 +49,13 @@ struct Exchange: Sendable {
     return try await shared.run(key) { try await loadAlone(hop) }
   }
 
-  /// Loads the final response without sharing it; an error response is returned even if its body is too long or
-  /// incomplete.
+  /// Loads the final response without sharing it; one that is not a success is returned even if its body is too long
+  /// or incomplete.
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
     do { return try await response.collect() } catch {
-      guard response.head.isError, !error.isCancellation else { throw error }
+      guard !response.head.isSuccess, !error.isCancellation else { throw error }
       return CollectedResponse(head: response.head, data: Data(), unread: error)
     }
   }

@@ -34,8 +34,15 @@ public final class NetworkProgress: @unchecked Sendable {
 
 #if canImport(Combine)
   extension NetworkProgress: ObservableObject {
-    /// Resets the progress to 0 for a new request.
-    func reset() { report { $0 = ProgressUpdate() } }
+    /// Resets the progress to 0 for a new request, whose number is returned.
+    func reset() -> UInt64 {
+      var request: UInt64 = 0
+      report {
+        request = $0.request &+ 1
+        $0 = ProgressUpdate(request: request)
+      }
+      return request
+    }
 
     /// Publishes an update unless a later one was published.
     func advance(to update: ProgressUpdate) { report { $0.advance(to: update) } }
@@ -59,13 +66,14 @@ public final class NetworkProgress: @unchecked Sendable {
   }
 #else
   extension NetworkProgress {
-    /// Resets the progress to 0 for a new request.
-    func reset() {
-      latest.withLock { $0.reset() }
+    /// Resets the progress to 0 for a new request, whose number is returned.
+    func reset() -> UInt64 {
+      let request = latest.withLock { $0.reset() }
       $totalBytes.update { $0 = nil }
       $completedBytes.update { $0 = 0 }
       $bytesPerSecond.update { $0 = nil }
       $fractionCompleted.update { $0 = 0 }
+      return request
     }
 
     /// Publishes an update unless a later one was published.

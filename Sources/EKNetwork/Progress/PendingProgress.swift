@@ -13,7 +13,11 @@ struct PendingProgress {
     return isScheduled ? .nothing : .schedule
   }
 
-  mutating func reset() { newest = ProgressUpdate() }
+  /// Begins the progress of another request, whose number is returned.
+  mutating func reset() -> UInt64 {
+    newest = ProgressUpdate(request: newest.request &+ 1)
+    return newest.request
+  }
 
   mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 

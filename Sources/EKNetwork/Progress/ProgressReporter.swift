@@ -6,6 +6,7 @@ final class ProgressReporter: Sendable {
   typealias Schedule = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
   private let progress: NetworkProgress
+  private let request: UInt64
   private let meter = Locked(ProgressMeter())
   private let now: @Sendable () -> ContinuousClock.Instant
   private let schedule: Schedule
@@ -19,7 +20,7 @@ final class ProgressReporter: Sendable {
     self.progress = progress
     self.now = now
     self.schedule = schedule
-    progress.reset()
+    request = progress.reset()
   }
 
   /// The closure that a transport calls with the number of body bytes sent so far.
@@ -56,7 +57,9 @@ final class ProgressReporter: Sendable {
   private func perform(_ action: ProgressMeter.Action) {
     switch action {
     case .none: break
-    case .publish(let update): progress.advance(to: update)
+    case .publish(var update):
+      update.request = request
+      progress.advance(to: update)
     case .flush(let delay):
       schedule(delay) { [weak self] in
         guard let self else { return }

@@ -4,10 +4,12 @@ struct ProgressUpdate: Equatable, Sendable {
   var completedBytes: Int64 = 0
   var totalBytes: Int64?
   var bytesPerSecond: Double?
+  /// The request that the values belong to: a cancelled one may report for a moment after the next has begun.
+  var request: UInt64 = 0
 
-  /// Keeps the later of two updates, which may arrive out of order.
+  /// Keeps the later of two updates of the current request, which may arrive out of order.
   mutating func advance(to newer: ProgressUpdate) {
-    guard newer.fraction >= fraction, newer.completedBytes >= completedBytes else { return }
+    guard newer.request == request, newer.fraction >= fraction, newer.completedBytes >= completedBytes else { return }
     self = newer
   }
 }

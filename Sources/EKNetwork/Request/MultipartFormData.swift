@@ -94,7 +94,6 @@ public struct MultipartFormData: Equatable, Sendable {
   /// guess.
   mutating func randomizeBoundary() {
     let random = UUID().uuidString
-    guard UUID(uuidString: String(boundary.suffix(random.count))) == nil else { return }
     // At most 70 characters (RFC 2046 §5.1.1).
     boundary = boundary.prefix(69 - random.count) + "-" + random
   }

@@ -27,8 +27,8 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Whether the status is a client or server error (RFC 9110 §15.5, §15.6).
-  var isError: Bool { statusCode.map { $0 >= 400 } ?? false }
+  /// Whether the status is 2xx (RFC 9110 §15.3), or the response is not HTTP.
+  var isSuccess: Bool { statusCode.map { (200..<300).contains($0) } ?? true }
 
   /// Returns whether a body follows, whatever the header fields say (RFC 9112 §6.3).
   func hasBody(method: String?) -> Bool { method != "HEAD" && statusCode != 204 && statusCode != 304 }

@@ -37,6 +37,9 @@ public final class WebSocket: Sendable, AsyncSequence {
   /// Closes the connection in the background.
   func abandon() { connection.abandon() }
 
+  /// Ends the connection immediately.
+  func cancel() { connection.cancel() }
+
   /// Opens a WebSocket.
   ///
   /// - Parameters:
@@ -73,7 +76,14 @@ public final class WebSocket: Sendable, AsyncSequence {
       // The transport knows only the host and the port.
       throw error.replacingURL(with: request.url)
     }
-    if let url = request.url { await cookies.keep(setCookieLines: agreement.cookieLines, for: url, request: request) }
+    do {
+      if let url = request.url {
+        try await cookies.keep(setCookieLines: agreement.cookieLines, for: url, request: request)
+      }
+    } catch {
+      transport.cancel()
+      throw error
+    }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)
     return WebSocket(agreement, connection)
@@ -103,8 +113,8 @@ public final class WebSocket: Sendable, AsyncSequence {
   /// - Throws: ``WebSocketError``; `CancellationError` when the task is cancelled, which closes the connection.
   public func receive() async throws -> WebSocketMessage? { try await connection.receive() }
 
-  /// Closes the connection and waits for its end, at most for the close timeout. Messages that have already arrived can
-  /// still be read. Cancelling the task ends the connection immediately.
+  /// Closes the connection and waits for its end, at most for the close timeout. Messages that are in the queue
+  /// can still be read. Cancelling the task ends the connection immediately.
   ///
   /// - Parameters:
   ///   - code: Defaults to ``WebSocketCloseCode/normalClosure``.

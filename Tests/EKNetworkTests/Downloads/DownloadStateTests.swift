@@ -231,4 +231,12 @@ import Testing
       #expect(state.isResumable)
     }
   }
+
+  @Test func downloadWithoutBytesIsNotResumable() throws {
+    var state = DownloadState(resource: "r")
+    #expect(state.received(head(200)) == .write(at: 0))
+    #expect(!state.isResumable)
+    try state.wrote(1)
+    #expect(state.isResumable)
+  }
 }

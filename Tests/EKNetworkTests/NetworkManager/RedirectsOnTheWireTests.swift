@@ -129,6 +129,23 @@ import Testing
     #expect(error?.statusCode == 302)
   }
 
+  @Test func rejectedRedirectWithUnknownCodingIsTheResponse() async throws {
+    server.route("/item") { _ in .status(302, headers: ["Location": "/there", "Content-Encoding": "unknown"]) }
+    var request = ItemProbe()
+    request.redirectPolicy = .reject
+    let error = await #expect(throws: HTTPError.self) { _ = try await Wire.automatic.manager(server).send(request) }
+    #expect(error?.statusCode == 302)
+  }
+
+  @Test(arguments: [
+    "Content-Encoding: unknown\r\nContent-Length: 1\r\n\r\nx", "Content-Length: 100\r\n\r\nshort",
+    "Content-Length: 2000000\r\n\r\n",
+  ]) func redirectTargetDoesNotDependOnBody(_ rest: String) async throws {
+    server.route("/item") { _ in .raw([.sendString("HTTP/1.1 302 Found\r\nLocation: /there\r\n" + rest), .close]) }
+    let target = try await PrismNetworkAdapter.forTests().redirect(from: server.teapot { $0.path = "/item" })
+    #expect(target == server.url("/there"))
+  }
+
   @Test(arguments: Wire.allCases, ["there", "./there", "../a/there", "/a/there", "?q=1", "//HOST/a/there"])
   func locationIsResolvedAgainstRequestURL(_ wire: Wire, _ location: String) async throws {
     let location = location.replacingOccurrences(of: "HOST", with: "127.0.0.1:\(server.port)")

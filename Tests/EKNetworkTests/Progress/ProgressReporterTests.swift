@@ -77,4 +77,17 @@ import Testing
       #expect(progress.fractionCompleted == 0.5)
     }
   #endif
+
+  @Test func lateReportOfEarlierRequestIsIgnored() async {
+    let progress = NetworkProgress()
+    let first = ProgressReporter(progress)
+    first.sent(70, of: 100)
+    _ = ProgressReporter(progress)
+    first.sent(80, of: 100)
+    first.succeeded()
+    #if canImport(Combine)
+      await MainActor.run {}
+    #endif
+    #expect(progress.fractionCompleted == 0 && progress.completedBytes == 0)
+  }
 }

@@ -102,4 +102,13 @@ import Testing
       #expect((-50...52).contains(date.timeIntervalSince(now) / (365.2425 * 86_400)), "\(digits)")
     }
   }
+
+  /// In average years, 31 December 2053 is less than 50 years before 2104, although 51 years lie between the numbers.
+  @Test func yearLessThan50YearsAheadIsInTheFuture() throws {
+    let future = try #require(HTTPDate.parse("Tue, 01 Jan 2104 00:00:00 GMT", now: Date()))
+    let now = try #require(HTTPDate.parse("Wed, 31 Dec 2053 02:24:00 GMT", now: Date()))
+    let text = "Tuesday, 01-Jan-04 00:00:00 GMT"
+    #expect(HTTPDate.parse(text, now: now) == future)
+    #expect(HTTPDate.parse(text, now: now.addingTimeInterval(-86_400)) != future)
+  }
 }

@@ -31,6 +31,17 @@ struct MisbehavingPeerTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
+  @Test("Pings that are not answered do not turn a close of this side into an error")
+  func ignoredCloseAndPings() async throws {
+    serve { peer in while peer.bytes.read() != nil {} }
+    let socket = try await connect {
+      $0.keepAliveInterval = .milliseconds(5)
+      $0.closeTimeout = .milliseconds(100)
+    }
+    try await socket.close()
+    #expect(try await socket.receive() == nil)
+  }
+
   @Test("One that closes and keeps the connection open is left when the time is up")
   func keptOpen() async throws {
     serve { peer in

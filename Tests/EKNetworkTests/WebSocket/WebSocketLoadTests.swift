@@ -224,6 +224,72 @@ struct WebSocketLoadTests {
     await #expect(throws: WebSocketError.self) { try await socket.receive() }
   }
 
+  @Test("After the end has been read behind a full queue, a ping throws", arguments: [true, false])
+  func pingAfterEndBehindFullQueue(hasCloseFrame: Bool) async throws {
+    let isOver = Gate()
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        for number in 0..<10 { peer.send("\(number)") }
+        if hasCloseFrame { peer.close(1000) } else { peer.bytes.endWriting() }
+        _ = peer.bytes.wait(for: isOver)
+      }
+    }
+    let socket = try await connect { $0.maximumQueuedMessages = 4 }
+    // The first may wait when the end is read, the second comes after that.
+    for _ in 0..<2 { await #expect(throws: WebSocketError.self) { try await socket.ping() } }
+    for number in 0..<10 { #expect(try await socket.receive() == .text("\(number)")) }
+    isOver.open()
+  }
+
+  @Test("A connection that broke is not called closed, though messages are still to be read")
+  func brokenConnectionIsNotClosed() async throws {
+    let mayReset = Gate()
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        for number in 0..<10 { peer.send("\(number)") }
+        _ = peer.bytes.wait(for: mayReset)
+        peer.bytes.reset()
+      }
+    }
+    let socket = try await connect { $0.maximumQueuedMessages = 4 }
+    mayReset.open()
+    while (try? await socket.send(Data(count: 1 << 16))) != nil {}
+    for operation in [{ try await socket.send("a") }, { try await socket.ping() }]
+      as [@Sendable () async throws -> Void]
+    {
+      let error = await #expect(throws: WebSocketError.self) { try await operation() }
+      guard case .connectionLost? = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    }
+  }
+
+  @Test("What arrived before a peer fell silent is delivered before the error")
+  func silentPeerBehindFullQueue() async throws {
+    let clock = ManualClock()
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        for number in 0..<10 { peer.send("\(number)") }
+        while peer.bytes.read() != nil {}
+      }
+    }
+    let socket = try await connect {
+      $0.maximumQueuedMessages = 1
+      $0.keepAliveInterval = .seconds(10)
+      $0.clock = clock
+    }
+    let ticking = Task {
+      while !Task.isCancelled {
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(10))
+        await Task.yield()
+      }
+    }
+    #expect(await server.waitForOpenConnections(0))
+    ticking.cancel()
+    clock.advance(by: .seconds(1))
+    for number in 0..<10 { #expect(try await socket.receive() == .text("\(number)")) }
+    await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
+  }
+
   @Test("A ping ends with the connection")
   func pingAndEnd() async throws {
     let isThere = Gate()

@@ -36,7 +36,7 @@ final class GraphQLSocket: GraphQLSource {
           case .send(let text): try await socket.send(text)
           case .deliver(let data): return data
           case .finish:
-            try? await socket.close()
+            socket.abandon()
             return nil
           case .fail(let error): throw error
           }
@@ -66,9 +66,10 @@ final class GraphQLSocket: GraphQLSource {
   private func acknowledge(_ options: PrismGraphQLOptions) async throws {
     try await TimeLimit.run(
       options.acknowledgementTimeout, clock: options.webSocket.clock,
-      error: PrismGraphQLSubscriptionError.notAcknowledged, stop: socket.abandon
+      error: PrismGraphQLSubscriptionError.notAcknowledged, stop: socket.cancel
     ) {
-      if case .send(let text) = try state.withLock({ try $0.opened(options.connectionPayload?()) }) {
+      let payload = options.connectionPayload?()
+      if case .send(let text) = try state.withLock({ try $0.opened(payload) }) {
         try await socket.send(text)
       }
       while let message = try await socket.receive() {

@@ -12,6 +12,9 @@ import Foundation
 /// `\\`, line breaks as `%0D` and `%0A`.
 public struct PrismMultipartFormData: Sendable {
   private(set) var form: MultipartFormData
+  /// The boundary since it has a random part of its own. The one that it was created with may be a constant of the app,
+  /// even if it looks like a UUID.
+  private var randomBoundary: String?
 
   /// Creates an empty form.
   ///
@@ -47,7 +50,8 @@ public struct PrismMultipartFormData: Sendable {
   ///   - fileName: The name of the file. Defaults to `nil`: the last path component of `file`.
   ///   - mimeType: The media type.
   public mutating func append(file: URL, name: String, fileName: String? = nil, mimeType: String) {
-    form.randomizeBoundary()
+    if form.boundary != randomBoundary { form.randomizeBoundary() }
+    randomBoundary = form.boundary
     form.addPart(name: name, fileURL: file, mimeType: Self.mediaType(mimeType), filename: fileName)
   }
 

@@ -79,6 +79,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
     /// Connects; returns `false` if the subscription is over.
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
+      refusal.withLock { $0 = nil }
       let ownTimeout = source.options.idleTimeout ?? source.request.timeout
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(

@@ -39,7 +39,9 @@ struct CookieRules: Sendable {
     let old = stored.first {
       $0.name == line.name && $0.domain.lowercased() == domain && $0.path == path && !$0.hasExpired(by: now)
     }
-    let note = CookieNote(created: old.map { CookieNote(of: $0).created } ?? created, sameSite: line.sameSite)
+    let note = CookieNote(
+      created: old.map { CookieNote(of: $0).created } ?? created, sameSite: line.sameSite,
+      isSecure: line.isSecure)
     var properties: [HTTPCookiePropertyKey: Any] = [
       .name: line.name, .value: line.value, .originURL: url, .path: path, .domain: domain,
       CookieNote.key: note.text,
@@ -79,12 +81,14 @@ struct CookieRules: Sendable {
     return line.isHTTPOnly || !name.hasPrefix("__host-http-")
   }
 
-  /// Returns whether a new cookie would be sent in place of a secure one (§5.7, step 13).
+  /// Returns whether a new cookie would be sent in place of a secure one (§5.7, step 13), or stored in place of it:
+  /// FoundationNetworking's storage identifies cookies by domain, path and name without separators.
   private static func isOverlaid(_ cookie: HTTPCookie, by name: String, domain: String, path: String) -> Bool {
-    guard cookie.isSecure, cookie.name == name, !cookie.hasExpired(by: Date()) else { return false }
-    let (old, new) = (cookie.domain.lowercased().droppingDot, domain.droppingDot)
-    guard old == new || old.hasSuffix("." + new) || new.hasSuffix("." + old) else { return false }
-    return path.isCookiePath(within: cookie.path)
+    let isSent =
+      cookie.name == name && cookie.domain.lowercased().droppingDot.isCookieDomain(relatedTo: domain.droppingDot)
+      && path.isCookiePath(within: cookie.path)
+    guard isSent || cookie.domain + cookie.path + cookie.name == domain + path + name else { return false }
+    return CookieNote(of: cookie).isSecure && !cookie.hasExpired(by: Date())
   }
 
   /// Returns the cookies to send with a request, in order (§5.8.3): longer paths first, then those that were set first.
@@ -99,10 +103,10 @@ struct CookieRules: Sendable {
     var isElsewhere: Bool?
     var chosen: [(cookie: HTTPCookie, note: CookieNote)] = []
     for cookie in cookies {
-      if cookie.isSecure, !isSecure { continue }
       if cookie.hasExpired(by: now) { continue }
       guard requested.isCookiePath(within: cookie.path) else { continue }
       let note = CookieNote(of: cookie)
+      if note.isSecure, !isSecure { continue }
       if let sameSite = note.sameSite, sameSite != .none, let start {
         let crosses = isElsewhere ?? !suffixes.areSameSite(start, url)
         isElsewhere = crosses
@@ -132,9 +136,10 @@ struct CookieRules: Sendable {
       if cookie.hasExpired(by: now) { gone.append(cookie) } else { kept.append(cookie) }
     }
     // Those that are not secure are evicted first, then the oldest.
-    let notes = kept.map { (cookie: $0, created: CookieNote(of: $0).created) }
-    let ordered = notes.sorted { ($0.cookie.isSecure ? 1 : 0, $0.created) < ($1.cookie.isSecure ? 1 : 0, $1.created) }
-      .map(\.cookie)
+    let notes = kept.map { (cookie: $0, note: CookieNote(of: $0)) }
+    let ordered = notes.sorted {
+      ($0.note.isSecure ? 1 : 0, $0.note.created) < ($1.note.isSecure ? 1 : 0, $1.note.created)
+    }.map(\.cookie)
     var counts: [String: Int] = [:]
     for cookie in ordered { counts[cookie.domain.lowercased().droppingDot, default: 0] += 1 }
     var total = ordered.count
@@ -155,6 +160,11 @@ extension HTTPCookie {
 
 extension String {
   fileprivate var droppingDot: String { hasPrefix(".") ? String(dropFirst()) : self }
+
+  /// Whether one of two domains includes the other.
+  fileprivate func isCookieDomain(relatedTo other: String) -> Bool {
+    self == other || hasSuffix("." + other) || other.hasSuffix("." + self)
+  }
 
   /// Whether a request's path matches a cookie's path (§5.1.4).
   fileprivate func isCookiePath(within path: String) -> Bool {

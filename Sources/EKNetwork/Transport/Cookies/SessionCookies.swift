@@ -53,9 +53,11 @@ struct SessionCookies: Sendable {
 
   /// Stores the cookies of a response, as ``store(setCookieLines:for:request:)`` does, outside the cooperative thread
   /// pool: the storage of the process writes a file for each of them.
-  func keep(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) async {
+  ///
+  /// - Throws: `CancellationError` at once when the task is cancelled; the cookies are stored nevertheless.
+  func keep(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) async throws {
     guard !lines.isEmpty else { return }
-    await Self.files.run { store(setCookieLines: lines, for: url, request: request) }
+    try await Self.files.runToEnd { store(setCookieLines: lines, for: url, request: request) }
   }
 
   /// Stores the cookies of a response to `request`, which came from `url`. One line is one `Set-Cookie` field.

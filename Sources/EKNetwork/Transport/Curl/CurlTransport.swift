@@ -48,7 +48,7 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      await configuration.cookies.keep(
+      try await configuration.cookies.keep(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
         return TransportResponse(head: head, body: body)

@@ -15,8 +15,8 @@ struct ResponseLimits: Sendable {
   /// received.
   var inflation: Int?
 
-  /// Returns the response with these limits applied. An announced length is checked at once, but does not fail an error
-  /// response, whose status is useful without its body.
+  /// Returns the response with these limits applied. An announced length is checked at once, but only fails a
+  /// success: every other status is useful without its body.
   func applied(to response: TransportResponse, of request: URLRequest) throws -> TransportResponse {
     guard let size else { return response }
     // The length of an encoded body says nothing about the decoded one, which is counted as it is read.
@@ -25,7 +25,7 @@ struct ResponseLimits: Sendable {
     {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)
-      guard response.head.isError else { throw error }
+      guard !response.head.isSuccess else { throw error }
       var refused = response
       refused.body = FailedBody(error)
       return refused

@@ -51,7 +51,7 @@ struct DeflateParameters: Sendable, Equatable {
   }
 
   private static func bits(_ value: String, atMost limit: Int) throws(WebSocketError) -> Int {
-    guard let bits = Int(value), (8...15).contains(bits), value.first != "0", bits <= limit else {
+    guard let bits = Int(value), (8...15).contains(bits), value.first != "0", value.first != "+", bits <= limit else {
       throw refusal("a window of \(value) bits")
     }
     return bits

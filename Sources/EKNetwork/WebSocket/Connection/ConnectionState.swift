@@ -35,6 +35,8 @@ struct ConnectionState {
   var received = 0
   /// The number of message frames that the system has accepted.
   var sent = 0
+  /// Why this side gave the connection up.
+  var lossReason: WebSocketError?
   /// The close frame to send after the message that is being sent.
   private var closeFrame: [UInt8]?
   private var lastID: UInt64 = 0
@@ -83,10 +85,11 @@ struct ConnectionState {
   /// - Parameter unscanned: See ``ReadAheadState/hold(_:)``.
   mutating func awaitRoom(
     _ continuation: CheckedContinuation<Void, Never>, unscanned: ArraySlice<UInt8>?
-  ) -> (controls: [ControlScanner.Control], beginsToRead: Bool)? {
+  ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], beginsToRead: Bool)? {
     guard isFull, !isClosing, !isOver else { return nil }
     reader = continuation
-    return ahead.hold(unscanned)
+    let (controls, beginsToRead) = ahead.hold(unscanned)
+    return (controls, takeLostPings(controls), beginsToRead)
   }
 
   /// Handles the result of a read that was made while the reader waited.
@@ -94,9 +97,22 @@ struct ConnectionState {
     _ result: Result<[UInt8], any Error>
   ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], goesOn: Bool) {
     let (controls, goesOn) = ahead.received(result, isHeld: isReaderHeld)
-    guard case .failure = result else { return (controls, [], goesOn) }
-    defer { pings = [:] }
-    return (controls, Array(pings.values), goesOn)
+    return (controls, takeLostPings(controls), goesOn)
+  }
+
+  /// Adds a caller that waits for the pong of its ping; returns false if none can arrive.
+  mutating func addPing(_ payload: Data, _ waiter: CheckedContinuation<Void, any Error>) -> Bool {
+    guard outcome == nil, !isClosing, !ahead.isAtEnd else { return false }
+    pings[payload] = waiter
+    return true
+  }
+
+  /// Removes and returns the pings whose pong can no longer arrive. Those of `controls` have just arrived.
+  private mutating func takeLostPings(_ controls: [ControlScanner.Control]) -> [CheckedContinuation<Void, any Error>] {
+    guard ahead.isAtEnd else { return [] }
+    let lost = pings.filter { payload, _ in !controls.contains(.pong(payload)) }
+    for payload in lost.keys { pings[payload] = nil }
+    return Array(lost.values)
   }
 
   enum Reception {

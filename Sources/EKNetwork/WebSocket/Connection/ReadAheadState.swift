@@ -11,6 +11,9 @@ struct ReadAheadState {
   private var answered = 0
   private(set) var isReading = false
 
+  /// Whether the end of the connection has been read, so that no pong will arrive.
+  var isAtEnd: Bool { failure != nil || scanner.isOver }
+
   /// Begins reading ahead, because the reader has to wait for room.
   ///
   /// - Parameter unscanned: The bytes that it has read but not decoded; `nil` if they have been scanned.

@@ -15,6 +15,7 @@ extension WebSocketConnection {
       }
       hasWaited = true
       answer(hold.controls)
+      fail(hold.pings)
       if hold.beginsToRead { ahead = Task { await readAhead() } }
     }
     return hasWaited
@@ -26,10 +27,14 @@ extension WebSocketConnection {
       do { result = .success(try await readOnce()) } catch { result = .failure(error) }
       let step = state.withLock { $0.readAhead(result) }
       answer(step.controls)
-      // The end itself is reported when the messages before it have been read. No pong will arrive.
-      for ping in step.pings { ping.resume(throwing: WebSocketError.connectionLost(reason: "No pong can come")) }
+      fail(step.pings)
       guard step.goesOn else { return }
     }
+  }
+
+  /// The end itself is reported when the messages before it have been read. No pong will arrive.
+  private func fail(_ pings: [CheckedContinuation<Void, any Error>]) {
+    for ping in pings { ping.resume(throwing: failure()) }
   }
 
   private func answer(_ controls: [ControlScanner.Control]) {

@@ -111,7 +111,8 @@ final class WebSocketConnection: Sendable {
   }
 
   private func lose(_ error: any Error) {
-    let isClosing = state.withLock { $0.isClosing }
+    let (isClosing, given) = state.withLock { ($0.isClosing, $0.lossReason) }
+    if let given, !isClosing { return end(.abnormalClosure, "", given) }
     let reason = (error as? ByteTransportError).flatMap { if case .failed(let text) = $0 { text } else { nil } }
     let text = reason ?? (error as? ByteTransportError == .cancelled ? "It was cancelled" : error.localizedDescription)
     end(.abnormalClosure, text, isClosing ? nil : .connectionLost(reason: text))
@@ -158,7 +159,6 @@ final class WebSocketConnection: Sendable {
     do {
       try await waiter.value()
     } catch let error as ByteTransportError {
-      // There is no outcome yet while received messages are still to be read.
       guard case .failed(let reason) = error, outcome == nil else { throw failure() }
       throw WebSocketError.connectionLost(reason: reason)
     }
@@ -192,9 +192,12 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  private func failure() -> WebSocketError {
-    guard let outcome else { return .closed(code: .normalClosure, reason: "") }
-    return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason)
+  /// Returns why nothing can be sent. There is no outcome yet while received messages are still to be read.
+  func failure() -> WebSocketError {
+    let (outcome, isClosing) = state.withLock { ($0.outcome, $0.isClosing) }
+    if let outcome { return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason) }
+    return isClosing
+      ? .closed(code: .normalClosure, reason: "") : .connectionLost(reason: "The connection can no longer be used")
   }
 
   /// Sends a pong. The number of pending pongs is limited: a peer that pings without reading gets no more (RFC 6455
@@ -215,12 +218,7 @@ final class WebSocketConnection: Sendable {
   func ping() async throws {
     let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
     try await withCancellableContinuation { waiter in
-      let isOpen = state.withLock { state in
-        guard state.outcome == nil, !state.isClosing else { return false }
-        state.pings[payload] = waiter
-        return true
-      }
-      guard isOpen else {
+      guard state.withLock({ $0.addPing(payload, waiter) }) else {
         waiter.resume(throwing: failure())
         return false
       }
@@ -241,7 +239,7 @@ final class WebSocketConnection: Sendable {
       guard (try? await options.clock.sleep(for: interval.sleepable)) != nil else { return }
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
-        guard !state.isOver, state.outcome == nil else { return nil }
+        guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
         return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.hearsNothing)
       }
       switch action {
@@ -249,7 +247,8 @@ final class WebSocketConnection: Sendable {
       case .wait?: break
       case .ping?: transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in }
       case .end?:
-        end(.abnormalClosure, "", .timedOut)
+        // The messages that have arrived are delivered first.
+        state.withLock { $0.lossReason = .timedOut }
         return transport.cancel()
       }
     }
@@ -288,6 +287,9 @@ final class WebSocketConnection: Sendable {
     }
     timer.cancel()
   }
+
+  /// Ends the connection immediately.
+  func cancel() { transport.cancel() }
 
   /// Closes the connection in the background.
   func abandon() {

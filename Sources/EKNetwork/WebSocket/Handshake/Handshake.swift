@@ -36,10 +36,12 @@ enum Handshake {
     } catch {
       transport.cancel()
       if Task.isCancelled { throw CancellationError() }
-      if case .failed(let reason)? = error as? ByteTransportError {
-        throw WebSocketError.connectionLost(reason: reason)
+      switch error as? ByteTransportError {
+      case .failed(let reason)?: throw WebSocketError.connectionLost(reason: reason)
+      case .cancelled?: throw WebSocketError.connectionLost(reason: "The connection ended during the handshake")
+      case .unavailable?: throw URLError(.resourceUnavailable)
+      case nil: throw error
       }
-      throw error
     }
   }
 

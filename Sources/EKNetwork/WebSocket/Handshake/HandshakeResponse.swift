@@ -51,7 +51,10 @@ struct HandshakeResponse: Sendable {
   ) throws(WebSocketError) -> Agreement? {
     var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
     let words = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]) else {
+    // Three digits without a sign (RFC 9112 §4).
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
+      status >= 100
+    else {
       throw .invalidHandshake(reason: "its status line is broken")
     }
     var headers: [String: String] = [:]

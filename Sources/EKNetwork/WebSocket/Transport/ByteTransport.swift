@@ -35,13 +35,13 @@ enum ByteTransports {
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
     #if os(Linux)
-      guard let loop = CurlSocketLoop.next else { throw ByteTransportError.unavailable }
+      guard let loop = CurlSocketLoop.next else { throw URLError(.resourceUnavailable) }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
       return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
     #else
-      throw ByteTransportError.unavailable
+      throw URLError(.resourceUnavailable)
     #endif
   }
 }

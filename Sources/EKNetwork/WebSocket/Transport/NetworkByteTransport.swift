@@ -128,14 +128,14 @@ final class NetworkByteTransport: ByteTransport {
   }
 
   func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping SendCompletion) {
-    let number: UInt64? = state.withLock { state in
-      guard state.end == nil, !state.isFinished else { return nil }
+    let (number, end): (UInt64?, ByteTransportError?) = state.withLock { state in
+      guard state.end == nil, !state.isFinished else { return (nil, state.end) }
       state.isFinished = isLast
       state.sendCount += 1
       state.sending[state.sendCount] = completion
-      return state.sendCount
+      return (state.sendCount, nil)
     }
-    guard let number else { return completion(ByteTransportError.cancelled) }
+    guard let number else { return completion(end ?? .cancelled) }
     connection.send(Data(bytes)) { [self] failure in
       let completion = state.withLock { $0.sending.removeValue(forKey: number) }
       completion?(failure.map { Self.ending($0, "\($0)") })

@@ -206,6 +206,8 @@ import Testing
     let client = client {
       $0.webSocket.clock = clock
       $0.webSocket.connectTimeout = .seconds(86_400)
+      // The time for a close handshake is not added.
+      $0.webSocket.closeTimeout = .seconds(1 << 40)
     }
     let query = query
     let task = Task { for try await _ in client.subscribe(query, as: Answer.self) {} }

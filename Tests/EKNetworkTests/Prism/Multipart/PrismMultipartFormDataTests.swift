@@ -46,11 +46,12 @@ import Testing
 
   /// The file is not searched for the boundary, and its author may know a fixed one.
   @Test func fileMakesBoundaryRandom() {
-    for chosen in ["b", String(repeating: "a", count: 70), "a b c"] {
+    let uuid = "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
+    for chosen in ["b", String(repeating: "a", count: 70), "a b c", uuid, "Boundary-" + uuid] {
       var form = PrismMultipartFormData(boundary: chosen)
       form.append(file: URL(fileURLWithPath: "/a"), name: "a", mimeType: "a/b")
       let boundary = form.form.boundary
-      #expect(UUID(uuidString: String(boundary.suffix(36))) != nil)
+      #expect(UUID(uuidString: String(boundary.suffix(36))) != nil && !boundary.hasSuffix(uuid))
       #expect(boundary.utf8.count <= 70 && boundary.first == chosen.first)
       form.append(file: URL(fileURLWithPath: "/a"), name: "a", mimeType: "a/b")
       #expect(form.form.boundary == boundary)

@@ -110,6 +110,17 @@ import Testing
 
   private struct Refusal: Error, Equatable { var text: String }
 
+  @Test func decoderIsNotGivenEarlierResponse() async throws {
+    server.route("GET", "/item", .text("busy", status: 503), .text("no", status: 401))
+    var probe = Probe<EmptyResponse>()
+    probe.errorDecoder = { Refusal(text: String(decoding: $0, as: UTF8.self)) }
+    let manager = Wire.automatic.manager(server, clock: clock)
+    manager.tokenRefresher = TestTokens("old") { _ in throw NetworkError.unauthorized }
+    // Thrown by the refresher; the response with the status 401 is not decoded.
+    await #expect(throws: NetworkError.unauthorized) { for try await _ in manager.events(probe) {} }
+    #expect(server.requestCount == 2)
+  }
+
   @Test(arguments: Wire.allCases)
   func temporaryErrorIsRetriedDespiteDecoder(_ wire: Wire) async throws {
     let busy = LoopbackServer.Response.text("busy", status: 503).header("Retry-After", "17")

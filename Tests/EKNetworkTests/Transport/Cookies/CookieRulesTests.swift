@@ -133,6 +133,31 @@ import Testing
     #expect(try sent(to: "https://example.com/app") == "sid=new; other=1; sid=2")
   }
 
+  /// FoundationNetworking's storage reads `Secure` back from its file as false.
+  @Test func secureCookieIsSecureAfterRestart() throws {
+    try store(["sid=good; Secure; Max-Age=86400"], from: "https://example.com/")
+    let storage = try #require(configuration.httpCookieStorage)
+    for cookie in storage.cookies ?? [] {
+      var properties = try #require(cookie.properties)
+      properties[.secure] = nil
+      storage.deleteCookie(cookie)
+      storage.setCookie(try #require(HTTPCookie(properties: properties)))
+    }
+    #expect(storage.cookies?.map(\.isSecure) == [false])
+    #expect(try sent(to: "http://example.com/") == nil)
+    try store(["sid=evil"], from: "http://example.com/")
+    #expect(try sent(to: "https://example.com/") == "sid=good")
+  }
+
+  /// FoundationNetworking's storage identifies cookies by domain, path and name without separators.
+  @Test func secureCookieIsNotReplacedByOneOfTheSameKey() throws {
+    try store(["session=good; Secure; Path=/"], from: "https://example.com/")
+    for line in ["ession=x; Path=/s", "ession=; Path=/s; Max-Age=0", "session=evil; Path=/"] {
+      try store([line], from: "http://example.com/")
+    }
+    #expect(try sent(to: "https://example.com/s") == "session=good")
+  }
+
   @Test func cookiesAreOrderedByPathThenAge() throws {
     try store(["z=1; Path=/", "y=2; Path=/a", "x=3; Path=/", "w=4; Path=/a"], from: "https://example.com/")
     try store(["b=5; Path=/"], from: "https://example.com/")

@@ -150,7 +150,7 @@ struct NetworkByteTransportTests {
     await #expect(throws: ByteTransportError.failed("gone")) { try await again.value }
     let sent = SingleResult()
     transport.send([1], isLast: false) { sent.finish($0) }
-    await #expect(throws: ByteTransportError.cancelled) { try await sent.value() }
+    await #expect(throws: ByteTransportError.failed("gone")) { try await sent.value() }
   }
 
   @Test("After the last bytes nothing more is sent")
