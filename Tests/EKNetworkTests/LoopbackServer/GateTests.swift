@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Gate", .timeLimit(.minutes(10)))
 struct GateTests {
-  @Test("All who wait go on when it opens, tasks and threads, and so do those who come later")
+  @Test("Opening resumes all waiting tasks and threads, and later waits return at once")
   func opens() async {
     let gate = Gate()
     #expect(!gate.isOpen)
@@ -26,7 +26,7 @@ struct GateTests {
     #expect(gate.waitBlocking())
   }
 
-  @Test("A cancelled task and one that is out of time stop waiting")
+  @Test("A cancelled or timed-out wait returns false")
   func givesUp() async {
     let gate = Gate()
     let waiting = Task { await gate.wait() }

@@ -12,7 +12,7 @@ struct LifetimeTests {
     }
   }
 
-  @Test("A thousand connections at once, all answered at the same moment")
+  @Test("A thousand concurrent connections are all answered at the same moment")
   func thousand() async throws {
     try #require(LoopbackServer.raiseDescriptorLimit(to: 8192) >= 3000)
     let gate = Gate()
@@ -53,7 +53,7 @@ struct LifetimeTests {
     server.stop()
   }
 
-  @Test("The end of a server stops it")
+  @Test("Deinitializing a server stops it")
   func deinitStops() throws {
     var server: LoopbackServer? = try LoopbackServer()
     let port = try #require(server?.port)
@@ -77,7 +77,7 @@ struct LifetimeTests {
     #expect((try? client.read())?.isEmpty ?? true)
   }
 
-  @Test("Connections can be closed while the server goes on")
+  @Test("Connections can be closed while the server keeps running")
   func closesConnections() async throws {
     let server = try LoopbackServer()
     server.route("/", .text("x"))
@@ -89,7 +89,7 @@ struct LifetimeTests {
     #expect(try RawClient(port: server.port).get("/").text == "x")
   }
 
-  @Test("One connection too many is closed at once")
+  @Test("A connection beyond the limit is closed at once")
   func connectionLimit() throws {
     let server = try LoopbackServer { $0.maximumConnections = 1 }
     server.route("/", .text("x"))
@@ -99,7 +99,7 @@ struct LifetimeTests {
   }
 
   #if os(Linux)
-    @Test("Neither descriptors nor threads are left behind")
+    @Test("No descriptors or threads are leaked")
     func leavesNothing() async throws {
       let before = (try Self.entries("fd"), try Self.entries("task"))
       for _ in 0..<20 {

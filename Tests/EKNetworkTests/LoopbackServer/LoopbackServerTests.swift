@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Loopback server: plain HTTP", .timeLimit(.minutes(10)))
 struct LoopbackServerTests {
-  @Test("Requests on one connection are answered and recorded as they came")
+  @Test("Requests on one connection are answered and recorded in order")
   func keepAlive() throws {
     let server = try LoopbackServer()
     server.route("GET", "/a") { .text("a \($0.queryValue("q") ?? "")") }
@@ -35,7 +35,7 @@ struct LoopbackServerTests {
     for index in 0..<50 { #expect(try client.readAnswer().text == "/\(index)") }
   }
 
-  @Test("Chunked bodies in both directions")
+  @Test("Chunked bodies are received and sent, with trailers")
   func chunked() throws {
     let server = try LoopbackServer()
     server.route("/c") { request in
@@ -54,7 +54,7 @@ struct LoopbackServerTests {
     #expect(request.isComplete)
   }
 
-  @Test("HEAD has the header of GET and no body; 204 and 304 have no length")
+  @Test("HEAD has the headers of GET and no body; 204 has no Content-Length")
   func bodiless() throws {
     let server = try LoopbackServer()
     server.route("/x") { _ in .text("hello") }
@@ -68,7 +68,7 @@ struct LoopbackServerTests {
     #expect(try client.get("/x").text == "hello")
   }
 
-  @Test("A client that asks for close gets it, announced; so does HTTP/1.0")
+  @Test("Connection: close and HTTP/1.0 get an announced close")
   func clientCloses() throws {
     let server = try LoopbackServer()
     server.route("/x") { _ in .text("hello") }
@@ -81,7 +81,7 @@ struct LoopbackServerTests {
     }
   }
 
-  @Test("Routes: method, prefix, the later wins, responses in turn, an error is 500")
+  @Test("Routes match method and prefix, later ones win, responses take turns, an error is 500")
   func routing() throws {
     struct Oops: Error {}
     let server = try LoopbackServer()
@@ -99,7 +99,7 @@ struct LoopbackServerTests {
     #expect(try client.get("/oops").status == 500)
   }
 
-  @Test("Header fields are sent as given, repeated names too; informational responses come first")
+  @Test("Header fields are sent as given, including repeated names, after informational responses")
   func headers() throws {
     let server = try LoopbackServer()
     server.route("/h") { _ in
@@ -113,7 +113,7 @@ struct LoopbackServerTests {
     #expect(response.text == "{\"a\":1}")
   }
 
-  @Test("What is no request is answered with its status and a close")
+  @Test("Malformed and oversized requests get an error status and a close")
   func badRequest() throws {
     let server = try LoopbackServer { $0.maximumBodySize = 10 }
     for (request, status) in [("GET /\r\n\r\n", 400), ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n", 413)]
@@ -125,7 +125,7 @@ struct LoopbackServerTests {
     }
   }
 
-  @Test("A large body passes both ways")
+  @Test("A large body is received and sent back")
   func largeBodies() throws {
     let server = try LoopbackServer()
     server.route("/echo") { .data($0.body) }
@@ -136,7 +136,7 @@ struct LoopbackServerTests {
     #expect(try client.readAnswer().body == body)
   }
 
-  @Test("Waiting for requests ends when they are there, or with the task")
+  @Test("Waiting for requests ends with the last one, a cancellation or the timeout")
   func waits() async throws {
     let server = try LoopbackServer()
     async let waited = server.waitForRequests(count: 3, path: "/x")
@@ -149,7 +149,7 @@ struct LoopbackServerTests {
     #expect(await server.waitForRequests(count: 100, timeout: .milliseconds(1)).count == 4)
   }
 
-  @Test("The record is bounded; what it leaves out is still counted")
+  @Test("The record is bounded; omitted requests and bodies are still counted")
   func boundedRecord() throws {
     let server = try LoopbackServer {
       $0.recordLimit = 3
@@ -166,7 +166,7 @@ struct LoopbackServerTests {
     #expect(server.requestCount == 4)
   }
 
-  @Test("The target gives its path and query, also in absolute form; forms are decoded")
+  @Test("Targets yield path and query, also in absolute form; query items are decoded")
   func targets() throws {
     let server = try LoopbackServer()
     let client = try RawClient(port: server.port)
@@ -180,7 +180,7 @@ struct LoopbackServerTests {
     #expect(requests.first?.queryItems == expected)
   }
 
-  @Test("An upgraded connection belongs to the closure")
+  @Test("An upgraded connection is handed to the closure")
   func upgrade() throws {
     let server = try LoopbackServer()
     server.route("/echo") { _ in

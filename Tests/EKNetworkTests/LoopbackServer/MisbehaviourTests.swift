@@ -12,14 +12,14 @@ struct MisbehaviourTests {
     return (server, client)
   }
 
-  @Test("Raw bytes are sent as they are, then the connection ends")
+  @Test("Raw bytes are sent unchanged, then the connection ends")
   func raw() throws {
     let (server, client) = try exchange(.raw("HTTP/1.1 200\r\nX\u{1}: \r\n\r\n"))
     #expect(try client.readToEnd() == "HTTP/1.1 200\r\nX\u{1}: \r\n\r\n")
     server.stop()
   }
 
-  @Test("A raw answer can leave the connection open")
+  @Test("A raw response can leave the connection open")
   func rawKeepAlive() throws {
     let (server, client) = try exchange(
       .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")]).then(.keepAlive))
@@ -28,7 +28,7 @@ struct MisbehaviourTests {
     #expect(server.acceptedConnections == 1)
   }
 
-  @Test("The server goes on when the gate is opened, and tells how far it is")
+  @Test("A response waits for a gate, and opens another to report its progress")
   func gates() async throws {
     let arrived = Gate()
     let goOn = Gate()
@@ -42,7 +42,7 @@ struct MisbehaviourTests {
     #expect(try client.read(exactly: 2) == Data("cd".utf8))
   }
 
-  @Test("A stall lasts until the client leaves")
+  @Test("A stall lasts until the client disconnects")
   func stall() async throws {
     let (server, client) = try exchange(.raw([.sendString("HTTP/1.1 200 OK\r\n"), .stall]))
     #expect(try client.read(exactly: 17).count == 17)
@@ -51,7 +51,7 @@ struct MisbehaviourTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test("A client that leaves ends a wait for a gate and a delay", arguments: [0, 1])
+  @Test("A disconnect of the client ends a wait for a gate and a delay", arguments: [0, 1])
   func leavesWhileWaiting(_ which: Int) async throws {
     let arrived = Gate()
     let (server, client) = try exchange(.raw([.open(arrived), which == 0 ? .wait(Gate()) : .delay(.seconds(1000))]))
@@ -60,14 +60,14 @@ struct MisbehaviourTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test("Trickled bytes arrive one after the other, complete")
+  @Test("Trickled bytes arrive completely and in order")
   func trickle() throws {
     let (server, client) = try exchange(.raw([.trickle(Data("hello world".utf8), chunk: 2, every: .milliseconds(1))]))
     #expect(try client.readToEnd() == "hello world")
     server.stop()
   }
 
-  @Test("A reset is a reset, a close is an end, a half-close leaves the other direction open")
+  @Test("A reset is an error, a close is an end, a half-close leaves the other direction open")
   func endings() throws {
     let (first, resetClient) = try exchange(.raw([.sendString("abc"), .reset]))
     #expect(throws: RawClient.Failure.self) { _ = try resetClient.readToEnd() }
@@ -80,7 +80,7 @@ struct MisbehaviourTests {
     for server in [first, second, third] { server.stop() }
   }
 
-  @Test("The endings of a whole answer: announced, silent, reset")
+  @Test("A complete response can end with an announced close, a silent close or a reset")
   func responseEndings() throws {
     let (first, announced) = try exchange(.text("x").then(.close))
     #expect(try announced.readAnswer().header("Connection") == "close")
@@ -96,7 +96,7 @@ struct MisbehaviourTests {
     for server in [first, second, third] { server.stop() }
   }
 
-  @Test("A connection that dies at the next request records it and does not answer")
+  @Test("A connection closed on the next request records it and does not respond")
   func closesOnNextRequest() throws {
     let (server, client) = try exchange(.text("x").then(.closeOnNextRequest))
     #expect(try client.readAnswer().text == "x")
@@ -105,7 +105,7 @@ struct MisbehaviourTests {
     #expect(server.requests.map(\.path) == ["/", "/again"])
   }
 
-  @Test("A connection can be good for so many requests only")
+  @Test("The requests per connection can be limited")
   func requestsPerConnection() throws {
     let server = try LoopbackServer { $0.requestsPerConnection = 2 }
     server.route("/", .text("x"))
@@ -115,7 +115,7 @@ struct MisbehaviourTests {
     #expect(try client.read().isEmpty)
   }
 
-  @Test("A flood stops where the client stops reading, and the counter shows where")
+  @Test("A flood blocks when the client stops reading, and the counter shows where")
   func flood() async throws {
     let counter = ByteCounter()
     let server = try LoopbackServer { $0.sendBufferSize = 64 << 10 }
@@ -134,7 +134,7 @@ struct MisbehaviourTests {
     #expect(server.bytesSent > total)
   }
 
-  @Test("Nothing is accepted before the gate opens; the client is connected already")
+  @Test("Nothing is accepted before the gate opens, although the client is connected")
   func acceptsLate() async throws {
     let gate = Gate()
     let server = try LoopbackServer { $0.acceptGate = gate }
@@ -145,7 +145,7 @@ struct MisbehaviourTests {
     #expect(try client.readAnswer().status == 404)
   }
 
-  @Test("A refused port refuses")
+  @Test("A refusing port refuses connections")
   func refused() throws {
     let port = try LoopbackServer.refusedPort()
     #expect(throws: RawClient.Failure.self) { _ = try RawClient(port: port) }
@@ -154,7 +154,7 @@ struct MisbehaviourTests {
   }
 
   #if os(Linux)
-    @Test("An unresponsive port does not answer")
+    @Test("A connection to an unresponsive port stays in progress")
     func unresponsive() throws {
       let port = try LoopbackServer.UnresponsivePort()
       let failure = try #require(throws: RawClient.Failure.self) {

@@ -2,11 +2,11 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite("Loopback server: before the body is read", .timeLimit(.minutes(10)))
+@Suite("Loopback server: request bodies", .timeLimit(.minutes(10)))
 struct RequestBodyTests {
   private let expecting = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
 
-  @Test("An expectation is met with 100 Continue, or with the final answer")
+  @Test("Expect: 100-continue gets 100 Continue or the final response")
   func expectContinue() throws {
     let server = try LoopbackServer()
     server.route("/") { .text($0.text) }
@@ -25,7 +25,7 @@ struct RequestBodyTests {
     #expect(!record.isComplete && record.bodyByteCount == 0)
   }
 
-  @Test("An expectation can be ignored")
+  @Test("Expect: 100-continue can be ignored")
   func ignoresExpectation() throws {
     let server = try LoopbackServer { $0.answersExpectContinue = false }
     server.route("/") { .text($0.text) }
@@ -34,7 +34,7 @@ struct RequestBodyTests {
     #expect(try client.readAnswer().text == "hello")
   }
 
-  @Test("An early answer reaches a client that is still uploading, and the connection goes on")
+  @Test("An early response reaches a client that is still uploading, and the connection is reused")
   func earlyResponse() throws {
     let server = try LoopbackServer()
     server.route("POST", "/", onHead: { _ in .respond(.status(413)) }) { _ in .text("never") }
@@ -47,7 +47,7 @@ struct RequestBodyTests {
     #expect(server.acceptedConnections == 1)
   }
 
-  @Test("An early answer with a close is not overtaken by a reset")
+  @Test("An early response with a close is not overtaken by a reset")
   func earlyResponseAndClose() throws {
     let server = try LoopbackServer()
     server.route("/", onHead: { _ in .respond(.text("no", status: 413).then(.close)) }) { _ in .text("never") }
@@ -60,7 +60,7 @@ struct RequestBodyTests {
     #expect(try client.read().isEmpty)
   }
 
-  @Test("A server that does not read makes the client wait, until it does")
+  @Test("A server that does not read blocks the client until it does")
   func backPressure() async throws {
     let gate = Gate()
     let server = try LoopbackServer { $0.receiveBufferSize = 16 << 10 }
@@ -95,7 +95,7 @@ struct RequestBodyTests {
     #expect(try client.readAnswer().text == body)
   }
 
-  @Test("A reset in the middle of an upload; the record has what came")
+  @Test("A reset during an upload keeps the received bytes on record")
   func resetsWhileUploading() async throws {
     let server = try LoopbackServer()
     server.route("/", onHead: { _ in .steps([.read(total: 5), .reset]) }) { _ in .text("never") }
@@ -107,7 +107,7 @@ struct RequestBodyTests {
     #expect(!request.isComplete)
   }
 
-  @Test("A client that leaves in the middle of its body is on record")
+  @Test("A request whose client disconnects during the body is recorded as incomplete")
   func clientLeaves() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("never") }

@@ -52,7 +52,7 @@ struct RequestParserTests {
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
   ]
 
-  @Test("However a stream is cut, it is understood alike", arguments: streams)
+  @Test("A stream is parsed the same for any chunking", arguments: streams)
   func splitsAtEveryByte(_ stream: String) {
     let bytes = Array(stream.utf8)
     let whole = parse([bytes])
@@ -62,7 +62,7 @@ struct RequestParserTests {
     #expect(parse(bytes.map { [$0] }) == whole)
   }
 
-  @Test("Two requests in one piece, a body each")
+  @Test("Two requests in one piece are parsed, each with its body")
   func pipelined() {
     let outcome = parse([Array(Self.streams[1].utf8)])
     #expect(outcome.targets == ["POST /x?y=1 HTTP/1.1", "GET /2 HTTP/1.1"])
@@ -71,7 +71,7 @@ struct RequestParserTests {
     #expect(outcome.fields[1]["Host"] == "b")
   }
 
-  @Test("A chunked body gives its content, its bytes as they came, and its trailers")
+  @Test("A chunked body yields its content, its raw bytes and its trailers")
   func chunked() {
     let outcome = parse([Array(Self.streams[2].utf8)])
     #expect(outcome.content == ["abc0123456789", ""])
@@ -81,7 +81,7 @@ struct RequestParserTests {
   }
 
   @Test(
-    "What is no request is refused, with a status that says why",
+    "Malformed requests are rejected with the matching status",
     arguments: [
       ("GET / HTTP/1.1\r\n\r\n", 400),
       ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),

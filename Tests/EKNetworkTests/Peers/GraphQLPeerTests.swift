@@ -39,7 +39,7 @@
       return PrismGraphQLClient(endpointURL: url, manager: manager ?? NetworkManager(baseURL: url), options: options)
     }
 
-    @Test("A query with variables, by POST and by GET", arguments: servers, [false, true])
+    @Test("A query with variables returns its result over POST and GET", arguments: servers, [false, true])
     func query(server: String, usesGET: Bool) async throws {
       struct Filter: Encodable, Sendable { var words = ["終わり"], limit: Int? }
       struct Variables: Encodable, Sendable { var filter = Filter() }
@@ -57,7 +57,7 @@
       }
     }
 
-    @Test("One of several operations", arguments: servers)
+    @Test("The named one of several operations runs", arguments: servers)
     func operationName(server: String) async throws {
       let document = #"query A { books { id } } mutation B { add(title: "Новая") { id title } }"#
       let response: PrismGraphQLResponse<Added> = try await client(server).execute(
@@ -65,7 +65,7 @@
       #expect(response.data == Added(add: Book(id: "9", title: "Новая")))
     }
 
-    @Test("Partial data, and the error that says where it is missing", arguments: servers)
+    @Test("Partial data arrives with an error that locates the missing field", arguments: servers)
     func partial(server: String) async throws {
       let response: PrismGraphQLResponse<Books> = try await client(server).execute(
         PrismGraphQLQuery(query: "{\n  books { id author }\n}"))
@@ -79,7 +79,7 @@
       #expect(error.extensions == ["code": .string("UNKNOWN"), "book": .object(["id": .int(3), "old": .bool(true)])])
     }
 
-    @Test("What is refused before it runs, and what fails when it does", arguments: servers)
+    @Test("Validation and execution errors carry locations or paths", arguments: servers)
     func errors(server: String) async throws {
       let client = try client(server)
       for (document, place) in [("{ books { id }", 15), ("{ books { nothing } }", 11)] {
@@ -94,7 +94,7 @@
       #expect(response.errors?.first?.pathElements == [.field("add")])
     }
 
-    @Test("Results come one by one, up to the end", arguments: servers, transports)
+    @Test("Results arrive one by one until the end", arguments: servers, transports)
     func live(server: String, transport: PrismGraphQLTransport) async throws {
       let client = try client(server)
       let run = UUID().uuidString
@@ -108,7 +108,7 @@
       #expect(count == 30)
     }
 
-    @Test("Leaving, or cancelling, ends the subscription on the server", arguments: servers, transports)
+    @Test("Leaving the loop or cancelling ends the subscription on the server", arguments: servers, transports)
     func leaving(server: String, transport: PrismGraphQLTransport) async throws {
       let client = try client(server)
       let left = UUID().uuidString
@@ -127,7 +127,7 @@
       try await waitForEnd(of: cancelled, client)
     }
 
-    @Test("An error in the midst of a subscription", arguments: servers, transports)
+    @Test("An error during a subscription arrives after the earlier results", arguments: servers, transports)
     func breaking(server: String, transport: PrismGraphQLTransport) async throws {
       var values: [Int?] = []
       var errors: [PrismGraphQLError] = []
@@ -146,7 +146,7 @@
       #expect(errors.first?.extensions == ["code": .string("BROKEN")])
     }
 
-    @Test("A subscription that is refused", arguments: servers, transports)
+    @Test("A refused subscription reports its error", arguments: servers, transports)
     func refused(server: String, transport: PrismGraphQLTransport) async throws {
       var errors: [PrismGraphQLError] = []
       do {
@@ -161,7 +161,7 @@
       #expect(errors.first?.message.contains("nothing") == true)
     }
 
-    @Test("The payload of a connection is read, and a refusal is told", arguments: servers)
+    @Test("The connection payload is sent, and its refusal is an error", arguments: servers)
     func connectionPayload(server: String) async throws {
       let token = Locked("good")
       let client = try client(server) { $0.connectionPayload = { ["token": .string(token.withLock { $0 })] } }
@@ -182,7 +182,7 @@
       }
     }
 
-    @Test("A refused token is refreshed: for a query and for a subscription", arguments: servers)
+    @Test("A refused token is refreshed for queries and subscriptions", arguments: servers)
     func refresh(server: String) async throws {
       let tokens = TestTokens("old")
       let manager = NetworkManager(baseURL: try peer.url(server, scheme: "http"))

@@ -35,7 +35,7 @@
       return try JSONDecoder().decode([Entry].self, from: said)
     }
 
-    @Test("Everything that an entry can be", arguments: [false, true])
+    @Test("Entries of every kind are read correctly by haralyzer", arguments: [false, true])
     func entries(revealsSecrets: Bool) async throws {
       let server = try LoopbackServer()
       server.route("/start", .status(503), .redirect(to: "/item?id=1"))

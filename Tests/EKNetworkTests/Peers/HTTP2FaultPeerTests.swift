@@ -73,7 +73,7 @@
     private func isWell() async throws { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
 
     @Test(
-      "A body that is cut short is an error, after what did arrive",
+      "A truncated body is an error after the data that arrived",
       arguments: ["reset-mid", "cancel-mid", "reset-mid-length", "short", "cut", "abort", "goaway-cut"])
     func truncated(kind: String) async throws {
       let code = await sent(Probe(path: "/\(kind)")).code
@@ -84,7 +84,7 @@
       try await isWell()
     }
 
-    @Test("No head", arguments: ["reset-head", "no-status", "bad-status", "pushes"])
+    @Test("A missing or invalid head is an error", arguments: ["reset-head", "no-status", "bad-status", "pushes"])
     func noHead(kind: String) async throws {
       let probe = Probe<StatusCodeResponse>(path: "/\(kind)", timeout: .seconds(kind == "pushes" ? 0.5 : 60))
       for outcome in [await sent(probe), await streamed(probe)] {
@@ -103,7 +103,7 @@
 
     /// Over a fresh connection, and over one that was used before.
     @Test(
-      "A stream that was refused has done nothing, and is sent again, whatever its method (RFC 9113 §8.7)",
+      "A refused stream was not processed and is retried, whatever its method (RFC 9113 §8.7)",
       arguments: refusals)
     func refused(_ kind: String, _ method: String, isFresh: Bool) async throws {
       if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
@@ -146,7 +146,7 @@
     }
 
     /// libcurl has read all of the body, and the kernel takes longer to send it than a server may be silent.
-    @Test("A slow upload that moves does not time out on a connection that others use") func slowUpload() async throws {
+    @Test("A slow upload that makes progress does not time out on a shared connection") func slowUpload() async throws {
       let manager = try Self.makeManager(peer, port: "slow")
       let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed"))
       let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -162,7 +162,7 @@
     }
 
     /// The end of a response arrives in the same read as data of another stream.
-    @Test("What was read together with the end of another response is not left lying there")
+    @Test("Data read together with the end of another response is delivered")
     func dataBehindAnEnd() async throws {
       var count = 0
       let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed", timeout: .seconds(20)))
@@ -175,7 +175,7 @@
       #expect(count == 50_000)
     }
 
-    @Test("A server that refuses every stream is not asked for ever")
+    @Test("A server that refuses every stream is retried a limited number of times")
     func alwaysRefused() async throws {
       for method in [HTTPMethod.get, .post] {
         let outcome = await sent(Probe(path: "/refuse/\(method)", method: method))
@@ -184,7 +184,7 @@
       }
     }
 
-    @Test("A connection that dies under a stream: once more where that does no harm")
+    @Test("A connection lost during a stream is retried for idempotent methods only")
     func stale() async throws {
       for (index, method) in [HTTPMethod.get, .put, .post].enumerated() {
         #expect(await sent(Probe(path: "/stale")).error == nil)
@@ -198,21 +198,21 @@
       }
     }
 
-    @Test("Trailers are no part of the head, and cost nothing of the body")
+    @Test("Trailers are not part of the head, and the body arrives whole")
     func trailers() async throws {
       let response = try await manager.send(Probe<StatusCodeResponse>(path: "/trailers"))
       #expect(response.headers.keys.allSatisfy { !$0.lowercased().hasPrefix("x-") })
       #expect(await streamed(Probe(path: "/trailers")).count == 1_000)
     }
 
-    @Test("A GOAWAY lets go on to its end what is under way")
+    @Test("A stream in progress completes after a GOAWAY")
     func goAway() async throws {
       let outcome = await streamed(Probe(path: "/goaway-mid"))
       #expect(outcome.count == 2_000 && outcome.error == nil)
       try await isWell()
     }
 
-    @Test("A feed on a connection that the server gives up holds up nobody", arguments: [1, 2])
+    @Test("A feed on a connection after a GOAWAY does not block other requests", arguments: [1, 2])
     func goAwayBesideAFeed(connections: Int) async throws {
       let manager = try Self.makeManager(peer, connections: connections)
       let path = "/goaway-feed/\(connections)"
@@ -225,14 +225,14 @@
       #expect(rest == 1_000)
     }
 
-    @Test("Interim answers are not the answer, however many")
+    @Test("Interim responses are not taken for the final one, however many")
     func interim() async throws {
       let response = try await manager.send(Probe<StatusCodeResponse>(path: "/interim"))
       #expect(response.statusCode == 200 && response.headers["link"] == nil)
       #expect(await streamed(Probe(path: "/interim")).count == 2)
     }
 
-    @Test("A head of 300 KB")
+    @Test("A response head of 300 KB is an error")
     func largeHead() async throws {
       for outcome in [await sent(Probe(path: "/large-head")), await streamed(Probe(path: "/large-head"))] {
         #expect(outcome.error is URLError, "\(outcome)")
@@ -240,7 +240,7 @@
       try await isWell()
     }
 
-    @Test("An upload that the server gives no room for times out")
+    @Test("An upload without flow-control window times out")
     func stalledUpload() async throws {
       var probe = Probe<StatusCodeResponse>(path: "/stall", method: .post, timeout: .milliseconds(500))
       probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
@@ -249,7 +249,7 @@
       try await isWell()
     }
 
-    @Test("An answer before the request is complete is an answer, and ends the sending")
+    @Test("A response before the request is complete is returned and ends the upload")
     func earlyResponse() async throws {
       var probe = Probe<StatusCodeResponse>(path: "/early/200/held", method: .post)
       probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
@@ -268,7 +268,7 @@
       try await isWell()
     }
 
-    @Test("What libcurl takes for the end of a body without a length", arguments: ["no-error-mid", "garbage"])
+    @Test("An ambiguous end of a body yields the data or an error", arguments: ["no-error-mid", "garbage"])
     func believedEnds(kind: String) async throws {
       for path in ["/\(kind)", "/\(kind)/held"] {
         // Before 8.6, libcurl keeps waiting after something that is not a frame.

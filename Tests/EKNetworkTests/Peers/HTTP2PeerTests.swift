@@ -34,7 +34,7 @@
       }
     }
 
-    @Test("Many at once share connections, and a GOAWAY loses none of them")
+    @Test("Concurrent requests share connections, and a GOAWAY loses none of them")
     func many() async throws {
       try await withThrowingTaskGroup(of: Item.self) { group in
         for _ in 0..<1_000 { group.addTask { try await manager.send(Get()) } }
@@ -47,7 +47,7 @@
       #expect(timings.count { $0.isConnectionReused == false } < 300)
     }
 
-    @Test("A stream that is not read stops neither the others nor its own end")
+    @Test("An unread stream blocks neither other streams nor its own completion")
     func slowStream() async throws {
       let stream = try await manager.stream(Get(path: "/large"), accessToken: nil)
       for _ in 0..<50 { #expect(try await manager.send(Get()) == Item(id: 1)) }
@@ -56,7 +56,7 @@
       #expect(count == 64 << 20)
     }
 
-    @Test("A stream that is left closes, and the connection goes on")
+    @Test("An abandoned stream closes, and the connection stays usable")
     func leftStream() async throws {
       for _ in 0..<20 {
         for try await _ in try await manager.stream(Get(path: "/large"), accessToken: nil).chunks { break }
@@ -64,7 +64,7 @@
       }
     }
 
-    @Test("A status and fields are what they are over HTTP/1.1")
+    @Test("The status and header fields are the same as over HTTP/1.1")
     func errors() async throws {
       let error = await #expect(throws: HTTPError.self) { try await manager.send(Get(path: "/missing")) }
       #expect(error?.statusCode == 404)

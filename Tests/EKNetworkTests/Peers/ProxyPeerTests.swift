@@ -50,7 +50,7 @@
       }
     }
 
-    @Test("A plain request goes to the proxy whole, and names its host")
+    @Test("A plain request is sent to the proxy with its absolute URL and its Host field")
     func plain() async throws {
       let transport = try transport("good")
       for _ in 0..<3 {
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test("A secure request is tunnelled: the proxy sees neither its fields nor its path")
+    @Test("An HTTPS request is tunnelled: the proxy sees neither its fields nor its path")
     func tunnel() async throws {
       let transport = try transport("good")
       for _ in 0..<3 {
@@ -86,7 +86,7 @@
       #expect(try await code("good", "https://behind.invalid/") == .serverCertificateUntrusted)
     }
 
-    @Test("A proxy's credentials are shown to it, and to nobody else")
+    @Test("A proxy's credentials are sent to the proxy only")
     func credentials() async throws {
       let transport = try transport(
         "authenticating", ["kCFProxyUsernameKey": "someone", "kCFProxyPasswordKey": "s%cret"])
@@ -97,7 +97,7 @@
     }
 
     /// libcurl before 8.19 would send them all through the first one's tunnel.
-    @Test("A tunnel belongs to those who have its credentials")
+    @Test("A tunnel is used only by requests with its credentials")
     func tunnelIdentity() async throws {
       func identified(_ user: String?) throws -> any Transport {
         try transport(
@@ -113,7 +113,7 @@
       }
     }
 
-    @Test("Exceptions and an empty dictionary reach the host directly")
+    @Test("Exceptions, a disabled proxy and an empty dictionary connect directly")
     func direct() async throws {
       let url = try peer.url("origin", scheme: "http").absoluteString
       #expect(try await fetch(transport("forbidding", ["ExceptionsList": ["127.0.0.1"]]), url).0 == 200)
@@ -122,7 +122,7 @@
       #expect(try await fetch(transport(nil), url).0 == 200)
     }
 
-    @Test("What a proxy answers to a plain request is an answer")
+    @Test("A proxy's error response to a plain request is returned as a response")
     func plainRefusals() async throws {
       for (name, status) in [("authenticating", 407), ("forbidding", 403), ("failing", 502)] {
         let (code, text) = try await fetch(transport(name), "http://behind.invalid/")
@@ -132,7 +132,7 @@
     }
 
     @Test(
-      "A proxy that opens no tunnel",
+      "A proxy that opens no tunnel fails the request",
       arguments: [
         ("authenticating", URLError.Code.userAuthenticationRequired), ("forbidding", .cannotConnectToHost),
         ("failing", .cannotConnectToHost), ("dying", .cannotConnectToHost), ("resetting", .cannotConnectToHost),
@@ -144,7 +144,7 @@
     }
 
     @Test(
-      "A proxy that spoils a plain request",
+      "A proxy that corrupts the response to a plain request, or sends none, fails it",
       arguments: [
         ("dying", URLError.Code.networkConnectionLost), ("resetting", .networkConnectionLost),
         ("garbage", .badServerResponse), ("endless-garbage", .badServerResponse), ("silent", .timedOut),
@@ -154,7 +154,7 @@
       #expect(try await code(proxy, "http://behind.invalid/") == expected)
     }
 
-    @Test("Nobody listens where the proxy should be")
+    @Test("An unreachable or unresolvable proxy fails the request")
     func absent() async throws {
       let proxies: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
       let error = await #expect(throws: URLError.self) {
@@ -168,7 +168,7 @@
       #expect(unresolved?.code == .cannotFindHost)
     }
 
-    @Test("A session without a dictionary takes the environment's proxy, and heeds its exceptions")
+    @Test("A session without a dictionary uses the environment's proxy and its exceptions")
     func environment() throws {
       let proxy = try peer.url("good", scheme: "http", path: "").absoluteString
       #expect(try demo("http://behind.invalid/", ["http_proxy": proxy]).contains("status 200"))

@@ -40,7 +40,7 @@
 
     private func target(_ path: String) throws -> String { try peer.url("echo", path: path).absoluteString }
 
-    @Test("From http to https: what belongs to the origin stays there")
+    @Test("A redirect from http to https drops the origin's credentials")
     func upgrade() async throws {
       let target = try target("/end")
       server.route("/start") { _ in .redirect(to: target, status: 307) }
@@ -54,7 +54,7 @@
       #expect(text.contains("X-App: app"))
     }
 
-    @Test("Cookies of the session go by their host, and the secure ones by https alone")
+    @Test("Session cookies follow their host on a redirect; secure ones are sent over https only")
     func cookies() async throws {
       struct Plain: NetworkRequest {
         typealias Response = Head.Response
@@ -76,7 +76,7 @@
       #expect(text.contains("Cookie: plain=1; safe=1\r\n"))
     }
 
-    @Test("Within https everything goes along")
+    @Test("A redirect within an https origin keeps all fields")
     func sameOrigin() async throws {
       let manager = manager(try peer.url("echo", path: ""))
       let text = try await manager.send(Head(path: "/to//end")) { "token-secret" }.text
@@ -84,7 +84,7 @@
       for secret in ["own-secret", "own=secret", "session-secret", "token-secret"] { #expect(text.contains(secret)) }
     }
 
-    @Test("From https to http nothing is sent at all, from wherever the request had come")
+    @Test("A redirect from https to http fails and sends nothing, even if the request began over http")
     func downgrade() async throws {
       let back = server.url("/back").absoluteString
       let https = try peer.url("echo", path: "")

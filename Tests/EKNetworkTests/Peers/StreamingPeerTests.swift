@@ -25,7 +25,7 @@
       Probe(path: path, queryParameters: query)
     }
 
-    @Test("Records that come byte by byte")
+    @Test("Records sent byte by byte are decoded")
     func dribble() async throws {
       var items: [Item] = []
       for try await item in try await manager("aiohttp").stream(get("/dribble")).ndjson(as: Item.self) {
@@ -35,7 +35,7 @@
       #expect(items == names.enumerated().map { Item(id: $0.offset, name: $0.element) })
     }
 
-    @Test("A connection that ends in the middle of a record", arguments: ["close", "reset"])
+    @Test("A connection lost in mid-record is an error after the complete records", arguments: ["close", "reset"])
     func abrupt(how: String) async throws {
       let manager = try manager("aiohttp")
       var items: [Item] = []
@@ -74,7 +74,7 @@
       #expect(protocols.withLock { $0 } == [name != "hypercorn" && mayUseHTTP2 ? "HTTP/2" : "HTTP/1.1"])
     }
 
-    @Test("A compressed stream without its end", arguments: ["hypercorn", "hypercorn-tls"])
+    @Test("A truncated compressed stream is an error after its records", arguments: ["hypercorn", "hypercorn-tls"])
     func cutCompression(name: String) async throws {
       let manager = try manager(name)
       let run = UUID().uuidString
@@ -90,7 +90,7 @@
       #expect(count == 5)
     }
 
-    @Test("Events between pings, with all their fields", arguments: ["hypercorn", "hypercorn-tls"])
+    @Test("Events between pings arrive with all their fields", arguments: ["hypercorn", "hypercorn-tls"])
     func events(name: String) async throws {
       var events: [ServerSentEvent] = []
       for try await event in try await manager(name).stream(get("/events")).events() {
@@ -104,7 +104,7 @@
           })
     }
 
-    @Test("A subscription survives the server's death: no event is lost, none comes twice")
+    @Test("A subscription survives server restarts without lost or duplicate events")
     func restarts() async throws {
       let control = try manager("aiohttp")
       var numbers: [Int] = []

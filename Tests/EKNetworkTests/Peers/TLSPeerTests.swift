@@ -29,7 +29,7 @@
     }
 
     @Test(
-      "A certificate that nothing trusts",
+      "An untrusted certificate is a typed error",
       arguments: [
         ("good", URLError.Code.serverCertificateHasUnknownRoot),
         ("unknown-root", .serverCertificateHasUnknownRoot),
@@ -39,7 +39,7 @@
       #expect(try await code(peer.url(name)) == expected)
     }
 
-    @Test("The server cuts the handshake, or does not speak TLS", arguments: ["cut", "plain"])
+    @Test("A server that cuts the handshake or does not speak TLS fails the connection", arguments: ["cut", "plain"])
     func brokenHandshake(name: String) async throws {
       #expect(try await code(peer.url(name)) == .secureConnectionFailed)
     }
@@ -63,7 +63,7 @@
       }
     }
 
-    @Test("An authority of one's own is trusted in the place of the system's, and by nobody else")
+    @Test("A custom authority is trusted in place of the system's, with its own options only")
     func authority() async throws {
       #expect(try await text(secured(), peer.url("good")) == "ok")
       // The open connection belongs to those options alone.
@@ -71,7 +71,7 @@
     }
 
     @Test(
-      "An authority of one's own does not make a bad certificate a good one",
+      "An invalid certificate is refused with a custom authority, too",
       arguments: [
         ("expired", URLError.Code.serverCertificateHasBadDate), ("not-yet", .serverCertificateNotYetValid),
         ("wrong-host", .serverCertificateHasUnknownRoot), ("unknown-root", .serverCertificateHasUnknownRoot),
@@ -83,7 +83,7 @@
       #expect(name == "wrong-host" ? code == .serverCertificateUntrusted : code == expected)
     }
 
-    @Test("A pinned key is the only one that is taken")
+    @Test("Only a pinned key is accepted")
     func pins() async throws {
       let command =
         "openssl x509 -pubkey -noout -in '\(peer.file("good.pem").path)' | openssl pkey -pubin -outform der"
@@ -96,7 +96,7 @@
       #expect(try await code(secured { $0.pinnedPublicKeys = ["garbage;"] }, "good") == .serverCertificateUntrusted)
     }
 
-    @Test("A client certificate opens what is closed without one")
+    @Test("A server that requires a client certificate accepts only requests with one")
     func clientCertificate() async throws {
       let client = TLSOptions.ClientCertificate(
         certificateFile: peer.file("client.pem"), keyFile: peer.file("client.key"))
@@ -109,7 +109,7 @@
     }
 
     /// From 7.87 on libcurl caches the file for a day.
-    @Test("A file of authorities that was replaced is read again, and what was trusted before is not any more")
+    @Test("A replaced authority file is read again, and its previous authorities are no longer trusted")
     func replacedAuthorities() async throws {
       let folder = try ScratchFolder()
       let right = try Data(contentsOf: peer.file("ca.pem"))
@@ -125,18 +125,18 @@
       #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
     }
 
-    @Test("A file of authorities that cannot be read trusts nobody")
+    @Test("A missing authority file fails the connection")
     func missingAuthorities() async throws {
       let transport = secured { $0.certificateAuthorityFile = peer.file("missing.pem") }
       #expect(try await code(transport, "good") == .secureConnectionFailed)
     }
 
-    @Test("A server that speaks TLS 1.0 and nothing newer")
+    @Test("A server that speaks only TLS 1.0 is refused")
     func oldProtocol() async throws {
       #expect(try await code(secured(), "old") == .secureConnectionFailed)
     }
 
-    @Test("A server that claims HTTP/2 where HTTP/1.1 was negotiated mixes up no responses")
+    @Test("A server that claims HTTP/2 after negotiating HTTP/1.1 causes no mixed-up responses")
     func claimedVersion() async throws {
       let transport = secured()
       for round in 0..<10 {
@@ -157,7 +157,7 @@
     }
 
     /// `exit` cleans up the TLS library while the event loop still runs.
-    @Test("The process can end in the midst of transfers")
+    @Test("The process can exit during transfers")
     func exitInTheMidst() async throws {
       let url: String = try peer.url("echo").absoluteString
       let authority: String = peer.file("ca.pem").path
@@ -187,7 +187,7 @@
       }
     }
 
-    @Test("A server that is silent once the connection is there", arguments: [TransportChoice.automatic, .urlSession])
+    @Test("A server that is silent after connecting times out", arguments: [TransportChoice.automatic, .urlSession])
     func silentHandshake(choice: TransportChoice) async throws {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 1
@@ -196,7 +196,7 @@
     }
 
     @Test(
-      "On Foundation's implementation a certificate that nothing trusts is a typed error, too",
+      "A failed handshake is a typed error with Foundation's implementation, too",
       arguments: ["good", "self-signed", "expired", "unknown-root", "cut", "plain", "old"])
     func foundation(name: String) async throws {
       let transport = TransportSelection.transport(for: URLSession(configuration: .ephemeral), choice: .urlSession)
@@ -209,7 +209,7 @@
       .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot,
     ]
 
-    @Test("Plain HTTP to a TLS port")
+    @Test("Plain HTTP to a TLS port is an error")
     func plainToTLS() async throws {
       let code = try await self.code(peer.url("good", scheme: "http"))
       // The server sends an alert before it closes, or only closes.

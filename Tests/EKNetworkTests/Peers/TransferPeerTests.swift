@@ -62,7 +62,7 @@
 
     // MARK: - Uploads
 
-    @Test("What is put is what is there", arguments: sizes)
+    @Test("An uploaded file is stored unchanged", arguments: sizes)
     func put(size: Int64) async throws {
       let source = try source(size)
       var request = Probe<StatusCodeResponse>(path: "/put/\(size)", method: .put)
@@ -94,7 +94,7 @@
       }
     }
 
-    @Test("Files in a form, under names that are hard to quote")
+    @Test("Form files with names that are hard to quote are parsed by the server")
     func form() async throws {
       let names = ["plain", "quote\"inside", "back\\slash", "emoji 😀", "日本語", "semi;colon", "trailing\\"]
       var form = MultipartFormData()
@@ -111,7 +111,7 @@
       #expect(try await manager("werkzeug").send(request) == expected)
     }
 
-    @Test("A body that nginx refuses is refused while it is on its way", arguments: [false, true])
+    @Test("A body that nginx refuses fails with 413 during the upload", arguments: [false, true])
     func refused(expectsContinue: Bool) async throws {
       let url = folder["sparse"]
       try Data().write(to: url)
@@ -123,7 +123,7 @@
       #expect(error?.statusCode == 413)
     }
 
-    @Test("Bodies of every kind over HTTP/2", arguments: [0, 1, 65_536, 64 << 20] as [Int64])
+    @Test("Bodies of every kind are transferred unchanged over HTTP/2", arguments: [0, 1, 65_536, 64 << 20] as [Int64])
     func overHTTP2(size: Int64) async throws {
       let source = try source(size)
       let manager = NetworkManager(
@@ -152,7 +152,7 @@
 
     // MARK: - Downloads
 
-    @Test("What is loaded is what was there", arguments: sizes)
+    @Test("A downloaded file is unchanged", arguments: sizes)
     func download(size: Int64) async throws {
       let source = try source(size)
       try FileManager.default.copyItem(at: source, to: peer.file("whole"))
@@ -162,7 +162,7 @@
       #expect(try sha256(folder["target"]) == sha256(source))
     }
 
-    @Test("A full disk is named, and the download goes on where there is room again")
+    @Test("A full disk is a typed error, and the download resumes once there is space")
     func fullDisk() async throws {
       let disk = peer.file("full")
       let source = try source(2 << 20)
@@ -181,7 +181,7 @@
       #expect(try sha256(target) == sha256(source))
     }
 
-    @Test("A server that is killed twenty times sends no byte twice")
+    @Test("A download from a server that is killed twenty times receives no byte twice")
     func killed() async throws {
       let source = try source(Self.gibibyte)
       try FileManager.default.copyItem(at: source, to: peer.file("killed"))

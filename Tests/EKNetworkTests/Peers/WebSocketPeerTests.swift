@@ -34,7 +34,7 @@
     }
 
     @Test(
-      "Pins, authorities and what is left of them hold for a WebSocket", arguments: ["websockets-tls", "aiohttp-tls"])
+      "Authorities, pins and client certificates apply to a WebSocket", arguments: ["websockets-tls", "aiohttp-tls"])
     func security(_ server: String) async throws {
       let command =
         "openssl x509 -pubkey -noout -in '\(peer.file("good.pem").path)' | openssl pkey -pubin -outform der"
@@ -66,7 +66,7 @@
           == .clientCertificateRejected)
     }
 
-    @Test("Text and bytes come back, compressed and not", arguments: servers + ["plain"], [true, false])
+    @Test("Text and binary messages are echoed, compressed and not", arguments: servers + ["plain"], [true, false])
     func echo(_ server: String, isCompressed: Bool) async throws {
       let socket = try await connect(server) { if !isCompressed { $0.compression = nil } }
       #expect(socket.subprotocol == "v1")
@@ -86,7 +86,7 @@
     }
 
     @Test(
-      "Contexts and windows as the client asks for them", arguments: ["websockets", "aiohttp"],
+      "Messages are echoed with the requested context takeover and window sizes", arguments: ["websockets", "aiohttp"],
       [
         WebSocketCompression(clientContextTakeover: false), WebSocketCompression(serverContextTakeover: false),
         WebSocketCompression(clientMaxWindowBits: 9, serverMaxWindowBits: 9),
@@ -104,7 +104,7 @@
       try await socket.close()
     }
 
-    @Test("A message of 64 MiB there and back", arguments: servers)
+    @Test("A message of 64 MiB is echoed", arguments: servers)
     func largeMessage(_ server: String) async throws {
       let socket = try await connect(server) { if server != "websockets-tls" { $0.compression = nil } }
       let data = Data(repeating: 0x2A, count: 64 << 20)
@@ -115,7 +115,7 @@
       #expect(socket.closeCode == .normalClosure)
     }
 
-    @Test("10,000 small messages each way at once", arguments: servers)
+    @Test("10,000 small messages are sent each way concurrently", arguments: servers)
     func manyMessages(_ server: String) async throws {
       let socket = try await connect(server, "/both")
       async let sending: Void = { for index in 0..<10_000 { try await socket.send("up \(index)") } }()
@@ -131,7 +131,7 @@
       try await socket.close()
     }
 
-    @Test("A connection that is killed is lost", arguments: servers)
+    @Test("A killed connection is reported as lost", arguments: servers)
     func kill(_ server: String) async throws {
       let socket = try await connect(server, "/kill")
       try await socket.send("x")
@@ -143,7 +143,7 @@
       #expect(socket.closeCode == .abnormalClosure)
     }
 
-    @Test("A peer that reads nothing is noticed by the keep-alive pings", arguments: servers)
+    @Test("Keep-alive pings detect a peer that reads nothing", arguments: servers)
     func halfOpen(_ server: String) async throws {
       let socket = try await connect(server, "/deaf") { $0.keepAliveInterval = .milliseconds(100) }
       await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
@@ -157,7 +157,7 @@
       }
     }
 
-    @Test("A refusal is an error with its status; a redirection is not followed", arguments: servers, [301, 401, 404])
+    @Test("A refusal is an error with its status; a redirect is not followed", arguments: servers, [301, 401, 404])
     func refusals(_ server: String, status: Int) async throws {
       await #expect {
         _ = try await connect(server, "/\(status)")
@@ -166,7 +166,7 @@
       }
     }
 
-    @Test("A handshake that is never answered is given up, on TLS's level too", arguments: ["mute", "mute-tls"])
+    @Test("An unanswered handshake times out, in TLS too", arguments: ["mute", "mute-tls"])
     func muteServer(_ server: String) async throws {
       await #expect(throws: WebSocketError.timedOut) {
         _ = try await connect(server) { $0.connectTimeout = .milliseconds(500) }
@@ -178,7 +178,7 @@
       }
     }
 
-    @Test("Garbage in place of a handshake", arguments: ["garbage", "garbage-tls"])
+    @Test("Garbage in place of a handshake is an error", arguments: ["garbage", "garbage-tls"])
     func garbage(_ server: String) async throws {
       await #expect {
         _ = try await connect(server)
@@ -187,7 +187,7 @@
       }
     }
 
-    @Test("A certificate that nothing trusts is refused, and so is TLS where there is none")
+    @Test("An untrusted certificate and a server without TLS are refused")
     func untrusted() async throws {
       let url = try url("websockets-tls")
       let error = await #expect(throws: URLError.self) { _ = try await WebSocket.connect(to: url) }
@@ -196,7 +196,7 @@
       await #expect(throws: URLError.self) { _ = try await WebSocket.connect(to: plain, options: options()) }
     }
 
-    @Test("What reconnects survives kills of a server that it does not know", arguments: ["websockets", "aiohttp-tls"])
+    @Test("A reconnecting WebSocket survives killed connections", arguments: ["websockets", "aiohttp-tls"])
     func reconnecting(_ server: String) async throws {
       let (killing, echoing) = (try url(server, "/kill"), try url(server))
       let attempts = Locked(0)

@@ -8,7 +8,7 @@ struct PendingProgressTests {
     { $0.advance(to: ProgressUpdate(fraction: fraction)) }
   }
 
-  @Test("However many reports there are, one publication is under way, and takes the newest along")
+  @Test("Any number of reports schedules one publication, with the furthest progress")
   func oneAtATime() {
     var pending = PendingProgress()
     #expect(pending.report(onMainThread: false, update(0.1)) == .schedule)
@@ -18,7 +18,7 @@ struct PendingProgressTests {
     #expect(pending.report(onMainThread: false, update(0.4)) == .schedule)
   }
 
-  @Test("On the main thread there is nothing to wait for")
+  @Test("A report on the main thread is published at once")
   func mainThread() {
     var pending = PendingProgress()
     #expect(pending.report(onMainThread: true, update(0.5)) == .publish)

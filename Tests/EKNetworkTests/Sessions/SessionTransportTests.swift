@@ -14,7 +14,7 @@ struct SessionTransportTests {
     TransportRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/users"))))
   }
 
-  @Test("A mock as the documentation shows it answers")
+  @Test("A mock like the documented one returns its response")
   func mock() async throws {
     let mock = PlainMock()
     let transport = SessionTransport(mock)
@@ -25,7 +25,7 @@ struct SessionTransportTests {
     #expect(mock.requests.map(\.url?.path) == ["/users"])
   }
 
-  @Test("Its answer can be pulled, too")
+  @Test("A mock's response body can be pulled, too")
   func pulled() async throws {
     let response = try await SessionTransport(PlainMock()).start(Self.request())
     #expect(try await response.body.next() == Data("hello".utf8))
@@ -34,7 +34,7 @@ struct SessionTransportTests {
     await #expect(throws: CancellationError.self) { try await response.body.next() }
   }
 
-  @MainActor @Test("A mock on the main actor is called there")
+  @MainActor @Test("A mock on the main actor is called on the main actor")
   func mainActor() async throws {
     let mock = MainActorMock()
     let fetched = try await SessionTransport(mock).fetch(Self.request())
@@ -42,7 +42,7 @@ struct SessionTransportTests {
     #expect(mock.calls == 1)
   }
 
-  @Test("Its errors pass through as they are")
+  @Test("A mock's errors pass through unchanged")
   func errors() async throws {
     let mock = PlainMock()
     mock.error = NetworkError.unauthorized
@@ -56,7 +56,7 @@ struct SessionTransportTests {
     #expect(try await SessionTransport(mock).fetch(Self.request()).head.statusCode == nil)
   }
 
-  @Test("Whatever the mock makes of it, a cancelled task ends in CancellationError", arguments: [true, false])
+  @Test("A cancelled task throws CancellationError, whether the mock returns or throws", arguments: [true, false])
   func cancelled(throwsError: Bool) async throws {
     let (started, cancelled) = (Gate(), Gate())
     let task = Task {
@@ -74,7 +74,7 @@ struct SessionTransportTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("Progress is told once, at the end")
+  @Test("Progress is reported once, at the end")
   func progress() async throws {
     let (sent, received) = (Recorder(), Recorder())
     var urlRequest = try Self.request().urlRequest

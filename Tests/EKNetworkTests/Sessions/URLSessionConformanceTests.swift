@@ -10,7 +10,7 @@ import Testing
 
 @Suite("URLSession as a URLSessionProtocol", .timeLimit(.minutes(10)))
 struct URLSessionConformanceTests {
-  @Test("The user's own call still is Foundation's")
+  @Test("A direct call uses Foundation's implementation")
   func foundation() async throws {
     let server = try LoopbackServer()
     server.route("/from", .redirect(to: "/to"))
@@ -28,7 +28,7 @@ struct URLSessionConformanceTests {
     #expect(error?.code == .dataLengthExceedsMaximum)
   }
 
-  @Test("Through the protocol it is ours")
+  @Test("A call through the protocol uses the library's implementation")
   func ours() async throws {
     let server = try LoopbackServer()
     server.route("/", .text("ok"))
@@ -45,7 +45,7 @@ struct URLSessionConformanceTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("A body that breaks off is an error, whatever the status", arguments: [200, 500])
+  @Test("A truncated body is an error, whatever the status", arguments: [200, 500])
   func brokenBody(status: Int) async throws {
     let server = try LoopbackServer()
     server.route("/", .raw([.sendString("HTTP/1.1 \(status) X\r\nContent-Length: 9\r\n\r\nhalf")]))

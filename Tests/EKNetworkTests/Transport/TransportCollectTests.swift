@@ -10,7 +10,7 @@ import Testing
 @Suite("Collecting a body")
 struct TransportCollectTests {
   @Test(
-    "One chunk is handed on, several are joined, none is empty", arguments: [[], ["a"], ["a", "b"], ["a", "b", "c"]])
+    "Chunks are joined, and no chunks give an empty body", arguments: [[], ["a"], ["a", "b"], ["a", "b", "c"]])
   func collect(parts: [String]) async throws {
     let body = ListedBody(parts.map { .success(Data($0.utf8)) })
     let fetched = try await Self.response(200, body).collect()
@@ -18,14 +18,14 @@ struct TransportCollectTests {
     #expect(!body.isCancelled)
   }
 
-  @Test("A lying Content-Length reserves no more than is reasonable")
+  @Test("A false Content-Length does not reserve excessive memory")
   func lyingLength() async throws {
     let body = ListedBody([.success(Data("a".utf8)), .success(Data("b".utf8))])
     let response = try Self.response(200, body, ["Content-Length": "9223372036854775807"])
     #expect(try await response.collect().data == Data("ab".utf8))
   }
 
-  @Test("What is small is read to its end, so that its connection can be used again")
+  @Test("A small body is drained, so that its connection can be reused")
   func smallRest() async throws {
     let body = ListedBody([.success(Data("moved".utf8))])
     try await Self.response(302, body).drain()
@@ -33,7 +33,7 @@ struct TransportCollectTests {
     #expect(!body.isCancelled)
   }
 
-  @Test("What is large is cut off, at once if it says how large it is")
+  @Test("A large body is cancelled, at once if its length is announced")
   func largeRest() async throws {
     let unannounced = ListedBody(Array(repeating: .success(Data(count: 20_000)), count: 100))
     try await Self.response(302, unannounced).drain()
@@ -46,7 +46,7 @@ struct TransportCollectTests {
     #expect(announced.pulls == 0)
   }
 
-  @Test("A body that breaks is no error where nobody wants it; a cancelled one is cancelled")
+  @Test("Draining ignores a failure of the body, but not a cancellation")
   func brokenRest() async throws {
     try await Self.response(302, ListedBody([.failure(URLError(.networkConnectionLost))])).drain()
     let cancelled = ListedBody([.failure(CancellationError())])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite("WebSockets and peers that misbehave", .timeLimit(.minutes(10)))
+@Suite("WebSocket: misbehaving peers", .timeLimit(.minutes(10)))
 struct MisbehavingPeerTests {
   private let server: LoopbackServer
 
@@ -21,7 +21,7 @@ struct MisbehavingPeerTests {
     server.route("/") { .webSocket($0, body) }
   }
 
-  @Test("One that answers no close frame is left when the time is up")
+  @Test("A peer that does not answer the close frame is disconnected after the close timeout")
   func ignoredClose() async throws {
     serve { peer in while peer.bytes.read() != nil {} }
     let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
@@ -31,7 +31,7 @@ struct MisbehavingPeerTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test("Pings that are not answered do not turn a close of this side into an error")
+  @Test("Unanswered pings do not turn a local close into an error")
   func ignoredCloseAndPings() async throws {
     serve { peer in while peer.bytes.read() != nil {} }
     let socket = try await connect {
@@ -42,7 +42,7 @@ struct MisbehavingPeerTests {
     #expect(try await socket.receive() == nil)
   }
 
-  @Test("One that closes and keeps the connection open is left when the time is up")
+  @Test("A peer that closes but keeps the connection open is disconnected after the close timeout")
   func keptOpen() async throws {
     serve { peer in
       peer.close(1001)
@@ -55,7 +55,7 @@ struct MisbehavingPeerTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test("Closing can be cancelled, which ends the connection at once")
+  @Test("Cancelling close() ends the connection at once")
   func cancelledClose() async throws {
     serve { peer in while peer.bytes.read() != nil {} }
     let socket = try await connect { $0.closeTimeout = .seconds(1_000_000) }
@@ -65,7 +65,7 @@ struct MisbehavingPeerTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
-  @Test("One that reads nothing holds the senders up; cancelling one of them, and closing, work all the same")
+  @Test("Senders blocked by a peer that does not read can be cancelled, and closing still works")
   func fullBuffers() async throws {
     let gate = Gate()
     serve { peer in _ = peer.bytes.wait(for: gate) }
@@ -79,7 +79,7 @@ struct MisbehavingPeerTests {
     gate.open()
   }
 
-  @Test("A flood of pings whose pongs nobody reads neither ends nor fills anything")
+  @Test("A flood of pings with unread pongs neither ends nor blocks the connection")
   func pings() async throws {
     serve { peer in
       let ping = Data(([0x89, 125] as [UInt8]) + [UInt8](repeating: 7, count: 125))
@@ -93,7 +93,7 @@ struct MisbehavingPeerTests {
     try await socket.close()
   }
 
-  @Test("What a peer says after this side's close frame is let go, and its close frame is found behind it")
+  @Test("Messages after the local close frame are discarded, and the peer's close frame is found")
   func talkative() async throws {
     serve { peer in
       while let frame = peer.readFrame(), frame.opcode != 8 {}
@@ -106,7 +106,7 @@ struct MisbehavingPeerTests {
     #expect(socket.closeReason == "at last")
   }
 
-  @Test("A close frame that came before a reset is the reason, also for who was sending")
+  @Test("A close frame received before a reset is the reported error, even after a failed send")
   func closeBeforeReset() async throws {
     serve { peer in
       peer.close(1008, "no")
@@ -121,7 +121,7 @@ struct MisbehavingPeerTests {
     }
   }
 
-  @Test("Frames that come byte by byte are taken; a handshake without an end is not")
+  @Test("Frames received byte by byte are accepted; an endless handshake response is not")
   func dribbles() async throws {
     serve { peer in
       for byte in [0x01, 1, 0x68, 0x89, 0, 0x80, 1, 0x69] as [UInt8] { peer.bytes.write(Data([byte])) }

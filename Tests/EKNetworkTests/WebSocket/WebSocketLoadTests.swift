@@ -20,7 +20,7 @@ struct WebSocketLoadTests {
     return try await WebSocket.connect(to: url, options: options)
   }
 
-  @Test("A ping gets through in the midst of a long message, and the message arrives whole")
+  @Test("A ping is sent between the frames of a long message, which arrives whole")
   func pingAmidMessage() async throws {
     let data = Data.noise(24 << 20)
     let (opcodes, sizes, whole) = (Locked<[UInt8]>([]), Locked<[Int]>([]), Locked(Data()))
@@ -69,7 +69,7 @@ struct WebSocketLoadTests {
     #expect(whole.withLock { $0 } == data)
   }
 
-  @Test("Closing lets the message that is being sent go out whole")
+  @Test("Closing waits until the current message has been sent")
   func closeBehindMessage() async throws {
     let received = Locked<Data?>(nil)
     let isStarted = Gate()
@@ -95,7 +95,7 @@ struct WebSocketLoadTests {
     #expect(received.withLock { $0?.count } == 24 << 20)
   }
 
-  @Test("A message that takes many intervals to be sent is no silence")
+  @Test("A send that takes many keep-alive intervals does not time out")
   func slowMessage() async throws {
     let clock = ManualClock()
     // Each step takes more than the system's buffers hold, so that in each interval this side has to send.
@@ -132,7 +132,7 @@ struct WebSocketLoadTests {
     withExtendedLifetime(socket) {}
   }
 
-  @Test("A peer that takes nothing is given up all the same")
+  @Test("A peer that reads nothing during a send times out")
   func deadPeer() async throws {
     let clock = ManualClock()
     server.route("/") { .webSocket($0) { peer in _ = peer.bytes.wait(for: Gate()) } }
@@ -154,7 +154,7 @@ struct WebSocketLoadTests {
     clock.advance(by: .seconds(1))
   }
 
-  @Test("A ping among the pongs that a flood of pings called for is sent, and answered")
+  @Test("A ping queued behind pongs is sent and answered")
   func pingBehindPongs() async throws {
     let mayRead = Gate()
     server.route("/") { request in
@@ -179,7 +179,7 @@ struct WebSocketLoadTests {
     try await socket.close()
   }
 
-  @Test("With messages that nobody reads, pings are answered and pongs heard, and every message comes in its order")
+  @Test("Behind a full queue, pings are answered, pongs are received, and messages stay in order")
   func pingsBehindAFullQueue() async throws {
     let hasPong = Gate()
     server.route("/") { request in
@@ -210,7 +210,7 @@ struct WebSocketLoadTests {
     #expect(socket.closeCode == .normalClosure)
   }
 
-  @Test("A ping behind a queue that nobody reads ends with the connection, and the messages are still there")
+  @Test("A ping behind a full queue fails when the connection ends, and the messages are kept")
   func pingBehindAFullQueueAndEnd() async throws {
     server.route("/") { request in
       .webSocket(request) { peer in
@@ -224,7 +224,7 @@ struct WebSocketLoadTests {
     await #expect(throws: WebSocketError.self) { try await socket.receive() }
   }
 
-  @Test("After the end has been read behind a full queue, a ping throws", arguments: [true, false])
+  @Test("A ping throws after the end has been read behind a full queue", arguments: [true, false])
   func pingAfterEndBehindFullQueue(hasCloseFrame: Bool) async throws {
     let isOver = Gate()
     server.route("/") { request in
@@ -241,7 +241,7 @@ struct WebSocketLoadTests {
     isOver.open()
   }
 
-  @Test("A connection that broke is not called closed, though messages are still to be read")
+  @Test("A lost connection with unread messages is not reported as closed")
   func brokenConnectionIsNotClosed() async throws {
     let mayReset = Gate()
     server.route("/") { request in
@@ -262,7 +262,7 @@ struct WebSocketLoadTests {
     }
   }
 
-  @Test("What arrived before a peer fell silent is delivered before the error")
+  @Test("Messages received before a keep-alive timeout are delivered before the error")
   func silentPeerBehindFullQueue() async throws {
     let clock = ManualClock()
     server.route("/") { request in
@@ -290,7 +290,7 @@ struct WebSocketLoadTests {
     await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
   }
 
-  @Test("A ping ends with the connection")
+  @Test("Pings fail when the connection ends")
   func pingAndEnd() async throws {
     let isThere = Gate()
     server.route("/") { request in
@@ -339,7 +339,7 @@ struct WebSocketLoadTests {
       #expect(peak < 48 << 20)
     }
 
-    @Test("A thousand times inflated, what waits for its reader is bounded in bytes, however large the messages")
+    @Test("Memory for highly compressed messages is bounded at any message size")
     func bomb() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         for size in [1, 64 << 10, 1 << 20] { try await Self.inflate(size) }

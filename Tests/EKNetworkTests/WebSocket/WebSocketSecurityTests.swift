@@ -7,7 +7,7 @@
 
   @testable import EKNetwork
 
-  @Suite("WebSockets, TLS options and proxies", .timeLimit(.minutes(10)))
+  @Suite("WebSocket: TLS options and proxies", .timeLimit(.minutes(10)))
   struct WebSocketSecurityTests {
     private func configuration(_ proxy: LoopbackServer, _ more: [AnyHashable: Any] = [:]) -> URLSessionConfiguration {
       let configuration = URLSessionConfiguration.ephemeral
@@ -21,7 +21,7 @@
       return configuration
     }
 
-    @Test("The session's proxies are asked for a tunnel, and nothing goes past them", arguments: ["ws", "wss"])
+    @Test("The proxy receives CONNECT with credentials and is bypassed only for exceptions", arguments: ["ws", "wss"])
     func proxies(scheme: String) async throws {
       let proxy = try LoopbackServer()
       let target = try LoopbackServer()
@@ -48,7 +48,7 @@
       for server in [proxy, target] { server.stop() }
     }
 
-    @Test("What TLS options and proxies say is set in libcurl, and a refusal of it ends the connection")
+    @Test("TLS options and proxies are set as required libcurl options")
     func libcurlOptions() throws {
       let file = URL(fileURLWithPath: "/a.pem")
       let client = TLSOptions.ClientCertificate(certificateFile: file, keyFile: file, keyPassword: "p")

@@ -15,7 +15,7 @@ struct WebSocketTests {
     return server
   }
 
-  @Test("Text, bytes and pings go there and come back, and a close ends the sequence")
+  @Test("Text, binary messages and pings are echoed, and closing ends the sequence")
   func echoes() async throws {
     let server = try echo()
     let socket = try await WebSocket.connect(to: url(server))
@@ -32,7 +32,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("Many senders at once: each message arrives whole, in the order of each sender")
+  @Test("With concurrent senders, each message arrives whole and in its sender's order")
   func manySenders() async throws {
     let server = try echo()
     let socket = try await WebSocket.connect(to: url(server))
@@ -54,7 +54,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("The handshake carries fields, cookies and subprotocols")
+  @Test("The handshake carries header fields and subprotocols")
   func handshakeFields() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocket($0, subprotocol: "v1") { _ = $0.readMessage() } }
@@ -67,7 +67,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("A refusal is an error with its status, and a redirection is not followed", arguments: [301, 401, 404, 503])
+  @Test("A refusal is an error with its status, and a redirect is not followed", arguments: [301, 401, 404, 503])
   func refusals(status: Int) async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .status(status, headers: ["Location": "/other"]) }
@@ -80,7 +80,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("A close code of the server's ends the sequence, with an error unless it is a clean one")
+  @Test("A close by the server ends the sequence, with an error unless the code is clean")
   func serverCloses() async throws {
     let server = try LoopbackServer()
     server.route("/ok") { .webSocket($0) { $0.close(1001) } }
@@ -105,7 +105,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("The greatest durations, by which callers mean never, are no trap")
+  @Test("Maximum durations do not trap")
   func endlessOptions() async throws {
     let server = try echo()
     var options = WebSocketOptions()
@@ -139,7 +139,7 @@ struct WebSocketTests {
     server.stop()
   }
 
-  @Test("A server that never answers the handshake is given up; a cancelled attempt ends at once")
+  @Test("An unanswered handshake times out; a cancelled one ends at once")
   func silentServer() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .raw([.stall]) }
@@ -161,7 +161,7 @@ struct WebSocketTests {
     await #expect(throws: URLError.self) { try await WebSocket.connect(to: target) }
   }
 
-  @Test("A peer that answers no ping is given up")
+  @Test("A peer that does not answer pings times out")
   func deadPeer() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocket($0) { peer in while peer.bytes.read() != nil {} } }

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// The code blocks of "WebSocket Client" as printed.
-@Suite("The chat of the socket page", .timeLimit(.minutes(10))) struct ChatPageTests {
+@Suite("The chat example of the socket page", .timeLimit(.minutes(10))) struct ChatPageTests {
   enum ChatSocketEndpoint: PrismNetworkSocketEndpoint {
     case production
     case staging
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("The endpoint and the commands say what the page says")
+  @Test("The endpoint and the commands have the documented values")
   func values() throws {
     #expect(try ChatSocketEndpoint.production.port == .https)
     #expect(try ChatSocketEndpoint.staging.port == 8443)

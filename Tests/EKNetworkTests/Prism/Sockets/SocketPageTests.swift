@@ -42,7 +42,7 @@ private struct NowhereRequest: PrismNetworkSocketRequest {
 
 @Suite("The socket page", .timeLimit(.minutes(10)))
 struct SocketPageTests {
-  @Test("Lines are split at both ends of line, however the bytes are cut")
+  @Test("Lines are split at LF and CRLF, however the bytes are divided")
   func lines() throws {
     let input = Data("a\r\nb\n\nc\rd\r\r\nrest".utf8)
     for pieces in cuts(of: input) {
@@ -70,7 +70,7 @@ struct SocketPageTests {
     #expect(throws: SocketLineSplitter.TooLong.self) { try cut.next() }
   }
 
-  @Test("Commands go out as lines, frames come back, over a WebSocket")
+  @Test("Commands are sent as lines and frames are received over a WebSocket")
   func webSocket() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
@@ -91,7 +91,7 @@ struct SocketPageTests {
     server.stop()
   }
 
-  @Test("A second connection ends the first and leaves the new one alone")
+  @Test("A second connection ends the first and stays usable")
   func reconnecting() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
@@ -105,7 +105,7 @@ struct SocketPageTests {
     server.stop()
   }
 
-  @Test("A refused WebSocket and a missing server are the page's errors")
+  @Test("A refused WebSocket and a missing server throw the documented errors")
   func refusals() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .status(401) }
@@ -127,7 +127,7 @@ struct SocketPageTests {
   }
 
   /// Without the credentials it would be another user's connection.
-  @Test("A header field that cannot be sent is an error, and not left out", arguments: ["a\r\nb: c", "a\0", "a\nb"])
+  @Test("A header field that cannot be sent is an error and is not dropped", arguments: ["a\r\nb: c", "a\0", "a\nb"])
   func invalidFields(value: String) async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
@@ -137,7 +137,7 @@ struct SocketPageTests {
     server.stop()
   }
 
-  @Test("Without WebSocket options lines travel over TCP, and an unterminated one is dropped")
+  @Test("Without WebSocket options, lines are received over TCP, and an unterminated one is dropped")
   func rawLines() async throws {
     let server = try LoopbackServer()
     // The server reads the first bytes as a request; its response is not HTTP.

@@ -5,7 +5,7 @@ import Testing
 
 /// Each body goes over a real socket to a server that reads until the stream ends: if the stream ended too early, the
 /// server would take a partial body for a complete one.
-@Suite("A body in a stream of the system's", .timeLimit(.minutes(10)))
+@Suite("Bodies written to a system stream", .timeLimit(.minutes(10)))
 struct BodyPumpTests {
   private struct Broken: Error, Equatable {}
 
@@ -83,7 +83,7 @@ struct BodyPumpTests {
     return .sequence(SequenceBody(stream, length: length))
   }
 
-  @Test("Files, segments, streams and sequences arrive as they are")
+  @Test("Files, segments, streams and sequences arrive unchanged")
   func arrives() async throws {
     let folder = try ScratchFolder()
     let data = Data.noise(3_000_000)
@@ -98,7 +98,7 @@ struct BodyPumpTests {
     #expect(try await sent(.segments([])).isEmpty)
   }
 
-  @Test("A file that changes while it is sent is an error, and not a body")
+  @Test("A changed or removed file fails the body")
   func changedFile() async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("body", .noise(100_000))
@@ -111,7 +111,7 @@ struct BodyPumpTests {
     #expect(try await failure(.segments([.file(segment)])) as? RequestBodyError == .fileNotFound(file))
   }
 
-  @Test("Streams and sequences of another length than announced are errors", arguments: [9, 11] as [Int64])
+  @Test("A stream or sequence that differs from its announced length is an error", arguments: [9, 11] as [Int64])
   func lengths(announced: Int64) async throws {
     let data = Data.noise(10)
     let stream = BodySource.stream(SizedStream(stream: InputStream(data: data), length: announced))
@@ -121,7 +121,7 @@ struct BodyPumpTests {
         == .lengthMismatch(declared: announced, actual: 10))
   }
 
-  @Test("A sequence that throws, or was used before, is an error, and not an end")
+  @Test("A sequence that throws or was already used is an error, not an end")
   func brokenSequences() async throws {
     #expect(try await failure(sequence([.noise(10)], error: Broken())) as? Broken == Broken())
     let used = SequenceBody(AsyncStream<Data> { $0.finish() }, length: nil)
@@ -129,7 +129,7 @@ struct BodyPumpTests {
     #expect(try await failure(.sequence(used)) as? RequestBodyError == .alreadySent)
   }
 
-  @Test("Cancelled, a pump lets go of a sequence that never gives anything")
+  @Test("Cancelling a pump cancels a sequence that yields nothing")
   func silentSequence() async throws {
     let isCancelled = Gate()
     let isAsked = Gate()
@@ -154,7 +154,7 @@ struct BodyPumpTests {
     server.stop()
   }
 
-  @Test("A server that does not read stops the body, and one that leaves ends it")
+  @Test("A server that does not read pauses the body, and its disconnect is not a failure")
   func slowServer() async throws {
     let reads = Gate()
     let server = try LoopbackServer()

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("Caching by a session of the system's")
+@Suite("Caching by a system session")
 struct SessionCachingTests {
   private func policy(_ configuration: URLSessionConfiguration) throws -> URLRequest.CachePolicy {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
@@ -15,7 +15,7 @@ struct SessionCachingTests {
     return request.cachePolicy
   }
 
-  @Test("Who says nothing about it gets the server's response")
+  @Test("Without an explicit configuration, the local cache is ignored")
   func off() throws {
     #expect(try policy(.default) == .reloadIgnoringLocalCacheData)
     #expect(try policy(.ephemeral) == .reloadIgnoringLocalCacheData)
@@ -25,7 +25,7 @@ struct SessionCachingTests {
     #expect(try policy(none) == .reloadIgnoringLocalCacheData)
   }
 
-  @Test("A cache or a policy of the session's own says otherwise")
+  @Test("A session with its own cache or policy uses caching")
   func wanted() throws {
     let own = URLSessionConfiguration.default
     own.urlCache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0, diskPath: nil)
@@ -35,7 +35,7 @@ struct SessionCachingTests {
     #expect(SessionCaching(policied).isWanted)
   }
 
-  @Test("A request's own policy stays")
+  @Test("A request's own policy is kept")
   func requestDecides() throws {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
     request.cachePolicy = .returnCacheDataElseLoad
@@ -44,7 +44,7 @@ struct SessionCachingTests {
   }
 }
 
-@Suite("A session that refuses a server's key")
+@Suite("A session that rejects a server's public key")
 struct SessionRefusalTests {
   private func error(_ error: any Error, refusesKeys: Bool) async throws -> URLError? {
     let request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/")))
@@ -56,7 +56,7 @@ struct SessionRefusalTests {
     return await #expect(throws: URLError.self) { try await taskResponse.head() }
   }
 
-  @Test("A cancellation that nobody asked for is the key's refusal; everything else is what it is")
+  @Test("With key pinning, a cancelled task is an untrusted certificate; other errors are kept")
   func refusal() async throws {
     #expect(try await error(URLError(.cancelled), refusesKeys: true)?.code == .serverCertificateUntrusted)
     #expect(try await error(URLError(.cancelled), refusesKeys: false)?.code == .cancelled)

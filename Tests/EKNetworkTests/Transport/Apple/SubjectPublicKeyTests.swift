@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite("Pins of public keys")
+@Suite("Public key pinning")
 struct SubjectPublicKeyTests {
   /// Made by OpenSSL, as were the pins below: `openssl x509 -pubkey`, `openssl pkey -pubin -outform der`, SHA-256.
   static let elliptic = """
@@ -51,7 +51,7 @@ struct SubjectPublicKeyTests {
     #expect(!SubjectPublicKey.isPinned(certificate, by: []))
   }
 
-  @Test("Whatever is cut off or changed, nothing is read that is not there")
+  @Test("Truncated or modified certificates are parsed within their bounds")
   func hostile() throws {
     let certificate = try bytes(Self.elliptic)
     for count in 0..<certificate.count {
@@ -83,7 +83,7 @@ struct SubjectPublicKeyTests {
     #expect(key([0x30, 0x80] + [UInt8](repeating: 0, count: 128)) == nil)
   }
 
-  @Test("A file holds the certificates between its lines, in their order")
+  @Test("A PEM file yields its certificates in order")
   func files() throws {
     let both = "Subject: CN=a\r\n\(Self.elliptic)\n\n\(Self.rsa)\n"
     #expect(try PEMFile.certificates(in: both) == [Data(bytes(Self.elliptic)), Data(bytes(Self.rsa))])

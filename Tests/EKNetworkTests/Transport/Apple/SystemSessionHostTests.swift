@@ -34,13 +34,13 @@ private final class SessionDouble: SystemSession {
   func finishTasksAndInvalidate() { hasFinished.withLock { $0 = true } }
 }
 
-@Suite("A host of a session of the system's", .timeLimit(.minutes(10)))
+@Suite("System session host", .timeLimit(.minutes(10)))
 struct SystemSessionHostTests {
   private func request(_ server: LoopbackServer) throws -> TransportRequest {
     TransportRequest(URLRequest(url: try #require(URL(string: "\(server.baseURL)"))))
   }
 
-  @Test("It sends, and asks for no stored response")
+  @Test("A request is sent and bypasses the local cache")
   func sends() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
@@ -54,7 +54,7 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
-  @Test("A background session and one that was invalidated are errors, not the end of the process")
+  @Test("Background and invalidated sessions throw an error instead of ending the process")
   func unusable() async throws {
     let server = try LoopbackServer()
     let background = SystemSessionHost(
@@ -73,7 +73,7 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
-  @Test("What a session adds for its origin does not go to another one")
+  @Test("A session's Authorization header is not sent to another origin")
   func foreignOrigin() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
@@ -95,7 +95,7 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
-  @Test("A session of its own ends with it, the user's does not", arguments: [true, false])
+  @Test("A host invalidates its own session, but not the user's", arguments: [true, false])
   func endOfSession(isOwn: Bool) throws {
     let session = SessionDouble(port: 1)
     _ = SystemSessionHost(session, .default, isOwn: isOwn) { _ in SessionDouble(port: 1) }
@@ -103,11 +103,11 @@ struct SystemSessionHostTests {
   }
 }
 
-@Suite("What is kept for a session")
+@Suite("Session registry")
 struct SessionRegistryTests {
   private final class Host: Sendable {}
 
-  @Test("Each session and variant has a host, which is released with the session")
+  @Test("Each session and variant has one host, which is released with the session")
   func hosts() async throws {
     let registry = SessionRegistry<Int, Host>()
     let session = URLSession(configuration: .ephemeral)

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("An exchange on a task that can be suspended", .timeLimit(.minutes(10)))
+@Suite("Exchange on a suspendable task", .timeLimit(.minutes(10)))
 struct SystemTaskTests {
   private func start(_ server: LoopbackServer, limit: Int) throws -> (TaskResponseStream, SystemTask) {
     let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
@@ -19,7 +19,7 @@ struct SystemTaskTests {
     return (taskResponse, task)
   }
 
-  @Test("A consumer that suspends and resumes all the time gets every byte, and each suspension is lifted")
+  @Test("Repeated suspensions lose no bytes, and each is balanced by a resume")
   func everyByte() async throws {
     let body = Data.noise(8_000_000)
     let server = try LoopbackServer()
@@ -34,7 +34,7 @@ struct SystemTaskTests {
     server.stop()
   }
 
-  @Test("A consumer that does not read stops the task")
+  @Test("A consumer that does not read suspends the task")
   func stopsTheTask() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .data(.noise(16_000_000)) }
@@ -47,7 +47,7 @@ struct SystemTaskTests {
     server.stop()
   }
 
-  @Test("What comes after a cancellation changes nothing")
+  @Test("Callbacks after a cancellation are ignored")
   func lateCallbacks() async throws {
     let server = try LoopbackServer()
     server.route("/") { _ in .data(.noise(1_000_000)) }
@@ -60,7 +60,7 @@ struct SystemTaskTests {
     server.stop()
   }
 
-  @Test("A body that cannot be sent whole ends the exchange with its error, and its stream only after its task")
+  @Test("A failed body ends the exchange with its error, and its stream closes after the task")
   func failedBody() async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("body", .noise(100))
@@ -87,7 +87,7 @@ struct SystemTaskTests {
     await #expect(throws: RequestBodyError.self) { try await taskResponse.next() }
   }
 
-  @Test("Cancelled halfway, a body does not end before the task, and neither does one that is asked for too late")
+  @Test("After a cancellation, no body stream closes before the task, not even one requested late")
   func cancelledBody() async throws {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
     let body = BodyInputStream(.segments([.data(Data.noise(100))]))
@@ -110,9 +110,9 @@ struct SystemTaskTests {
   }
 }
 
-@Suite("The gate of a task")
+@Suite("Task gate")
 struct TaskGateTests {
-  @Test("When some suspend and others resume at once, the last decision holds")
+  @Test("With concurrent suspends and resumes, the last decision holds")
   func lastDecisionHolds() async throws {
     let gate = TaskGate()
     let task = RecordingTask()
@@ -134,7 +134,7 @@ struct TaskGateTests {
     #expect(task.notes == ["resumed"])
   }
 
-  @Test("A suspension is lifted once, and a task that is gone is left alone")
+  @Test("A suspension is resumed once, and a closed gate leaves its task alone")
   func balance() {
     let gate = TaskGate()
     let task = RecordingTask()

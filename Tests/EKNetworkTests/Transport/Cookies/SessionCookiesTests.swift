@@ -22,7 +22,7 @@ struct SessionCookiesTests {
     return request.value(forHTTPHeaderField: "Cookie")
   }
 
-  @Test("Every line is kept, longer paths come first, then those that were set first")
+  @Test("Every line is stored; longer paths are sent first, then earlier cookies")
   func lines() throws {
     cookies.store(
       setCookieLines: ["b=2; Path=/", "a=1; Path=/", "c=3; Path=/deep/er", "nothing", "=x", ""],
@@ -32,7 +32,7 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://other.com/") == nil)
   }
 
-  @Test("Without a path a cookie belongs to the directory it came from (RFC 6265, 5.1.4)")
+  @Test("A cookie without a path gets the directory of its URL (RFC 6265, 5.1.4)")
   func defaultPath() throws {
     cookies.store(setCookieLines: ["a=1", "b=2; Path=relative"], for: try url("http://example.com/dir/page"))
     #expect(try sent(to: "http://example.com/dir/other") == "a=1; b=2")
@@ -40,14 +40,14 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://example.com/") == nil)
   }
 
-  @Test("Secure cookies stay on https")
+  @Test("Secure cookies are sent only over https")
   func secure() throws {
     cookies.store(setCookieLines: ["a=1; Secure"], for: try url("https://example.com/"))
     #expect(try sent(to: "http://example.com/") == nil)
     #expect(try sent(to: "https://example.com/") == "a=1")
   }
 
-  @Test("Max-Age wins over Expires, and zero deletes")
+  @Test("Max-Age takes precedence over Expires, and zero deletes")
   func expiry() throws {
     let here = try url("http://example.com/")
     cookies.store(
@@ -60,7 +60,7 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://example.com/") == "d=4")
   }
 
-  @Test("A domain takes its subdomains along, and nobody else's")
+  @Test("A Domain attribute covers its subdomains, but no other hosts")
   func domains() throws {
     cookies.store(
       setCookieLines: [
@@ -74,7 +74,7 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://127.0.0.1/") == nil)
   }
 
-  @Test("An explicit field wins, and a request can do without")
+  @Test("An explicit Cookie field takes precedence, and requests and sessions can opt out")
   func explicitFieldAndOptOut() throws {
     let here = try url("http://example.com/")
     cookies.store(setCookieLines: ["a=1"], for: here)
@@ -88,7 +88,7 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://example.com/") == nil)
   }
 
-  @Test("The configuration's policy is kept")
+  @Test("The configuration's cookie policy and storage are respected")
   func policy() throws {
     let here = try url("http://example.com/")
     configuration.httpCookieAcceptPolicy = .never
@@ -103,7 +103,7 @@ struct SessionCookiesTests {
     #expect(try sent(to: "http://example.com/") == nil)
   }
 
-  @Test("A joined field is split where a cookie begins, not at a date's comma")
+  @Test("A joined field is split where a cookie begins, not at the comma of a date")
   func split() {
     let joined = "a=1; Expires=Wed, 21 Oct 2099 07:28:00 GMT, b=2; Path=/,c=3, d = 4"
     #expect(
@@ -113,7 +113,7 @@ struct SessionCookiesTests {
     #expect(SetCookieLine.split(joined: "") == [""])
   }
 
-  @Test("Lines that are too long, or hold control characters, set nothing")
+  @Test("Overlong pairs and attributes and lines with control characters are ignored")
   func refused() {
     #expect(SetCookieLine("a=" + String(repeating: "x", count: 5_000)) == nil)
     let blanks = String(repeating: " ", count: 2 * SetCookieLine.largestPair - 3)
@@ -124,7 +124,7 @@ struct SessionCookiesTests {
     #expect(SetCookieLine("a=1; Path=/" + String(repeating: "x", count: 5_000))?.path == nil)
   }
 
-  @Test("Dates in every form that servers send (RFC 6265, 5.1.1)")
+  @Test("Dates are parsed in every form that servers send (RFC 6265, 5.1.1)")
   func dates() {
     let expected = Date(timeIntervalSince1970: 784_111_777)
     for text in [
@@ -144,7 +144,7 @@ struct SessionCookiesTests {
     #expect(CookieDate.parse("31 Dec 9999 23:59:59") == Date(timeIntervalSince1970: 253_402_300_799))
   }
 
-  @Test("Nothing that a server can say ends the process")
+  @Test("Arbitrary Set-Cookie lines do not end the process")
   func hostile() throws {
     let here = try url("http://example.com/a/b")
     let pieces = [

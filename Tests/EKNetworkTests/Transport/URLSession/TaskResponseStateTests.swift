@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite("State of an exchange")
+@Suite("Task response state")
 struct TaskResponseStateTests {
   private static let url = URL(string: "http://127.0.0.1/")
 
@@ -20,7 +20,7 @@ struct TaskResponseStateTests {
     try (head?.get().response as? HTTPURLResponse)?.statusCode
   }
 
-  @Test("The head goes to the caller that waits, or is kept for one that comes later")
+  @Test("The head goes to a waiting caller, or is kept for a later one")
   func head() throws {
     var waited = state()
     #expect(waited.awaitHead() == nil)
@@ -32,7 +32,7 @@ struct TaskResponseStateTests {
     #expect(try status(early.awaitHead()) == 200)
   }
 
-  @Test("Bytes go straight to a waiting consumer, else into the buffer, and come out joined")
+  @Test("Bytes go to a waiting consumer, or are buffered and returned joined")
   func bytes() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)
@@ -46,7 +46,7 @@ struct TaskResponseStateTests {
     #expect(state.received == 3)
   }
 
-  @Test("A consumer that is always a chunk behind gets everything in order")
+  @Test("A consumer that is always one chunk behind receives everything in order")
   func lagging() throws {
     var state = state(limit: 1 << 30)
     _ = state.receive(try response(200), holding: false)
@@ -58,7 +58,7 @@ struct TaskResponseStateTests {
     }
   }
 
-  @Test("A caller that waits gets the end")
+  @Test("A waiting consumer receives the end")
   func end() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)
@@ -68,7 +68,7 @@ struct TaskResponseStateTests {
     #expect(try effects.body?.get() == .some(nil))
   }
 
-  @Test("What came before a failure of the connection is still handed over")
+  @Test("Bytes received before a connection failure are delivered first")
   func failureAfterBytes() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)
@@ -78,7 +78,7 @@ struct TaskResponseStateTests {
     #expect(throws: URLError(.networkConnectionLost)) { try state.pull().result?.get() }
   }
 
-  @Test("Cancelling drops the buffer, also that of a finished exchange")
+  @Test("Cancelling drops the buffer, even of a finished exchange")
   func cancel() throws {
     var running = state()
     _ = running.receive(try response(200), holding: false)
@@ -95,7 +95,7 @@ struct TaskResponseStateTests {
     #expect(throws: CancellationError.self) { try finished.pull().result?.get() }
   }
 
-  @Test("Both waiters hear of a cancellation")
+  @Test("Cancelling fails both waiters")
   func cancelWaiters() throws {
     var state = state()
     #expect(state.awaitHead() == nil)
@@ -126,7 +126,7 @@ struct TaskResponseStateTests {
     #expect(exact.pull().effects.resumesTask)
   }
 
-  @Test("Above the limit the exchange fails where it cannot be suspended")
+  @Test("Above the limit the exchange fails if it cannot be suspended")
   func overflow() throws {
     var state = state(limit: 100)
     _ = state.receive(try response(200), holding: false)
@@ -135,7 +135,7 @@ struct TaskResponseStateTests {
     #expect(throws: URLError(.dataLengthExceedsMaximum)) { try state.pull().result?.get() }
   }
 
-  @Test("A challenge that is turned down becomes the answer, with its body")
+  @Test("A rejected challenge becomes the response, with its body")
   func rejectedChallenge() throws {
     var state = state()
     #expect(state.awaitHead() == nil)
@@ -148,7 +148,7 @@ struct TaskResponseStateTests {
     #expect(try state.pull().result?.get() == .some(nil))
   }
 
-  @Test("A challenge that is answered is forgotten")
+  @Test("The response of an answered challenge is discarded")
   func answeredChallenge() throws {
     var state = state()
     #expect(state.awaitHead() == nil)
@@ -161,7 +161,7 @@ struct TaskResponseStateTests {
     #expect(state.received == 3)
   }
 
-  @Test("A task that ends without any response is a bad server; one that knows of one is not")
+  @Test("A task without a response fails with badServerResponse unless it has a fallback")
   func silentEnd() throws {
     var silent = state()
     #expect(silent.awaitHead() == nil)
@@ -172,7 +172,7 @@ struct TaskResponseStateTests {
     #expect(try status(knowing.complete(nil, fallback: try response(302)).head) == 302)
   }
 
-  @Test("Whatever comes after the end changes nothing")
+  @Test("Events after the end are ignored")
   func late() throws {
     var state = state()
     #expect(!state.isOver)

@@ -7,7 +7,7 @@ import Testing
 struct ExchangeTimeoutsTests {
   private let start = ContinuousClock.now
 
-  @Test("Activity moves the idle timeout and not the deadline")
+  @Test("Activity extends the idle timeout, but not the deadline")
   func activity() {
     var timeouts = TaskTimeouts(idle: .milliseconds(200), deadline: start + .seconds(1), now: start)
     #expect(timeouts.expiry == start + .milliseconds(200))
@@ -17,13 +17,13 @@ struct ExchangeTimeoutsTests {
     #expect(timeouts.expiry == start + .seconds(1))
   }
 
-  @Test("Without limits there is nothing to look for")
+  @Test("Without limits there is no expiry")
   func unlimited() {
     #expect(TaskTimeouts(idle: nil, deadline: nil, now: start).expiry == nil)
     #expect(TaskTimeouts(idle: nil, deadline: start, now: start).expiry == start)
   }
 
-  @Test("The request's timeout counts where it is not the default")
+  @Test("A request's timeout overrides the session's if it is explicit or not the default")
   func idleTimeout() throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 7

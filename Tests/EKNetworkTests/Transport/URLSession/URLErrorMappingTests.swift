@@ -6,7 +6,7 @@ import Testing
 @Suite("Errors of FoundationNetworking")
 struct URLErrorMappingTests {
   @Test(
-    "libcurl's text tells what Foundation does not",
+    "libcurl's error text determines a code that Foundation leaves unknown",
     arguments: [
       ("SSL certificate problem: certificate has expired", URLError.Code.serverCertificateHasBadDate),
       ("SSL certificate problem: certificate is not yet valid", .serverCertificateNotYetValid),
@@ -32,7 +32,7 @@ struct URLErrorMappingTests {
     #expect(URLError.corrected(.unknown, text: text) == code)
   }
 
-  @Test("Codes that Foundation tells stay, but for two")
+  @Test("Codes set by Foundation are kept, with two exceptions")
   func codes() {
     #expect(URLError.corrected(.cannotFindHost, text: "Could not resolve host: ssl") == .cannotFindHost)
     #expect(URLError.corrected(.badServerResponse, text: "Empty reply from server") == .networkConnectionLost)
@@ -40,7 +40,7 @@ struct URLErrorMappingTests {
   }
 
   @Test(
-    "What the system says of a socket is a URLError as well",
+    "Socket errors become URLErrors",
     arguments: [
       (POSIXErrorCode.ECONNABORTED, URLError.Code.networkConnectionLost), (.ENOTCONN, .networkConnectionLost),
       (.ECONNRESET, .networkConnectionLost), (.EPIPE, .networkConnectionLost), (.ETIMEDOUT, .timedOut),
@@ -55,13 +55,13 @@ struct URLErrorMappingTests {
     #expect(RetryPolicy.isTransient(mapped))
   }
 
-  @Test("A number that no system knows passes")
+  @Test("An unknown POSIX error code is passed on")
   func unknownPosix() {
     let error = URLError.mapped(NSError(domain: NSPOSIXErrorDomain, code: 1 << 40 | 9_999), url: nil)
     #expect((error as NSError).domain == NSPOSIXErrorDomain)
   }
 
-  @Test("An error carries the URL and its text; one that is not a URLError passes")
+  @Test("A mapped error carries the URL and its text; other errors are passed on")
   func mapped() throws {
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let text = "transfer closed with 5 bytes remaining to read"

@@ -27,7 +27,7 @@ struct URLSessionTransportBadServerTests {
   }
 
   @Test(
-    "What is not HTTP is a bad response",
+    "A malformed response fails with badServerResponse",
     arguments: [
       "garbage\r\n\r\n",
       "HTTP/1.1 2x0 OK\r\n\r\n",
@@ -40,7 +40,7 @@ struct URLSessionTransportBadServerTests {
     #expect(try await code(of: .raw(text)) == .badServerResponse)
   }
 
-  @Test("A connection that ends too early is lost")
+  @Test("A connection that ends too early fails with networkConnectionLost")
   func lost() async throws {
     #expect(try await code(of: .raw("")) == .networkConnectionLost)
     #expect(try await code(of: .raw([.reset])) == .networkConnectionLost)
@@ -53,7 +53,7 @@ struct URLSessionTransportBadServerTests {
       try await code(of: .streaming(contentLength: 10, [.sendString("hello"), .reset])) == .networkConnectionLost)
   }
 
-  @Test("A body that cannot be decoded is said to be so")
+  @Test("A body that cannot be decoded fails with cannotDecodeContentData")
   func coding() async throws {
     #expect(
       try await code(of: .text("not gzip at all", headers: ["Content-Encoding": "gzip"])) == .cannotDecodeContentData)
@@ -62,12 +62,12 @@ struct URLSessionTransportBadServerTests {
     }
   }
 
-  @Test("TLS to a server that does not speak it fails as TLS")
+  @Test("TLS to a server without TLS fails with secureConnectionFailed")
   func plainServer() async throws {
     #expect(try await code(of: .raw("not TLS"), scheme: "https") == .secureConnectionFailed)
   }
 
-  @Test("A host that does not exist cannot be found")
+  @Test("An unknown host fails with cannotFindHost")
   func unknownHost() async throws {
     let url = try #require(URL(string: "http://no-such-host.invalid/"))
     let transport = URLSessionTransport(URLSession(configuration: .ephemeral))
@@ -77,7 +77,7 @@ struct URLSessionTransportBadServerTests {
     #expect(error?.code == .cannotFindHost)
   }
 
-  @Test("A cookie on which Foundation's own parser ends the process is only a cookie")
+  @Test("A cookie that crashes Foundation's own parser does not end the process")
   func hostileCookie() async throws {
     let server = try LoopbackServer()
     server.fallback = { _ in .text("ok", headers: ["Set-Cookie": "👨‍👩‍👧‍👦=1"]).header("Set-Cookie", "a=1; 🇩🇪🇩🇪=2") }
@@ -89,7 +89,7 @@ struct URLSessionTransportBadServerTests {
     #expect(server.requests.last?.header("Cookie")?.contains("a=1") == true)
   }
 
-  @Test("A GET with a body is refused as Apple refuses it")
+  @Test("A GET with a body fails with dataLengthExceedsMaximum, as on Apple platforms")
   func getWithBody() async throws {
     #expect(try await code(of: .text("")) { $0.httpBody = Data(count: 1) } == .dataLengthExceedsMaximum)
   }

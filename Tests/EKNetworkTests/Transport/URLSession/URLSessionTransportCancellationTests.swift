@@ -56,7 +56,7 @@ struct URLSessionTransportCancellationTests {
     #expect(server.acceptedConnections == 0)
   }
 
-  @Test("While it waits for the head")
+  @Test("While waiting for the head")
   func waiting() async throws {
     server.route("/hang", .raw([.stall]))
     await expectPromptEnd {
@@ -81,7 +81,7 @@ struct URLSessionTransportCancellationTests {
     }
   }
 
-  @Test("While nobody reads: the next read says so")
+  @Test("Between reads: the next read throws")
   func notReading() async throws {
     server.route("/stall", .streaming(contentLength: 10, [.sendString("12345"), .stall]))
     await expectPromptEnd {
@@ -108,7 +108,7 @@ struct URLSessionTransportCancellationTests {
     }
   }
 
-  @Test("A thousand times at random")
+  @Test("A thousand requests at random points")
   func random() async throws {
     server.route("/ok", .text("ok"))
     server.route("/hang", .raw([.stall]))

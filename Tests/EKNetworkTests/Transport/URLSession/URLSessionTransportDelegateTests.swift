@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite("URLSessionTransport: the user's own code", .timeLimit(.minutes(10)))
+@Suite("URLSessionTransport: delegates and session configuration", .timeLimit(.minutes(10)))
 struct URLSessionTransportDelegateTests {
   private let server: LoopbackServer
 
@@ -26,7 +26,7 @@ struct URLSessionTransportDelegateTests {
 
   // MARK: - Redirects
 
-  @Test("The delegate sees a redirect, and what it lets pass is followed by the usual rules")
+  @Test("The delegate sees a redirect, and the usual rules apply if it changes nothing")
   func redirectPassed() async throws {
     server.route("/from", .redirect(to: "/to"))
     let delegate = RedirectDelegate { $0 }
@@ -52,7 +52,7 @@ struct URLSessionTransportDelegateTests {
     #expect(delegate.queues.withLock { $0 } == [queue])
   }
 
-  @Test("A redirect that the delegate declines is the answer, with its body")
+  @Test("A redirect that the delegate declines is the response, with its body")
   func redirectDeclined() async throws {
     server.route("/from", .text("moved", status: 302, headers: ["Location": "/to"]))
     let session = session(RedirectDelegate { _ in nil })
@@ -61,7 +61,7 @@ struct URLSessionTransportDelegateTests {
     #expect(fetched.data == Data("moved".utf8))
   }
 
-  @Test("A request that the delegate makes is handed up")
+  @Test("A request that the delegate changed is returned for the redirect")
   func redirectReplaced() async throws {
     server.route("/from", .text("moved", status: 307, headers: ["Location": "/to"]))
     let session = session(
@@ -76,7 +76,7 @@ struct URLSessionTransportDelegateTests {
   }
 
   @Test(
-    "A request that the delegate changed has its body, where the method is the same", arguments: [307, 308, 303],
+    "A request that the delegate changed keeps its body if the method is the same", arguments: [307, 308, 303],
     [true, false])
   func redirectReplacedWithBody(status: Int, isStream: Bool) async throws {
     let body = Data.noise(100_000)
@@ -105,7 +105,7 @@ struct URLSessionTransportDelegateTests {
     #expect(sent.body == (status == 303 ? Data() : body))
   }
 
-  @Test("A delegate that never answers can be cancelled, and one that answers twice or too late does no harm")
+  @Test("A request whose delegate does not answer can be cancelled, and late answers do no harm")
   func redirectUnanswered() async throws {
     server.route("/from", .redirect(to: "/to"))
     let delegate = SilentDelegate()
@@ -120,7 +120,7 @@ struct URLSessionTransportDelegateTests {
 
   // MARK: - Challenges
 
-  @Test("Credentials of the delegate are sent, and the 401 is forgotten", arguments: [true, false])
+  @Test("The delegate's credentials are sent, and the 401 is discarded", arguments: [true, false])
   func credentials(atTaskLevel: Bool) async throws {
     server.route("/secret") { request in
       guard request.header("Authorization") == "Basic dXNlcjpwYXNz" else {
@@ -137,7 +137,7 @@ struct URLSessionTransportDelegateTests {
     #expect(fetched.data == Data("secret".utf8))
   }
 
-  @Test("Credentials that are always wrong end with the 401")
+  @Test("Credentials that are always wrong return the 401")
   func wrongCredentials() async throws {
     server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
     let delegate = TaskChallengeDelegate(
@@ -148,7 +148,7 @@ struct URLSessionTransportDelegateTests {
     #expect(server.requestCount <= SessionTask.challengeLimit + 1)
   }
 
-  @Test("Default handling and rejection are the 401", arguments: [0, 1, 2])
+  @Test("Default handling, rejection and missing credentials return the 401", arguments: [0, 1, 2])
   func noCredentials(index: Int) async throws {
     server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
     let answers = [
@@ -161,7 +161,7 @@ struct URLSessionTransportDelegateTests {
     #expect(fetched.data == Data("no".utf8))
   }
 
-  @Test("A challenge that the delegate cancels cancels the request")
+  @Test("Cancelling a challenge cancels the request")
   func cancelledChallenge() async throws {
     server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
     let delegate = TaskChallengeDelegate(ChallengeAnswer(.cancelAuthenticationChallenge))
@@ -171,7 +171,7 @@ struct URLSessionTransportDelegateTests {
     #expect(error?.code == .cancelled)
   }
 
-  @Test("A stream is not sent a second time with credentials", .enabled(if: Platform.isLinux))
+  @Test("A stream is not resent with credentials", .enabled(if: Platform.isLinux))
   func credentialsForStream() async throws {
     server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]))
     let delegate = TaskChallengeDelegate(
@@ -189,7 +189,7 @@ struct URLSessionTransportDelegateTests {
 
   // MARK: - Everything else
 
-  @Test("The delegate hears of upload progress")
+  @Test("The delegate receives upload progress")
   func progress() async throws {
     server.route("/upload", .text("ok"))
     let delegate = ProgressDelegate()
@@ -201,7 +201,7 @@ struct URLSessionTransportDelegateTests {
     #expect(delegate.sent.withLock { $0 } == 100_000)
   }
 
-  @Test("A custom URLProtocol answers in the server's place")
+  @Test("A custom URLProtocol responds instead of the server")
   func urlProtocol() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.protocolClasses = [CannedProtocol.self]
@@ -211,7 +211,7 @@ struct URLSessionTransportDelegateTests {
     #expect(server.acceptedConnections == 0)
   }
 
-  @Test("Additional headers are sent, the request's own win")
+  @Test("Additional headers are sent, and the request's own take precedence")
   func additionalHeaders() async throws {
     server.route("/", .text("ok"))
     let configuration = URLSessionConfiguration.ephemeral
@@ -223,7 +223,7 @@ struct URLSessionTransportDelegateTests {
     #expect(received.header("X-Two") == "request")
   }
 
-  @Test("Cookies are kept and sent back, each Set-Cookie line of them; an explicit field wins")
+  @Test("Cookies of every Set-Cookie line are sent back; an explicit field takes precedence")
   func cookies() async throws {
     server.route(
       "/login",
@@ -239,7 +239,7 @@ struct URLSessionTransportDelegateTests {
     #expect(server.requests(path: "/").map { $0.header("Cookie") } == ["a=1; b=2", "own=1"])
   }
 
-  @Test("Transports of one session share its connections, and a session that is gone takes them along")
+  @Test("Transports of one session share its connections and do not retain it")
   func sharing() async throws {
     server.route("/", .text("ok"))
     var session: URLSession? = URLSession(configuration: .ephemeral)

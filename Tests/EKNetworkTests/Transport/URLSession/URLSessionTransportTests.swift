@@ -26,7 +26,7 @@ struct URLSessionTransportTests {
 
   // MARK: - Receiving
 
-  @Test("The head comes before the body, and the body in pieces as they arrive")
+  @Test("The head is returned before the body, and the body in pieces as they arrive")
   func pieces() async throws {
     let gates = [Gate(), Gate()]
     server.route(
@@ -44,7 +44,7 @@ struct URLSessionTransportTests {
     #expect(try await response.body.next() == nil)
   }
 
-  @Test("A large body is fetched whole, and progress ends with its length")
+  @Test("A large body is received whole, and progress ends with its length")
   func large() async throws {
     let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
     server.route("/large", .data(body))
@@ -55,7 +55,7 @@ struct URLSessionTransportTests {
     progress.expectMonotonic(to: Int64(body.count), of: Int64(body.count))
   }
 
-  @Test("Interim responses are passed over")
+  @Test("Interim responses are skipped")
   func interim() async throws {
     server.route("/hints", .text("here").preceded(by: 103, headers: ["Link": "</style.css>"]))
     let fetched = try await transport.fetch(request("/hints"))
@@ -63,7 +63,7 @@ struct URLSessionTransportTests {
     #expect(fetched.data == Data("here".utf8))
   }
 
-  @Test("A body that is cut off hands over what came, then fails")
+  @Test("A truncated body returns the received bytes, then fails")
   func truncated() async throws {
     server.route("/cut", .streaming(contentLength: 100, [.sendString("half"), .close]))
     let response = try await transport.start(request("/cut"))
@@ -73,7 +73,7 @@ struct URLSessionTransportTests {
     #expect(error?.failingURL == server.url("/cut"))
   }
 
-  @Test("A stream that nobody reads is bounded", .enabled(if: Platform.isLinux))
+  @Test("An unread stream fails when it exceeds the buffer limit", .enabled(if: Platform.isLinux))
   func bounded() async throws {
     let small = URLSessionTransport(URLSession(configuration: .ephemeral), streamLimit: 64 * 1024)
     server.route("/flood", .streaming(contentLength: 9 << 20, [.flood(bytes: 8 << 20), .stall]))
@@ -87,7 +87,7 @@ struct URLSessionTransportTests {
     #expect(try await small.fetch(request("/large")).data.count == 8 << 20)
   }
 
-  @Test("Only http and https are taken, before anything is started")
+  @Test("Schemes other than http and https are rejected before anything is started")
   func schemes() async throws {
     for text in ["ftp://127.0.0.1/", "file:///etc/passwd", "ws://127.0.0.1/", "data:,x", "nothing"] {
       let request = TransportRequest(URLRequest(url: try #require(URL(string: text))))
@@ -119,14 +119,14 @@ struct URLSessionTransportTests {
     #expect(server.requests(path: "/to").isEmpty)
   }
 
-  @Test("A redirect without a target is an answer like any other")
+  @Test("A redirect without a Location is an ordinary response")
   func redirectNowhere() async throws {
     server.route("/from", .text("nowhere", status: 302))
     #expect(try await transport.fetch(request("/from")).head.statusCode == 302)
   }
 
   @Test(
-    "A challenge without an answer is a 401 with its body",
+    "An unanswered challenge returns the 401 with its body",
     arguments: ["Basic realm=\"x\"", "Digest realm=\"x\"", "Bearer"])
   func challenge(scheme: String) async throws {
     server.route("/secret", .text("no", status: 401, headers: ["WWW-Authenticate": scheme]))
@@ -137,7 +137,7 @@ struct URLSessionTransportTests {
 
   // MARK: - Timeouts
 
-  @Test("The idle timeout takes fractions of a second, and starts afresh with every byte")
+  @Test("The idle timeout takes fractions of a second, and restarts with every byte")
   func idle() async throws {
     server.route("/hang", .raw([.stall]))
     let clock = ContinuousClock()
@@ -158,7 +158,7 @@ struct URLSessionTransportTests {
     #expect(dripped.data == Data("abcdef".utf8))
   }
 
-  @Test("The session's timeout counts where the request has none of its own")
+  @Test("The session's timeout applies if the request has none of its own")
   func configuredIdle() async throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 0.1
@@ -168,7 +168,7 @@ struct URLSessionTransportTests {
     #expect(error?.code == .timedOut)
   }
 
-  @Test("The deadline ends the exchange, however busy it is")
+  @Test("The deadline ends the exchange despite activity")
   func deadline() async throws {
     server.route(
       "/drip", .streaming(contentLength: 10_000, [.trickle(Data(count: 10_000), chunk: 1, every: .milliseconds(10))]))
@@ -186,7 +186,7 @@ struct URLSessionTransportTests {
 
   // MARK: - Dropped responses
 
-  @Test("Dropping a response that was not read closes the connection")
+  @Test("Dropping an unread response closes the connection")
   func drop() async throws {
     server.route("/stream", .streaming([.chunk(Data("x".utf8)), .stall]))
     var response: TransportResponse? = try await transport.start(request("/stream"))

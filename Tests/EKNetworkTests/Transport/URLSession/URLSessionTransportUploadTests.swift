@@ -26,7 +26,7 @@ struct URLSessionTransportUploadTests {
     return TransportRequest(request)
   }
 
-  @Test("Data is announced with its length, and progress ends there")
+  @Test("Data is sent with its Content-Length, and progress ends with it")
   func data() async throws {
     let body = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
     let progress = Recorder()
@@ -57,7 +57,7 @@ struct URLSessionTransportUploadTests {
     }
   }
 
-  @Test("A body is never lost to a connection that the server has just closed", .enabled(if: Platform.isLinux))
+  @Test("A body is not lost on a connection that the server has just closed", .enabled(if: Platform.isLinux))
   func staleConnection() async throws {
     server.route("/first", LoopbackServer.Response.text("1").then(.closeOnNextRequest))
     for _ in 0..<5 {
@@ -69,7 +69,7 @@ struct URLSessionTransportUploadTests {
     #expect(server.requests(path: "/upload").allSatisfy { $0.isComplete && $0.bodyByteCount == 5_000 })
   }
 
-  @Test("A stream that is asked for again fails the request instead of sending nothing")
+  @Test("A request for a second body stream fails instead of sending nothing")
   func refusal() async throws {
     let taskResponse = TaskResponseStream(
       post { $0.httpBodyStream = InputStream(data: Data(count: 1)) }, idleTimeout: nil, limit: 1, overflow: .fail,
@@ -93,7 +93,7 @@ struct URLSessionTransportUploadTests {
     #expect(lost?.code == .networkConnectionLost)
   }
 
-  @Test("What would be another request on the wire is refused", .enabled(if: Platform.isLinux))
+  @Test("A method or header field that would inject another request is rejected", .enabled(if: Platform.isLinux))
   func injection() async throws {
     let error = await #expect(throws: URLError.self) {
       try await transport.fetch(post { $0.httpMethod = "GET / HTTP/1.1\r\nX-C: d\r\n\r\nGET" })
@@ -107,7 +107,7 @@ struct URLSessionTransportUploadTests {
     #expect(server.requests.allSatisfy { $0.header("X-C") == nil })
   }
 
-  @Test("An early answer to an upload is an answer")
+  @Test("An early response to an upload is returned")
   func early() async throws {
     server.route("POST", "/refused", onHead: { _ in .respond(.text("too large", status: 413).then(.close)) }) { _ in
       .text("")

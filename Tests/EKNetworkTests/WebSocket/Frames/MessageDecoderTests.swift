@@ -28,7 +28,7 @@ struct MessageDecoderTests {
     return failure.code
   }
 
-  @Test("Messages, fragments and what stands between them are the same however the bytes are cut")
+  @Test("Messages, fragments and control frames are the same for any chunking")
   func everyCut() {
     var input = serverFrame(0x81, Array("grüße".utf8)) + serverFrame(0x02, [1, 2]) + serverFrame(0x89, [7])
     input += serverFrame(0x00, []) + serverFrame(0x80, [3]) + serverFrame(0x8A, []) + serverFrame(0x81, [])
@@ -41,7 +41,7 @@ struct MessageDecoderTests {
     for pieces in cuts(of: Data(input)) { #expect(events(pieces) == expected) }
   }
 
-  @Test("What a frame must not be closes with the right code")
+  @Test("Invalid frames fail with the right close code")
   func violations() {
     #expect(failure([0xC1, 0]) == .protocolError)
     #expect(failure([0x83, 0]) == .protocolError)
@@ -62,18 +62,18 @@ struct MessageDecoderTests {
     #expect(failure([0x02, 3, 1, 2, 3, 0x80, 2, 4, 5], limit: 5) == nil)
   }
 
-  @Test("What follows a close frame is not read")
+  @Test("Bytes after a close frame are not read")
   func afterTheClose() {
     let input = serverFrame(0x88, []) + serverFrame(0x81, [0x61]) + [0xFF, 0xFF]
     for pieces in cuts(of: Data(input)) { #expect(events(pieces) == [.close(.noStatusReceived, reason: "")]) }
   }
 
-  @Test("A byte that cannot be UTF-8 is found before the frame has ended")
+  @Test("An invalid UTF-8 byte is found before the frame has ended")
   func earlyUTF8() {
     #expect(failure([0x81, 100, 0x61, 0xED, 0xA0]) == .invalidPayload)
   }
 
-  @Test("Deflated messages share their window, and are measured inflated")
+  @Test("Compressed messages share their window, and the limit applies to the inflated size")
   func compression() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     let text = String(repeating: "again and ", count: 100)
@@ -93,7 +93,7 @@ struct MessageDecoderTests {
   }
 
   /// More than one step of inflation, in one frame and in two.
-  @Test("A long compressed message may be as long as the limit, and not a byte longer", arguments: [1, 2])
+  @Test("A long compressed message may reach the size limit, but not exceed it", arguments: [1, 2])
   func longCompression(_ frames: Int) throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     let zeros = [UInt8](repeating: 0, count: 300_000)
@@ -111,7 +111,7 @@ struct MessageDecoderTests {
     #expect(failure.code == .messageTooBig)
   }
 
-  @Test("Of two faults in a compressed message the first counts, however it is cut")
+  @Test("The first of two faults in a compressed message is reported for any chunking")
   func firstFault() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
     let text = [0x61, 0xFF] + [UInt8](repeating: 0x61, count: 2000)
@@ -122,7 +122,7 @@ struct MessageDecoderTests {
     }
   }
 
-  @Test("Random bytes never trap, and mean the same in one piece and byte by byte")
+  @Test("Random bytes never trap, and decode the same in one piece and byte by byte")
   func randomBytes() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
@@ -138,7 +138,7 @@ struct MessageDecoderTests {
     }
   }
 
-  @Test("A client's frame is masked with its key, at every length of the length")
+  @Test("A client's frame is masked with its key for every length encoding")
   func encoding() {
     for count in [0, 1, 7, 8, 125, 126, 65_535, 65_536] {
       let payload = (0..<count).map { UInt8($0 & 0xFF) }

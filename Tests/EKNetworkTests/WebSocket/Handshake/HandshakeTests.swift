@@ -24,7 +24,7 @@ struct HandshakeTests {
     return try response.receive(Array(text.utf8), for: request)
   }
 
-  @Test("The request is the one of the RFC, with the user's fields")
+  @Test("The request matches RFC 6455 and carries the user's header fields")
   func requestHead() throws {
     let handshake = try request(
       "ws://example.com:8080/chat?a=%20b", protocols: ["v2", "v1"], headers: ["Authorization": "Bearer t"])
@@ -38,7 +38,7 @@ struct HandshakeTests {
     #expect(try request("wss://[::1]/").address.port == 443)
   }
 
-  @Test("What cannot be asked is refused before anything is sent")
+  @Test("Invalid URLs, subprotocols and header fields are rejected before anything is sent")
   func badRequests() throws {
     #expect(throws: WebSocketError.invalidURL) { try request("ftp://example.com/") }
     #expect(throws: WebSocketError.invalidURL) { try request("ws:///path") }
@@ -50,7 +50,7 @@ struct HandshakeTests {
     #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: ["a b"]) }
   }
 
-  @Test("An answer is the same however it is cut, and what follows it is kept")
+  @Test("A response is parsed the same for any chunking, and the bytes after it are kept")
   func cutResponses() throws {
     let handshake = try request("ws://a/", protocols: ["v1"])
     let whole = head + "Sec-WebSocket-Protocol: v1\r\n\r\nxyz"
@@ -64,7 +64,7 @@ struct HandshakeTests {
     }
   }
 
-  @Test("Interim responses are passed over, however they are cut")
+  @Test("Interim responses are skipped for any chunking")
   func interim() throws {
     let handshake = try request("ws://a/")
     let whole = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + head + "\r\nxyz"
@@ -83,7 +83,7 @@ struct HandshakeTests {
     }
   }
 
-  @Test("User and password of the URL are sent as HTTP sends them, unless there are credentials already")
+  @Test("URL credentials are sent as Basic unless the request has an Authorization field")
   func credentials() throws {
     func field(_ url: String, _ headers: [String: String] = [:]) throws -> String? {
       String(decoding: try request(url, headers: headers).head, as: UTF8.self).components(separatedBy: "\r\n")
@@ -97,7 +97,7 @@ struct HandshakeTests {
     #expect(head.contains("Host: a:81\r\n"))
   }
 
-  @Test("Refusals, redirections and nonsense say what they are")
+  @Test("Refusals and redirects throw their status, malformed responses an invalid handshake")
   func badResponses() throws {
     let handshake = try request("ws://a/", compression: WebSocketCompression())
     for status in [200, 301, 401, 404, 503] {
@@ -119,7 +119,7 @@ struct HandshakeTests {
     }
   }
 
-  @Test("Compression is agreed as RFC 7692 says")
+  @Test("Compression is negotiated according to RFC 7692")
   func compression() throws {
     let offer = WebSocketCompression(serverContextTakeover: false, serverMaxWindowBits: 10)
     #expect(

@@ -24,14 +24,14 @@ import Testing
     delay(state.lost(because: error, after: lasted, now: now))
   }
 
-  @Test("Waits double up to the longest")
+  @Test("Delays double up to the maximum")
   func doubling() {
     var state = ReconnectRetryState(policy: policy())
     let delays = (0..<6).map { _ in delay(&state) }
     #expect(delays == [1, 2, 4, 8, 10, 10].map { Duration.seconds($0) })
   }
 
-  @Test("Jitter takes up to a half away")
+  @Test("Jitter shortens the delay by up to half")
   func jitter() {
     for (random, seconds) in [(0.0, 1.0), (0.5, 0.75), (1, 0.5)] {
       var state = ReconnectRetryState(policy: policy(random: random))
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test("A message begins the count again, and so does a connection that lasted; one that is dropped at once does not")
+  @Test("A message or a long connection resets the delay; a short connection does not")
   func resettingTheCount() {
     var state = ReconnectRetryState(policy: policy())
     _ = delay(&state)
@@ -50,7 +50,7 @@ import Testing
     #expect(delay(&state, after: .seconds(10)) == .seconds(1))
   }
 
-  @Test("After too many failures in a row the last error is the end")
+  @Test("After too many consecutive failures the last error ends the retries")
   func failures() {
     var state = ReconnectRetryState(policy: policy { $0.maximumFailures = 2 })
     #expect(delay(&state) != nil)
@@ -62,7 +62,7 @@ import Testing
     #expect(error as? WebSocketError == Self.lost)
   }
 
-  @Test("What would happen again is the end")
+  @Test("Permanent errors end the retries")
   func finalErrors() {
     let codes = [1002, 1003, 1007, 1008, 1009, 1010, 3000, 3003].map { WebSocketCloseCode(rawValue: $0) }
     let errors: [any Error] =
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("1000 is the end, and nothing is wrong")
+  @Test("Close code 1000 ends the retries without an error")
   func normalClosure() {
     var state = ReconnectRetryState(policy: policy())
     guard case .stop(nil) = state.lost(because: WebSocketError.closed(code: .normalClosure, reason: ""), now: Date())
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("What passes is tried again")
+  @Test("Transient errors are retried")
   func transientErrors() {
     let errors: [any Error] =
       [1001, 1005, 1006, 1011, 1012, 1013, 4000].map {
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("A private code can be the end")
+  @Test("The final close codes are configurable")
   func privateCodes() {
     let code = WebSocketCloseCode(rawValue: 4001)
     var state = ReconnectRetryState(policy: policy { $0.finalCodes.insert(code) })
@@ -119,7 +119,7 @@ import Testing
     #expect(delay(&state, WebSocketError.closed(code: .normalClosure, reason: "")) != nil)
   }
 
-  @Test("A server's Retry-After lengthens the wait, up to the longest")
+  @Test("Retry-After lengthens the delay up to the maximum")
   func retryAfter() {
     func wait(_ value: String) -> Duration? {
       var state = ReconnectRetryState(policy: policy())
@@ -134,7 +134,7 @@ import Testing
     #expect(wait("soon") == .seconds(1))
   }
 
-  @Test("Nothing overflows")
+  @Test("Extreme delays do not overflow")
   func extremes() {
     for delays in [Duration.zero, .seconds(-5), .seconds(Int64.max), .nanoseconds(1)] {
       var state = ReconnectRetryState(

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ReconnectingConnectionStateTests {
-  @Test("Messages are kept up to a number and a size; one alone may be larger")
+  @Test("Pending messages are limited in number and bytes; a single one may be larger")
   func bounds() {
     var state = ReconnectingConnectionState(maximumCount: 2, maximumBytes: 10)
     func enter(_ size: Int) -> Bool { state.enter(size) }
@@ -18,7 +18,7 @@ import Testing
     #expect(enter(4))
   }
 
-  @Test("One sends at a time, the others wait in order, and closing turns all of them away")
+  @Test("Senders take turns in order, and closing fails the waiting and later ones")
   func turns() async throws {
     let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
     let order = Locked<[Int]>([])
@@ -48,7 +48,7 @@ import Testing
     #expect(order.withLock { $0 } == [0, 1, 2])
   }
 
-  @Test("What ended it is what sending throws; a message that is kept can be read after the end")
+  @Test("After the end, sending throws its error, and a kept message can still be received")
   func ending() async throws {
     let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
     async let delivered: Void = withCheckedContinuation { deliverer in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite("A WebSocket that reconnects, on the wire", .timeLimit(.minutes(10)))
+@Suite("ReconnectingWebSocket on the wire", .timeLimit(.minutes(10)))
 struct ReconnectingWebSocketTests {
   private let server: LoopbackServer
 
@@ -56,7 +56,7 @@ struct ReconnectingWebSocketTests {
     return events
   }
 
-  @Test("Kills of the connection are survived, told, and forgotten once a message has come")
+  @Test("Connection resets are survived and reported, and close code 1000 ends the messages")
   func kills() async throws {
     serve { number, peer in
       peer.send("hello \(number)")
@@ -77,7 +77,7 @@ struct ReconnectingWebSocketTests {
     #expect(try await socket.receive() == nil)
   }
 
-  @Test("Messages that arrived before a loss are read before those of the next connection")
+  @Test("Messages received before a connection loss precede those of the next connection")
   func order() async throws {
     serve { number, peer in
       for index in 0..<40 { peer.send("\(number) \(index)") }
@@ -89,7 +89,7 @@ struct ReconnectingWebSocketTests {
     #expect(messages == (1...3).flatMap { number in (0..<40).map { .text("\(number) \($0)") } })
   }
 
-  @Test("What waits while there is no connection is sent on the next, in its order")
+  @Test("Messages sent while disconnected go out on the next connection")
   func waitingMessages() async throws {
     let connected = Gate()
     let received = Locked<[String]>([])
@@ -129,7 +129,7 @@ struct ReconnectingWebSocketTests {
     clock.advance(by: .seconds(2_000_000))
   }
 
-  @Test("A message that the system has taken is not sent twice, one that a kill cut short is sent again, whole")
+  @Test("A message taken by the system is not resent; one cut short by a reset is resent whole")
   func atMostOnce() async throws {
     let large = Data(repeating: 0x2A, count: 16 << 20)
     // The header of a client's large frame has 14 bytes.
@@ -161,7 +161,7 @@ struct ReconnectingWebSocketTests {
     try await socket.close()
   }
 
-  @Test("Of more than the queue holds one is refused at once; the others wait, and closing tells them")
+  @Test("A send beyond the queue limit fails at once; the queued ones fail when the socket is closed")
   func bounds() async throws {
     server.route("/") { _ in .status(503) }
     let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 2 }
@@ -182,7 +182,7 @@ struct ReconnectingWebSocketTests {
     }
   }
 
-  @Test("A message that waits leaves when its task is cancelled, and makes room")
+  @Test("Cancelling a queued send removes its message from the queue")
   func cancelledMessage() async throws {
     server.route("/") { _ in .status(503) }
     let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 1 }
@@ -194,7 +194,7 @@ struct ReconnectingWebSocketTests {
     try await socket.close()
   }
 
-  @Test("A refusal that would be repeated is the end", arguments: [301, 401, 403, 404])
+  @Test("A permanent refusal is not retried", arguments: [301, 401, 403, 404])
   func refusals(status: Int) async throws {
     server.route("/") { _ in .status(status, headers: ["Location": "/other"]) }
     let socket = try socket()
@@ -212,7 +212,7 @@ struct ReconnectingWebSocketTests {
     #expect(await events(of: socket).last == "ended with an error")
   }
 
-  @Test("An overloaded server is tried again, after the time that it names")
+  @Test("A 503 is retried after the delay in its Retry-After")
   func overload() async throws {
     let attempts = Locked(0)
     server.route("/") { request in
@@ -237,7 +237,7 @@ struct ReconnectingWebSocketTests {
     #expect(clock.sleeps == [.seconds(1), .seconds(2), .seconds(4)])
   }
 
-  @Test("The request is made for each connection")
+  @Test("A new request is made for each connection")
   func freshRequests() async throws {
     server.route("/") { request in
       .webSocket(request) { $0.close(request.headers["Authorization"] == "Bearer 3" ? 1000 : 1013) }
@@ -261,7 +261,7 @@ struct ReconnectingWebSocketTests {
     #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 1", "Bearer 2", "Bearer 3"])
   }
 
-  @Test("Cancelling the reader is the end, wherever it stands")
+  @Test("Cancelling the reader ends the socket, both while connected and between attempts")
   func cancellation() async throws {
     let left = Gate()
     serve { _, peer in
@@ -286,7 +286,7 @@ struct ReconnectingWebSocketTests {
     #expect(try await waiting.receive() == nil)
   }
 
-  @Test("Dropping it closes the connection; closing it says why")
+  @Test("Dropping the socket closes with 1001; close() sends its code and reason")
   func leaving() async throws {
     let codes = Locked<[Data]>([])
     let left = [Gate(), Gate()]
@@ -315,7 +315,7 @@ struct ReconnectingWebSocketTests {
     }
   }
 
-  @Test("Closing while a handshake is under way ends it at once")
+  @Test("Closing during a handshake ends it at once")
   func closingWhileConnecting() async throws {
     server.route("/") { _ in .raw([.stall]) }
     let socket = try socket()
@@ -325,7 +325,7 @@ struct ReconnectingWebSocketTests {
     #expect(await events(of: socket) == ["ended"])
   }
 
-  @Test("A reader that rests does not keep it from closing, and can read on")
+  @Test("An idle reader does not block closing, and can still read the kept message")
   func restingReader() async throws {
     serve { _, peer in
       for index in 0..<100 { peer.send("\(index)") }

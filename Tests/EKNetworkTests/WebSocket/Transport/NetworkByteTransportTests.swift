@@ -40,7 +40,7 @@ private final class ScriptedConnection: NetworkConnection {
   }
 }
 
-@Suite("Bytes over a connection of Network's", .timeLimit(.minutes(10)))
+@Suite("Network byte transport", .timeLimit(.minutes(10)))
 struct NetworkByteTransportTests {
   private let address = ByteTransportEndpoint(host: "127.0.0.1", port: 9, isSecure: false)
 
@@ -54,7 +54,7 @@ struct NetworkByteTransportTests {
   }
 
   @Test(
-    "What keeps a connection from opening is a URLError, and what passes is tried again",
+    "Opening fails with a URLError, which is retried if it is transient",
     arguments: [
       (NetworkFailure.posix(.ECONNREFUSED), URLError.Code.cannotConnectToHost, true),
       (.posix(.EHOSTUNREACH), .cannotConnectToHost, true), (.posix(.ENETDOWN), .notConnectedToInternet, true),
@@ -81,7 +81,7 @@ struct NetworkByteTransportTests {
     }
   }
 
-  @Test("Cancelled before it starts, it fails although the connection never calls back")
+  @Test("open() after cancel() fails without starting the connection")
   func cancelledBeforeStart() async throws {
     let connection = ScriptedConnection()
     let transport = NetworkByteTransport(address, over: connection)
@@ -90,7 +90,7 @@ struct NetworkByteTransportTests {
     #expect(connection.state.withLock { $0.handler == nil })
   }
 
-  @Test("Cancelling ends whatever waits, and what the connection says later changes nothing")
+  @Test("Cancelling fails pending operations, and later callbacks are ignored")
   func lateCallbacks() async throws {
     let (transport, connection) = try await opened()
     let received = Task { try await transport.receive() }
@@ -107,7 +107,7 @@ struct NetworkByteTransportTests {
     await #expect(throws: ByteTransportError.cancelled) { try await transport.receive() }
   }
 
-  @Test("Cancelled while it opens, it fails at once")
+  @Test("Cancelling during open() fails it at once")
   func cancelledWhileOpening() async throws {
     let connection = ScriptedConnection()
     let transport = NetworkByteTransport(address, over: connection)
@@ -118,7 +118,7 @@ struct NetworkByteTransportTests {
     await connection.say(.ready)
   }
 
-  @Test("An end that comes with the last bytes is an end, not an error of the next receive")
+  @Test("An end received with the last bytes does not fail the next receive")
   func endWithLastBytes() async throws {
     let (transport, connection) = try await opened()
     let last = Task { try await transport.receive() }
@@ -128,7 +128,7 @@ struct NetworkByteTransportTests {
     #expect(connection.state.withLock { $0.receives.isEmpty })
   }
 
-  @Test("No data after the end is an end as well", arguments: [true, false])
+  @Test("A completion without data, or ENODATA, is an end", arguments: [true, false])
   func endByItself(isComplete: Bool) async throws {
     let (transport, connection) = try await opened()
     let last = Task { try await transport.receive() }
@@ -137,7 +137,7 @@ struct NetworkByteTransportTests {
     #expect(try await transport.receive() == [])
   }
 
-  @Test("An open connection that fails says so in the protocol's words")
+  @Test("Failures of an open connection are ByteTransportErrors")
   func failures() async throws {
     let (transport, connection) = try await opened()
     let received = Task { try await transport.receive() }
@@ -153,7 +153,7 @@ struct NetworkByteTransportTests {
     await #expect(throws: ByteTransportError.failed("gone")) { try await sent.value() }
   }
 
-  @Test("After the last bytes nothing more is sent")
+  @Test("Nothing is sent after the last bytes")
   func nothingAfterTheLast() async throws {
     let (transport, connection) = try await opened()
     transport.send([1], isLast: true) { _ in }
@@ -163,7 +163,7 @@ struct NetworkByteTransportTests {
     #expect(connection.state.withLock { $0.sends.count } == 1)
   }
 
-  @Test("Dropped, it ends its connection")
+  @Test("Dropping the transport cancels its connection")
   func dropped() async throws {
     let connection = ScriptedConnection()
     _ = NetworkByteTransport(address, over: connection)
@@ -185,7 +185,7 @@ struct NetworkByteTransportTests {
     return connection
   }
 
-  @Test("A WebSocket lives on it: messages, pings, a clean close")
+  @Test("A WebSocket works over it: messages, pings, a clean close")
   func webSocket() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
@@ -201,7 +201,7 @@ struct NetworkByteTransportTests {
     server.stop()
   }
 
-  @Test("A peer that leaves without a word ends it")
+  @Test("A peer that disconnects without a close frame is an error")
   func abruptPeer() async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocket($0) { $0.send(opcode: 1, Data("last".utf8)) } }

@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// Runs in a process whose lookups hang: see `HangingResolver`.
-  @Suite("Lookups that hang", .serialized, .timeLimit(.minutes(10)), .enabled(if: HangingResolver.isThere))
+  @Suite("Hanging lookups", .serialized, .timeLimit(.minutes(10)), .enabled(if: HangingResolver.isThere))
   struct HangingLookupTests {
     init() { HangingResolver.reset() }
 
@@ -90,7 +90,7 @@
 
   @Suite(.timeLimit(.minutes(10)), .enabled(if: !HangingResolver.isThere))
   struct HangingLookupProcessTests {
-    @Test("In a process whose lookups hang, a request that is cancelled or times out holds up no other")
+    @Test("With hanging lookups, a cancelled or timed-out request does not block others")
     func hangingLookups() async throws {
       let output = try await withCheckedThrowingContinuation { continuation in
         // Waiting for the process would block a thread of the cooperative pool.
