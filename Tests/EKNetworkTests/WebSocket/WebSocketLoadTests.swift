@@ -268,6 +268,8 @@ struct WebSocketLoadTests {
     server.route("/") { request in
       .webSocket(request) { peer in
         for number in 0..<10 { peer.send("\(number)") }
+        guard let ping = peer.readFrame(), ping.opcode == 9 else { return }
+        peer.send(opcode: 10, ping.payload)
         while peer.bytes.read() != nil {}
       }
     }
@@ -276,6 +278,8 @@ struct WebSocketLoadTests {
       $0.keepAliveInterval = .seconds(10)
       $0.clock = clock
     }
+    // With its pong, the messages before it have arrived.
+    try await socket.ping()
     let ticking = Task {
       while !Task.isCancelled {
         await clock.waitForSleepers()
