@@ -18,22 +18,11 @@ struct BlockingQueue: Sendable {
 
   /// Runs the work after that of earlier calls. It is done even if the task is cancelled, which only ends the wait.
   func runToEnd(_ work: @escaping @Sendable () -> Void) async throws {
-    let waiter = Locked<CheckedContinuation<Void, any Error>?>(nil)
-    let takeWaiter: @Sendable () -> CheckedContinuation<Void, any Error>? = {
-      waiter.withLock { waiter in
-        defer { waiter = nil }
-        return waiter
-      }
+    let done = SingleResult()
+    queue.async {
+      work()
+      done.finish(nil)
     }
-    try await withCancellableContinuation { continuation in
-      waiter.withLock { $0 = continuation }
-      queue.async {
-        work()
-        takeWaiter()?.resume()
-      }
-      return true
-    } leave: {
-      takeWaiter()
-    }
+    try await done.value()
   }
 }

@@ -37,10 +37,7 @@ public final class NetworkProgress: @unchecked Sendable {
     /// Resets the progress to 0 for a new request, whose number is returned.
     func reset() -> UInt64 {
       var request: UInt64 = 0
-      report {
-        request = $0.request &+ 1
-        $0 = ProgressUpdate(request: request)
-      }
+      report { request = $0.reset() }
       return request
     }
 

@@ -13,11 +13,7 @@ struct PendingProgress {
     return isScheduled ? .nothing : .schedule
   }
 
-  /// Begins the progress of another request, whose number is returned.
-  mutating func reset() -> UInt64 {
-    newest = ProgressUpdate(request: newest.request &+ 1)
-    return newest.request
-  }
+  mutating func reset() -> UInt64 { newest.reset() }
 
   mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 

@@ -7,6 +7,12 @@ struct ProgressUpdate: Equatable, Sendable {
   /// The request that the values belong to: a cancelled one may report for a moment after the next has begun.
   var request: UInt64 = 0
 
+  /// Begins the progress of the next request, whose number is returned.
+  mutating func reset() -> UInt64 {
+    self = ProgressUpdate(request: request &+ 1)
+    return request
+  }
+
   /// Keeps the later of two updates of the current request, which may arrive out of order.
   mutating func advance(to newer: ProgressUpdate) {
     guard newer.request == request, newer.fraction >= fraction, newer.completedBytes >= completedBytes else { return }

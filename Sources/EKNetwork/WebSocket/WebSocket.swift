@@ -35,7 +35,7 @@ public final class WebSocket: Sendable, AsyncSequence {
   deinit { connection.abandon() }
 
   /// Closes the connection in the background.
-  func abandon() { connection.abandon() }
+  func abandon(_ code: WebSocketCloseCode = .goingAway) { connection.abandon(code) }
 
   /// Ends the connection immediately.
   func cancel() { connection.cancel() }

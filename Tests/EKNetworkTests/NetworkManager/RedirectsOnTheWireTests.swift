@@ -129,6 +129,17 @@ import Testing
     #expect(error?.statusCode == 302)
   }
 
+  /// RFC 9110 §10.2.2.
+  @Test(arguments: Wire.allCases) func fragmentSurvivesRedirectAndIsNotSent(_ wire: Wire) async throws {
+    server.route("/item", .redirect(to: "/there"))
+    server.route("/there") { _ in .json(Item(id: 1)) }
+    let exchange = Exchange(transport: wire.manager(server).transport)
+    let start = try #require(URL(string: server.url("/item").absoluteString + "#part"))
+    let response = try await exchange.load(URLRequest(url: start))
+    #expect(response.head.urlResponse.url?.absoluteString == server.url("/there").absoluteString + "#part")
+    #expect(server.requests.map(\.target) == ["/item", "/there"])
+  }
+
   @Test func rejectedRedirectWithUnknownCodingIsTheResponse() async throws {
     server.route("/item") { _ in .status(302, headers: ["Location": "/there", "Content-Encoding": "unknown"]) }
     var request = ItemProbe()

@@ -134,7 +134,7 @@ final class RateLimitLine: Sendable {
 
   // MARK: - Under the lock
 
-  /// Releases the requests whose turn has come, and sets the timer for the next one.
+  /// Releases the requests that may be sent now, and sets the timer for the next one.
   private func proceed(_ key: Key, in book: inout Book, at now: Duration) -> Consequences {
     var consequences = Consequences()
     guard let released = book.entries[key]?.state.release(at: now) else { return consequences }

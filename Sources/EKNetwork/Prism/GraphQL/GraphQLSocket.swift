@@ -36,7 +36,7 @@ final class GraphQLSocket: GraphQLSource {
           case .send(let text): try await socket.send(text)
           case .deliver(let data): return data
           case .finish:
-            socket.abandon()
+            socket.abandon(.normalClosure)
             return nil
           case .fail(let error): throw error
           }

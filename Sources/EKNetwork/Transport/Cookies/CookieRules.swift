@@ -87,8 +87,15 @@ struct CookieRules: Sendable {
     let isSent =
       cookie.name == name && cookie.domain.lowercased().droppingDot.isCookieDomain(relatedTo: domain.droppingDot)
       && path.isCookiePath(within: cookie.path)
-    guard isSent || cookie.domain + cookie.path + cookie.name == domain + path + name else { return false }
+    guard isSent || isStored(cookie, under: domain, path, name) else { return false }
     return CookieNote(of: cookie).isSecure && !cookie.hasExpired(by: Date())
+  }
+
+  private static func isStored(_ cookie: HTTPCookie, under key: String...) -> Bool {
+    let own = [cookie.domain, cookie.path, cookie.name]
+    // Most differ in length, and need not be joined.
+    return own.reduce(0, { $0 + $1.utf8.count }) == key.reduce(0, { $0 + $1.utf8.count })
+      && own.joined() == key.joined()
   }
 
   /// Returns the cookies to send with a request, in order (§5.8.3): longer paths first, then those that were set first.

@@ -85,19 +85,17 @@ struct ConnectionState {
   /// - Parameter unscanned: See ``ReadAheadState/hold(_:)``.
   mutating func awaitRoom(
     _ continuation: CheckedContinuation<Void, Never>, unscanned: ArraySlice<UInt8>?
-  ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], beginsToRead: Bool)? {
+  ) -> (controls: [ControlScanner.Control], beginsToRead: Bool)? {
     guard isFull, !isClosing, !isOver else { return nil }
     reader = continuation
-    let (controls, beginsToRead) = ahead.hold(unscanned)
-    return (controls, takeLostPings(controls), beginsToRead)
+    return ahead.hold(unscanned)
   }
 
   /// Handles the result of a read that was made while the reader waited.
   mutating func readAhead(
     _ result: Result<[UInt8], any Error>
-  ) -> (controls: [ControlScanner.Control], pings: [CheckedContinuation<Void, any Error>], goesOn: Bool) {
-    let (controls, goesOn) = ahead.received(result, isHeld: isReaderHeld)
-    return (controls, takeLostPings(controls), goesOn)
+  ) -> (controls: [ControlScanner.Control], goesOn: Bool) {
+    ahead.received(result, isHeld: isReaderHeld)
   }
 
   /// Adds a caller that waits for the pong of its ping; returns false if none can arrive.
@@ -107,12 +105,11 @@ struct ConnectionState {
     return true
   }
 
-  /// Removes and returns the pings whose pong can no longer arrive. Those of `controls` have just arrived.
-  private mutating func takeLostPings(_ controls: [ControlScanner.Control]) -> [CheckedContinuation<Void, any Error>] {
+  /// Removes and returns the pings whose pong can no longer arrive, when those that have arrived were removed.
+  mutating func takeLostPings() -> [CheckedContinuation<Void, any Error>] {
     guard ahead.isAtEnd else { return [] }
-    let lost = pings.filter { payload, _ in !controls.contains(.pong(payload)) }
-    for payload in lost.keys { pings[payload] = nil }
-    return Array(lost.values)
+    defer { pings = [:] }
+    return Array(pings.values)
   }
 
   enum Reception {
@@ -145,6 +142,13 @@ struct ConnectionState {
   }
 
   // MARK: - Sending
+
+  /// Why nothing can be sent. There is no outcome yet while received messages are still to be read.
+  var sendError: WebSocketError {
+    if let outcome { return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason) }
+    if isClosing { return .closed(code: .normalClosure, reason: "") }
+    return lossReason ?? .connectionLost(reason: "The connection can no longer be used")
+  }
 
   /// Returns whether the caller has the turn immediately; `nil` if nothing may be sent any more.
   mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {

@@ -15,7 +15,6 @@ extension WebSocketConnection {
       }
       hasWaited = true
       answer(hold.controls)
-      fail(hold.pings)
       if hold.beginsToRead { ahead = Task { await readAhead() } }
     }
     return hasWaited
@@ -27,14 +26,8 @@ extension WebSocketConnection {
       do { result = .success(try await readOnce()) } catch { result = .failure(error) }
       let step = state.withLock { $0.readAhead(result) }
       answer(step.controls)
-      fail(step.pings)
       guard step.goesOn else { return }
     }
-  }
-
-  /// The end itself is reported when the messages before it have been read. No pong will arrive.
-  private func fail(_ pings: [CheckedContinuation<Void, any Error>]) {
-    for ping in pings { ping.resume(throwing: failure()) }
   }
 
   private func answer(_ controls: [ControlScanner.Control]) {
@@ -44,5 +37,8 @@ extension WebSocketConnection {
       case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
       }
     }
+    // The end itself is reported when the messages before it have been read. No pong will arrive.
+    let (lost, error) = state.withLock { ($0.takeLostPings(), $0.sendError) }
+    for ping in lost { ping.resume(throwing: error) }
   }
 }

@@ -192,13 +192,7 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  /// Returns why nothing can be sent. There is no outcome yet while received messages are still to be read.
-  func failure() -> WebSocketError {
-    let (outcome, isClosing) = state.withLock { ($0.outcome, $0.isClosing) }
-    if let outcome { return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason) }
-    return isClosing
-      ? .closed(code: .normalClosure, reason: "") : .connectionLost(reason: "The connection can no longer be used")
-  }
+  private func failure() -> WebSocketError { state.withLock { $0.sendError } }
 
   /// Sends a pong. The number of pending pongs is limited: a peer that pings without reading gets no more (RFC 6455
   /// §5.5.3).
@@ -292,7 +286,7 @@ final class WebSocketConnection: Sendable {
   func cancel() { transport.cancel() }
 
   /// Closes the connection in the background.
-  func abandon() {
-    if sendClose(.goingAway, "", afterMessage: true) { _ = limitClosing() }
+  func abandon(_ code: WebSocketCloseCode = .goingAway) {
+    if sendClose(code, "", afterMessage: true) { _ = limitClosing() }
   }
 }

@@ -223,6 +223,29 @@ import Testing
     moves.cancel()
   }
 
+  @Test func completedSubscriptionDoesNotWaitForCloseFrame() async throws {
+    let (isOver, hasClosed) = (Gate(), Gate())
+    let code = Locked<Data?>(nil)
+    server.route("/graphql") { request in
+      .webSocket(request, subprotocol: "graphql-transport-ws") { peer in
+        guard peer.readFrame() != nil else { return }
+        peer.send(#"{"type":"connection_ack"}"#)
+        guard peer.readFrame() != nil else { return }
+        peer.send(#"{"type":"complete","id":"1"}"#)
+        let payload = peer.readFrame()?.payload
+        code.withLock { $0 = payload }
+        hasClosed.open()
+        _ = peer.bytes.wait(for: isOver)
+      }
+    }
+    for try await _ in client({ $0.webSocket.closeTimeout = .seconds(86_400) }).subscribe(query, as: Answer.self) {}
+    #expect(await hasClosed.wait())
+    // 1000: a normal closure (RFC 6455 §7.4.1).
+    #expect(code.withLock { $0 } == Data([0x03, 0xE8]))
+    isOver.open()
+    #expect(await server.waitForOpenConnections(0))
+  }
+
   @Test func leavingLoopClosesConnection() async throws {
     serveSocket([next(1)], close: 0)
     for try await _ in client().subscribe(query, as: Answer.self) { break }
