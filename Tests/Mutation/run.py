@@ -38,6 +38,8 @@ SWAPS = {
 PLACE = re.compile(r" (<=|>=|<|>|==|!=|&&|\|\||\+|-) |\b(true|false)\b")
 # Lines where these tokens are not expressions, or must be constants.
 NO_EXPRESSION = re.compile(r"\s*(case|@|import|#|static func [<=>]|typealias|infix|while true)|.*\b(let|var|func|init)\b[^={]*: .*= (true|false)")
+# The changes without an effect, as `file: line` with the token between » and «, each group followed by the reason.
+EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
 NETWORK = re.compile(r"Loopback|Server\b|Process\(|loopback|Peer")
 
 
@@ -78,8 +80,21 @@ class Change:
 
     def __str__(self):
         other = SWAPS[self.text][0] if self.text in SWAPS else {"true": "false", "false": "true"}[self.text]
-        line = self.line[:self.column] + f" »{self.text}« -> {other} " + self.line[self.column + self.end - self.start:]
-        return f"{self.path}:{self.line_number()}: {line.strip()}"
+        return f"{self.path}:{self.line_number()}, {other} for {marked(self.start, self.end, self.text, self.line, self.column)}"
+
+
+def marked(start, end, text, line, column):
+    """Returns the line with the changed token between » and «."""
+    return f"{line[:column].strip()} »{text}« {line[column + end - start:].strip()}".strip()
+
+
+def equivalent(found):
+    """Returns the places that are listed as equivalent, each of which must exist."""
+    listed = {line for line in EQUIVALENT.read_text().splitlines() if "»" in line}
+    places = {f"{place[0].removeprefix(SOURCES + '/')}: {marked(*place[1:])}": place for place in found}
+    if unknown := listed.difference(places):
+        sys.exit("equivalent.txt lists changes that do not exist:\n" + "\n".join(sorted(unknown)))
+    return {places[name] for name in listed}
 
 
 def places():
@@ -186,9 +201,11 @@ def main():
     options = parser.parse_args()
     copy()
     found = list(places())
-    print(f"{len(found)} places in {len({place[0] for place in found})} files", flush=True)
-    chosen = random.Random(options.seed).sample(found, min(len(found), options.count * 5 // 4))
-    changes = [Change(number, *place) for number, place in enumerate(chosen)]
+    excluded = equivalent(found)
+    print(f"{len(found)} places in {len({place[0] for place in found})} files, {len(excluded)} of them without an effect",
+          flush=True)
+    chosen = random.Random(options.seed).sample(found, min(len(found), options.count * 4 // 3))
+    changes = [Change(number, *place) for number, place in enumerate(chosen) if place not in excluded]
     paths = {change.path for change in changes}
     while True:
         write(changes, paths)

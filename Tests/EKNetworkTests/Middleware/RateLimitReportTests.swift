@@ -58,6 +58,13 @@ import Testing
     #expect(report.quotas == [Quota(remaining: 0, reset: .seconds(30), limit: 60)])
   }
 
+  /// The least date is in 2001; the reset is then in the past.
+  @Test func resetOfBillionIsDate() {
+    for (value, reset) in [("999999999", Duration.seconds(31_536_000)), ("1000000000", .zero)] {
+      #expect(report(["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": value]).quotas.first?.reset == reset)
+    }
+  }
+
   @Test func malformedValuesAreIgnored() {
     let values = [
       "", "\"a", "\"a\";r", "\"a\";r=-1", "\"a\";r=x", ";r=1", "\"a\";=1;r=1", "remaining=", "remaining=-1", "a;;r=1",

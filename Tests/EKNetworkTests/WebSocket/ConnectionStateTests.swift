@@ -81,6 +81,20 @@ import Testing
     #expect(last == nil && isFree)
   }
 
+  @Test func pingIsRefusedOnceNoPongCanArrive() async throws {
+    var open = ConnectionState(capacity: 1, byteCapacity: 1)
+    var closing = open
+    var finished = open
+    _ = closing.beginClosing([1], afterMessage: false)
+    _ = finished.end(ConnectionState.Outcome(code: .normalClosure, reason: ""))
+    try await withCheckedThrowingContinuation { (ping: CheckedContinuation<Void, any Error>) in
+      let isRefused = !closing.addPing(Data([1]), ping) && !finished.addPing(Data([1]), ping)
+      let isAdded = open.addPing(Data([1]), ping)
+      #expect(isRefused && isAdded)
+      ping.resume()
+    }
+  }
+
   @Test func firstCloseFrameWins() {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let first = state.beginClosing([1], afterMessage: true)

@@ -137,8 +137,6 @@ struct TaskResponseState {
     var effects = Effects(cancelsTask: true, isOver: true)
     if headIsAwaited { effects.head = .failure(error) }
     if bodyIsAwaited { effects.body = .failure(error) }
-    headIsAwaited = false
-    bodyIsAwaited = false
     return effects
   }
 

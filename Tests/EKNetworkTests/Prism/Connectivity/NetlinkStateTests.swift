@@ -86,6 +86,16 @@
       #expect(!state.isConnected)
     }
 
+    @Test func addressOfOtherLinkSurvivesRemovedLink() {
+      var (state, actions) = state(after: connected)
+      let other = NetlinkMessage.Link(index: 4_711, isUp: true, isRunning: true, isLoopback: false)
+      _ = state.received(.link(other))
+      _ = state.received(.linkRemoved(index: other.index))
+      #expect(state.isConnected)
+      feed(RecordedNetlink.linkgone, to: &state, &actions)
+      #expect(!state.isConnected)
+    }
+
     @Test func overrunStartsNewDump() {
       var (state, _) = state(after: connected)
       #expect(state.received(.overrun) == .ask(.links, sequence: 4))

@@ -158,6 +158,13 @@ import Testing
     #expect(try sent(to: "https://example.com/s") == "session=good")
   }
 
+  /// Whose domain, path and name are of the same length together.
+  @Test func otherCookieIsSetBesideSecureOne() throws {
+    try store(["session=good; Secure; Path=/"], from: "https://example.com/")
+    try store(["another=own; Path=/"], from: "http://example.com/")
+    #expect(try sent(to: "https://example.com/") == "session=good; another=own")
+  }
+
   @Test func cookiesAreOrderedByPathThenAge() throws {
     try store(["z=1; Path=/", "y=2; Path=/a", "x=3; Path=/", "w=4; Path=/a"], from: "https://example.com/")
     try store(["b=5; Path=/"], from: "https://example.com/")

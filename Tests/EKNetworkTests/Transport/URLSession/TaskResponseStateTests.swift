@@ -124,6 +124,7 @@ struct TaskResponseStateTests {
     #expect(exact.receive(large).suspendsTask)
     #expect(!exact.pull().effects.resumesTask)
     #expect(exact.pull().effects.resumesTask)
+    #expect(!exact.pull().effects.resumesTask, "it is not suspended any more")
   }
 
   @Test("Above the limit the exchange fails if it cannot be suspended")
