@@ -54,6 +54,10 @@ struct Exchange: Sendable {
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
+    if !limits.readsRedirects, response.head.isRedirect {
+      try await response.drain()
+      return CollectedResponse(head: response.head, data: Data(), timings: response.body.timings)
+    }
     do { return try await response.collect() } catch {
       guard !response.head.isSuccess, !error.isCancellation else { throw error }
       return CollectedResponse(head: response.head, data: Data(), unread: error)

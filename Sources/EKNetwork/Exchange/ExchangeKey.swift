@@ -13,8 +13,7 @@ struct ExchangeKey: Hashable, Sendable {
   private let identity: RequestIdentity
   private let timeout: TimeInterval
   private let redirectPolicy: RedirectPolicy
-  private let size: Int64?
-  private let inflation: Int?
+  private let limits: ResponseLimits
   private let decodesContent: Bool
   private let cacheMode: CacheMode
 
@@ -34,8 +33,7 @@ struct ExchangeKey: Hashable, Sendable {
     identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy
-    size = limits.size
-    inflation = limits.inflation
+    self.limits = limits
     self.decodesContent = decodesContent
     self.cacheMode = cacheMode
   }

@@ -39,7 +39,7 @@ struct RedirectState {
   // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
-    guard policy == .follow, let status = head.statusCode, [301, 302, 303, 307, 308].contains(status),
+    guard policy == .follow, let status = head.statusCode, head.isRedirect,
       let source = request.own.url
     else { return .deliver }
     switch decision {

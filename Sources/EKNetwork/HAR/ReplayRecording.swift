@@ -15,7 +15,8 @@ struct ReplayRecording {
   private let entries: [ReplayEntry]
   private let places: [String: [Int]]
   private let urls: Set<String>
-  /// The fingerprints in the recording, by the name of the field; an empty string stands for a missing field.
+  /// The fingerprints in the recording, by the name of the field, and an empty string for a missing field: a request
+  /// without credentials never gets a response to one with them.
   private let knownSecrets: [String: Set<String>]
   private var isUsed: [Bool]
   /// The secret of the replay that was matched to each recorded secret, by the name of the field: the two usually
@@ -27,14 +28,11 @@ struct ReplayRecording {
     places = Dictionary(grouping: entries.indices) { entries[$0].request.line }
     urls = Set(entries.map(\.request.url))
     // Only the fields of each request: all names times all requests would take too long.
-    var known: [String: (secrets: Set<String>, requests: Int)] = [:]
+    var known: [String: Set<String>] = [:]
     for entry in entries {
-      for (name, secret) in entry.request.fingerprints {
-        known[name, default: ([], 0)].secrets.insert(secret)
-        known[name]?.requests += 1
-      }
+      for (name, secret) in entry.request.fingerprints { known[name, default: [""]].insert(secret) }
     }
-    knownSecrets = known.mapValues { $0.requests < entries.count ? $0.secrets.union([""]) : $0.secrets }
+    knownSecrets = known
     isUsed = entries.map { _ in false }
   }
 

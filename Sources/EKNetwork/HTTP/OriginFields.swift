@@ -14,13 +14,15 @@ enum OriginFields {
   /// origins.
   private static let words = [
     "token", "secret", "password", "passwd", "auth", "session", "signature", "credential", "cookie", "api-key",
-    "apikey", "api_key", "access-key", "subscription-key", "functions-key", "sas-key", "master-key", "csrf", "xsrf",
-    "jwt", "bearer", "assertion",
+    "apikey", "api_key", "access-key", "csrf", "xsrf", "jwt", "bearer", "assertion",
   ]
+  /// Fields whose names end like those of an API key, but that identify a request or a resource.
+  private static let otherKeys = ["idempotency-key", "websocket-key", "surrogate-key", "cache-key"]
 
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
     return exact.contains(name) || words.contains { name.contains($0) }
+      || name.hasSuffix("key") && !otherKeys.contains { name.hasSuffix($0) }
   }
 }
 

@@ -30,6 +30,9 @@ struct ResponseHead: Sendable {
   /// Whether the status is 2xx (RFC 9110 §15.3), or the response is not HTTP.
   var isSuccess: Bool { statusCode.map { (200..<300).contains($0) } ?? true }
 
+  /// Whether the status is one that clients follow to the `Location` (RFC 9110 §15.4).
+  var isRedirect: Bool { statusCode.map { [301, 302, 303, 307, 308].contains($0) } ?? false }
+
   /// Returns whether a body follows, whatever the header fields say (RFC 9112 §6.3).
   func hasBody(method: String?) -> Bool { method != "HEAD" && statusCode != 204 && statusCode != 304 }
 

@@ -28,11 +28,14 @@ import Testing
     return owner.map { SessionSettings(description, owner: $0) } ?? description
   }
 
-  @Test(arguments: ["x-functions-key", "aeg-sas-key", "X-JWT-Assertion", "X-Bearer"])
-  func secretFieldNamesAreRecognized(_ name: String) {
-    #expect(OriginFields.contains(name))
-    #expect(!OriginFields.contains("Idempotency-Key"))
-  }
+  @Test(arguments: [
+    "x-functions-key", "aeg-sas-key", "X-JWT-Assertion", "X-Bearer", "Fastly-Key", "AccessKey", "DD-APPLICATION-KEY",
+    "Ocp-Apim-Subscription-Key", "X-AWS-Access-Key-Id",
+  ])
+  func secretFieldNamesAreRecognized(_ name: String) { #expect(OriginFields.contains(name)) }
+
+  @Test(arguments: ["Idempotency-Key", "Sec-WebSocket-Key", "Surrogate-Key", "Cache-Key", "Keep-Alive", "Accept"])
+  func otherFieldNamesAreNotSecret(_ name: String) { #expect(!OriginFields.contains(name)) }
 
   @Test func sessionFieldsAreAdded() throws {
     let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])

@@ -30,6 +30,29 @@ import Testing
     #expect(state.arriveIfOpen(at: .zero) == .go)
   }
 
+  /// A server in front of the one that reports the quota may refuse for reasons of its own.
+  @Test(arguments: [nil, RateLimitReport.Quota(remaining: 40, reset: .seconds(60))])
+  func refusalWithoutTimeIsProbedDespiteQuota(_ quota: RateLimitReport.Quota?) {
+    var state = state()
+    for _ in 0..<2 { #expect(state.arriveIfOpen(at: .zero) == .go) }
+    state.end(RateLimitReport(quotas: [Quota(remaining: 50, reset: .seconds(60))]), at: .zero)
+    state.end(RateLimitReport(isRefusal: true, quotas: quota.map { [$0] } ?? []), at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    #expect(state.arrive(1, at: .zero) == .wait && state.arrive(2, at: .zero) == .wait)
+    state.end(RateLimitReport(), at: .zero)
+    #expect(ids(state.release(at: .zero)) == [1, 2])
+  }
+
+  /// The quota tells when to continue.
+  @Test func refusalExplainedByQuotaIsNotProbed() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(
+      RateLimitReport(isRefusal: true, quotas: [Quota(remaining: 0, reset: .seconds(60), limit: 3)]), at: .zero)
+    for id in 1...3 { #expect(state.arrive(UInt64(id), at: .zero) == .wait) }
+    #expect(ids(state.release(at: .seconds(60))) == [1, 2, 3])
+  }
+
   // MARK: - Own limit
 
   /// Whatever arrives when, no period exceeds the limit, and no request waits longer than necessary.

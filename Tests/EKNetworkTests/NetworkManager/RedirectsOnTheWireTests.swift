@@ -157,6 +157,13 @@ import Testing
     #expect(target == server.url("/there"))
   }
 
+  @Test(.timeLimit(.minutes(10)), arguments: ["/short", "/chunks"])
+  func redirectTargetDoesNotWaitForBody(_ path: String) async throws {
+    server.routeStalledRedirects()
+    let adapter = PrismNetworkAdapter.forTests(configure: { $0.timeoutIntervalForRequest = 3_600 })
+    #expect(try await adapter.redirect(from: server.teapot { $0.path = path }) == server.url("/there"))
+  }
+
   @Test(arguments: Wire.allCases, ["there", "./there", "../a/there", "/a/there", "?q=1", "//HOST/a/there"])
   func locationIsResolvedAgainstRequestURL(_ wire: Wire, _ location: String) async throws {
     let location = location.replacingOccurrences(of: "HOST", with: "127.0.0.1:\(server.port)")
@@ -177,10 +184,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10))) func redirectWithStalledBodyIsFollowed() async throws {
-    server.route("/short") { _ in
-      .streaming(contentLength: 10, status: 302, headers: ["Location": "/there"], [.sendString("12345"), .stall])
-    }
-    server.route("/chunks") { _ in .streaming(status: 302, headers: ["Location": "/there"], [.stall]) }
+    server.routeStalledRedirects()
     for path in ["/short", "/chunks"] {
       #expect(try await Wire.automatic.manager(server).send(ItemProbe(path: path)) == Item(id: 1))
     }
@@ -204,5 +208,15 @@ import Testing
     _ = try await wire.manager(server).send(ItemProbe())
     #expect(server.requests.first?.headers["Cookie"] == nil)
     #expect(server.requests.last?.headers["Cookie"] == "step=1; b=2")
+  }
+}
+
+extension LoopbackServer {
+  /// Redirects of which the rest of the body never comes.
+  fileprivate func routeStalledRedirects() {
+    route("/short") { _ in
+      .streaming(contentLength: 10, status: 302, headers: ["Location": "/there"], [.sendString("12345"), .stall])
+    }
+    route("/chunks") { _ in .streaming(status: 302, headers: ["Location": "/there"], [.stall]) }
   }
 }

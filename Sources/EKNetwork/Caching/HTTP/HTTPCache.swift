@@ -117,13 +117,14 @@ public final class HTTPCache: Sendable {
 
   func find(_ query: CacheQuery) -> (entry: CacheEntry?, isVaryMiss: Bool) {
     let (entry, isVaryMiss, changes) = state.withLock { state in
-      var isVaryMiss = false
+      var (newest, isVaryMiss) = (CacheEntry?.none, false)
       for location in query.locations {
         let (entry, hasOthers) = state.memory.find(location) { query.selects($0) }
-        if let entry { return (CacheEntry?.some(entry), false, state.changes) }
+        // RFC 9111 §4: the most recent one, wherever it is stored.
+        if let entry, newest.map({ $0.response.responseTime < entry.response.responseTime }) ?? true { newest = entry }
         isVaryMiss = isVaryMiss || hasOthers
       }
-      return (nil, isVaryMiss, state.changes)
+      return (newest, newest == nil && isVaryMiss, state.changes)
     }
     guard entry == nil, let disk else { return (entry, isVaryMiss) }
     let (found, hasOthers) = disk.find(query.locations) { query.selects($0) }
@@ -141,9 +142,17 @@ public final class HTTPCache: Sendable {
   func epoch(of url: String) -> Int { state.withLock { $0.invalidations.epoch(of: url) } }
 
   /// Stores a response, unless its URL was invalidated since the request was sent.
-  func store(_ response: StoredResponse, _ body: BodyGatherer.Content, url: String, since epoch: Int) {
+  ///
+  /// - Parameter old: The response that it replaces, which may be stored for other users than the new one.
+  func store(
+    _ response: StoredResponse, _ body: BodyGatherer.Content, url: String, replacing old: StoredResponse? = nil,
+    since epoch: Int
+  ) {
     guard self.epoch(of: url) == epoch else { return }
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
+    if let old, CacheLocation(url: url, identity: old.identity, directives: old.directives) != location {
+      remove(old, url: url)
+    }
     disk?.store(response, body, at: location)
     let isLate = change { state in
       guard state.invalidations.epoch(of: url) == epoch else { return nil }

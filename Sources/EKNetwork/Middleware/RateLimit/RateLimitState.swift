@@ -25,6 +25,9 @@ struct RateLimitState: Sendable {
     let deadline: Duration
   }
 
+  /// The name of the allowance that refusals establish; no field of a server can contain a line break.
+  private static let refusals = "\n"
+
   private let rules: RateLimitRules
   private var window: SendWindow?
   private var pauseEnd: Duration?
@@ -100,7 +103,10 @@ struct RateLimitState: Sendable {
     if let pause = report?.pause {
       pauseEnd = max(pauseEnd ?? .zero, now + min(max(.zero, pause), rules.longestPause))
     }
-    if report?.isRefusal == true, allowances.isEmpty { allowances[""] = .probe }
+    guard let report, report.isRefusal else { return }
+    // What is known of quotas does not explain a refusal without a time.
+    let isUnexplained = report.pause == nil && !quotas.contains { $0.remaining <= 0 && $0.reset != nil }
+    if allowances.isEmpty || isUnexplained { allowances[Self.refusals] = .probe }
   }
 
   /// Removes and returns the requests that no longer wait, in order.
@@ -138,7 +144,7 @@ struct RateLimitState: Sendable {
     for name in allowances.keys { allowances[name]?.settle(at: now) }
     if let end = pauseEnd, end <= now {
       pauseEnd = nil
-      if allowances.isEmpty { allowances[""] = .probe }
+      if allowances.isEmpty { allowances[Self.refusals] = .probe }
     }
   }
 

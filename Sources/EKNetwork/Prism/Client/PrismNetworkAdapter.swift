@@ -103,7 +103,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
-  /// Sends a request and returns the target of the server's redirect, without following it.
+  /// Sends a request and returns the target of the server's redirect, without following it or waiting for the
+  /// response's body.
   ///
   /// - Returns: The absolute URL of the response's `Location`, resolved against that of the request (RFC 3986 §5). It
   ///   may have any scheme.
@@ -112,12 +113,11 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      // Only the head matters.
       let response = try await runner.fetch(
-        urlRequest, redirectPolicy: .reject, successes: 200..<400, limits: ResponseLimits(size: 1 << 20)
+        urlRequest, redirectPolicy: .reject, successes: 200..<400,
+        limits: ResponseLimits(size: 1 << 20, readsRedirects: false)
       ).response
-      guard let status = response.head.statusCode, [301, 302, 303, 307, 308].contains(status),
-        let location = response.head.value("location"),
+      guard response.head.isRedirect, let location = response.head.value("location"),
         let target = URL(string: location, relativeTo: urlRequest.url)?.absoluteURL
       else {
         throw PrismNetworkFailure(

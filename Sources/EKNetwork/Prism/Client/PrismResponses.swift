@@ -1,5 +1,5 @@
 /// The responses to one request, as its ``PrismCachePolicy`` specifies: two with `.cacheThenNetwork` and a stored
-/// response that is fresh, otherwise one.
+/// response, otherwise one.
 ///
 /// Nothing is sent before the first iteration, and each iteration sends a request of its own.
 public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The limits of a request for its response.
-struct ResponseLimits: Sendable {
+struct ResponseLimits: Hashable, Sendable {
   /// The size up to which a body may inflate without limit: a page of blanks is not an attack.
   static let inflationAllowance: Int64 = 1024 * 1024
 
@@ -14,6 +14,8 @@ struct ResponseLimits: Sendable {
   /// The maximum number of decoded bytes for each received one. Only the library's own transport knows what was
   /// received.
   var inflation: Int?
+  /// Whether the body of a redirect that is the result is read: `false` if only the head matters.
+  var readsRedirects = true
 
   /// Returns the response with these limits applied. An announced length is checked at once, but only fails a
   /// success: every other status is useful without its body.

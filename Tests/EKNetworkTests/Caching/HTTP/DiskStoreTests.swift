@@ -13,10 +13,14 @@ import Testing
   }
 
   private func response(_ selector: String? = nil, at time: Double = 1_000_000) -> StoredResponse {
+    response(selector, at: Date(timeIntervalSince1970: time))
+  }
+
+  private func response(_ selector: String?, at date: Date) -> StoredResponse {
     let selectors = selector.map { [VaryingFields.Selector(name: "accept", value: $0)] } ?? []
-    let date = Date(timeIntervalSince1970: time)
+    let tag = "\"\(date.timeIntervalSince1970)\""
     return StoredResponse(
-      status: 200, reason: "OK", fields: CacheFields([("ETag", "\"\(time)\""), ("Cache-Control", "max-age=60")]),
+      status: 200, reason: "OK", fields: CacheFields([("ETag", tag), ("Cache-Control", "max-age=60")]),
       requestTime: date, responseTime: date, varying: VaryingFields(selectors: selectors, language: nil),
       identity: CacheIdentity(credentials: nil, cookies: nil))
   }
@@ -52,6 +56,17 @@ import Testing
     // Another process has stored a new version meanwhile: a 304 for the old one does not apply to it.
     store.renew(response(at: 2), as: response(at: 4), at: location)
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
+  }
+
+  /// A time in a file is less precise than that in memory.
+  @Test func responseOfAnyTimeIsRenewed() {
+    for step in 0..<200 {
+      let time = Date(timeIntervalSinceReferenceDate: 800_000_000 + Double(step) * 0.123_456_789)
+      let first = response("a", at: time)
+      store.store(first, .data(Data()), at: location)
+      store.renew(first, as: response("a", at: time + 1), at: location)
+      #expect(found().map { $0.0.responseTime > time } == true)
+    }
   }
 
   @Test func misplacedBlocksAreRejected() throws {

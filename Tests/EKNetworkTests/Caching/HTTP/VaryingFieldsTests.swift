@@ -52,4 +52,11 @@ import Testing
     #expect(stored.match(CacheFields(["Cookie": "a=s3cret", "Authorization": "Bearer t0ken"])))
     #expect(!stored.match(CacheFields(["Cookie": "a=other", "Authorization": "Bearer t0ken"])))
   }
+
+  @Test(arguments: ["X-Auth-Token", "X-Api-Key", "Fastly-Key", "Proxy-Authorization"])
+  func secretsInOtherFieldsAreNotRetained(_ name: String) {
+    let stored = varying(name, [name: "s3cret"])
+    #expect(!"\(stored)".contains("s3cret"))
+    #expect(stored.match(CacheFields([(name, "s3cret")])) && !stored.match(CacheFields([(name, "other")])))
+  }
 }

@@ -89,6 +89,12 @@ import Testing
     #expect(status(recording.next(try request(["X-Api-Key": "other"]))) == 201)
   }
 
+  @Test func anonymousRequestGetsNoResponseOfRecordingWithoutAny() throws {
+    var recording = recording(try [request(["Authorization": "Bearer one"])])
+    #expect(reason(recording.next(try request())) == .otherCredentials)
+    #expect(status(recording.next(try request(["Authorization": "Bearer test"]))) == 200)
+  }
+
   @Test func cookiesMayBeMissing() throws {
     let (one, two) = (try request(["Cookie": "a=1"]), try request(["Cookie": "a=2"]))
     var recording = recording(try [request(), one, two])

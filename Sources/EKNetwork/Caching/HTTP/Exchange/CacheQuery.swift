@@ -13,6 +13,10 @@ struct CacheQuery: Sendable {
   let fields: CacheFields
   let directives: CacheDirectives
   let mode: CacheMode
+  /// Whether the request's own mode is `onlyIfCached`.
+  let isOnlyIfCached: Bool
+  /// Whether the server may be asked, or only the cache: because of the mode, or of the `only-if-cached` directive.
+  let mayBeSent: Bool
   let identity: CacheIdentity
   let locations: [CacheLocation]
   let decodesContent: Bool
@@ -43,8 +47,13 @@ struct CacheQuery: Sendable {
     self.directives = directives
     let fields = fields
     let isConditional = Self.conditions.contains { fields.contains($0) }
-    let isKeptOut = directives.noStore || (mode == .default && isConditional)
+    // RFC 9110 §9.3.1: the body of a GET has no defined meaning, but servers that expect one respond according to it.
+    let hasBody =
+      ["GET", "HEAD"].contains(method) && (request.httpBody != nil || request.httpBodyStream != nil)
+    let isKeptOut = directives.noStore || hasBody || (mode == .default && isConditional)
     self.mode = isKeptOut ? .noStore : mode
+    isOnlyIfCached = mode == .onlyIfCached
+    mayBeSent = !isOnlyIfCached && !(mode == .default && directives.onlyIfCached)
     identity = CacheIdentity(fields, session: transportRequest.hop.sessionIdentity)
     key = CacheLocation.key(of: url)
     locations = CacheLocation.candidates(url: key, identity: identity)

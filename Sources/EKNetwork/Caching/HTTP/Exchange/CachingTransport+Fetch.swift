@@ -186,7 +186,8 @@ extension CachingTransport {
       let (cache, key, epoch) = (cache, query.key, query.epoch)
       response.body = StoringBody(response.body, gatherer: gatherer) { body in
         // Even if it turns out to be too large, it is what the server has now.
-        if let body { cache.store(stored, body, url: key, since: epoch) } else { cache.remove(stored, url: key) }
+        guard let body else { return cache.remove(stored, url: key) }
+        cache.store(stored, body, url: key, replacing: old?.response, since: epoch)
       }
     } else if query.isCacheable {
       if query.method == "HEAD" {
@@ -227,7 +228,7 @@ extension CachingTransport {
     _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
   ) {
     guard let old, code == 200 else { return }
-    guard Freshening.headMatches(fields, old.response.fields) else {
+    guard old.response.status == 200, Freshening.headMatches(fields, old.response.fields) else {
       return cache.remove(old.response, url: query.key)
     }
     let response = old.response.freshened(with: fields, requestTime: requestTime, responseTime: now)

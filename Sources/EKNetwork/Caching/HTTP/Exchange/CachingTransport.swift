@@ -12,6 +12,7 @@ struct CachingTransport: Transport {
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
+  var implementation: TransportDescription? { wire.implementation }
   var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
@@ -19,7 +20,9 @@ struct CachingTransport: Transport {
       return try await wire.start(request)
     }
     query.epoch = cache.epoch(of: query.key)
-    guard query.isCacheable else { return try await uncached(request, query) }
+    guard query.isCacheable else {
+      return query.mayBeSent ? try await uncached(request, query) : try unavailable(query)
+    }
 
     let (entry, isVaryMiss) = cache.find(query)
     let now = cache.now()
@@ -37,9 +40,7 @@ struct CachingTransport: Transport {
       default: break
       }
     }
-    let mayNotBeSent = query.mode == .onlyIfCached || (query.mode == .default && query.directives.onlyIfCached)
-    if mayNotBeSent { return try unavailable(query) }
-    return try await fetchTogether(request, query, entry, plan)
+    return query.mayBeSent ? try await fetchTogether(request, query, entry, plan) : try unavailable(query)
   }
 
   private func hit(
@@ -56,7 +57,7 @@ struct CachingTransport: Transport {
   /// Returns a 504 for a request with the `only-if-cached` directive (RFC 9111 §5.2.1.7), and throws for the cache
   /// mode.
   private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
-    guard query.mode != .onlyIfCached else {
+    guard !query.isOnlyIfCached else {
       throw URLError(
         .resourceUnavailable,
         userInfo: [

@@ -40,7 +40,7 @@ struct CacheStatus: Sendable, Equatable {
       text += "; hit"
     }
     if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }
-    if let remaining { text += "; ttl=\(Int(min(max(remaining.rounded(.down), -2e9), 1e11)))" }
+    if let remaining { text += "; ttl=\(Int64(min(max(remaining.rounded(.down), -2e9), 1e11)))" }
     if isStored { text += "; stored" }
     if isCollapsed { text += "; collapsed" }
     if let detail { text += "; detail=\(detail)" }

@@ -9,8 +9,8 @@ extension HTTPDate {
   /// Returns the date as an IMF-fixdate (RFC 9110 §5.6.7), in whole seconds.
   static func text(_ date: Date) -> String {
     // Years 1970 to 9999, which have four digits.
-    let seconds = Int(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
-    let (days, time) = (seconds / 86_400, seconds % 86_400)
+    let seconds = Int64(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
+    let (days, time) = (Int(seconds / 86_400), Int(seconds % 86_400))
     // Converts days to a civil date, with years that begin in March so that a leap day is the last day of its year.
     let shifted = days + 719_468
     let era = shifted / 146_097

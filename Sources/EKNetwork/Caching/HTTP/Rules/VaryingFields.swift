@@ -54,7 +54,7 @@ struct VaryingFields: Sendable, Equatable {
     guard let value = fields.value(name) else { return nil }
     switch name {
     // Only ever compared, so the secret itself is not stored.
-    case "cookie", "authorization", "proxy-authorization": return CacheIdentity.digest(value)
+    case _ where SecretFields.contains(name): return CacheIdentity.digest(value)
     case "accept-language", "accept-encoding", "accept-charset": return WeightedPreferences(value).normalised
     default: return FieldList.members(value).joined(separator: ",")
     }

@@ -45,18 +45,15 @@ final class DiskStore: Sendable {
     _ locations: [CacheLocation], where selects: (StoredResponse) -> Bool
   ) -> (found: (entry: CacheEntry, location: CacheLocation)?, hasOthers: Bool) {
     guard let url = locations.first.map({ DiskName.digest(of: $0.url) }), folder.prepare() else { return (nil, false) }
-    var hasOthers = false
-    for location in locations {
-      let all = variants(DiskName(location, url: url))
-      let selected = all.filter { selects($0.response) }.sorted { $0.response.responseTime > $1.response.responseTime }
-      for loaded in selected {
-        guard let body = body(of: loaded) else { continue }
-        folder.touch(loaded.path)
-        return ((CacheEntry(response: loaded.response, body: body), location), false)
-      }
-      hasOthers = hasOthers || !all.isEmpty
+    let all = locations.flatMap { location in variants(DiskName(location, url: url)).map { (location, loaded: $0) } }
+    let selected = all.filter { selects($0.loaded.response) }
+    for (location, loaded) in selected.sorted(by: { $0.loaded.response.responseTime > $1.loaded.response.responseTime })
+    {
+      guard let body = body(of: loaded) else { continue }
+      folder.touch(loaded.path)
+      return ((CacheEntry(response: loaded.response, body: body), location), false)
     }
-    return (nil, hasOthers)
+    return (nil, !all.isEmpty)
   }
 
   private func variants(_ name: DiskName) -> [Loaded] { DiskName.variants.compactMap { load(name, name.path($0)) } }
@@ -144,11 +141,7 @@ final class DiskStore: Sendable {
   func renew(_ former: StoredResponse, as response: StoredResponse, at location: CacheLocation) {
     guard folder.prepare() else { return }
     let name = DiskName(location)
-    let old = variants(name).first {
-      $0.response.varying.selectors == former.varying.selectors && $0.response.responseTime == former.responseTime
-        && $0.response.requestTime == former.requestTime
-    }
-    guard let old else { return }
+    guard let old = variants(name).first(where: { $0.record.isRecord(of: former) }) else { return }
     var record = old.record
     record.response = response
     let bytes = record.encoded() + old.inlineBody
