@@ -6,7 +6,7 @@ from collections import defaultdict
 PLUMBING = re.compile(
     r"\.(?:<\(_:_:\)|init\(rawValue:\)|init\(from:\)|Element|Failure|AsyncIterator(?:\..*)?|makeAsyncIterator\(\))$"
     r"|^NetworkProgress\.Published\.(?:init\(wrappedValue:\)|wrappedValue|projectedValue)$"
-    r"|^(?:NetworkManager\.sendOnCallersActor|URLSession\.loadThroughEKNetwork)\("
+    r"|^URLSession\.loadThroughEKNetwork\("
 )
 NOISE = {"public", "nonisolated", "nonsending", "unsafe", "convenience", "final", "any", "let", "var", "func", "(", ")"}
 KINDS = r"(?:public )?(?:final )?(?P<kind>class|struct|enum|protocol|actor|extension) (?P<name>[\w.]+)"

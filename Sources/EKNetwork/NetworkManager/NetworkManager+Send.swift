@@ -4,7 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-extension NetworkManager: NetworkManaging {
+// Which function a call uses depends on whether the request may be decoded elsewhere. The two are in an extension of the
+// protocol, where only the one in the type below can implement `send(_:accessToken:)` of a protocol, also of the user's
+// own: two in the type would be ambiguous. The compiler compares them only with each other, because that one is
+// disfavored.
+extension NetworkManaging where Self == NetworkManager {
   /// Sends a request and decodes its response, away from the caller's actor.
   ///
   /// - Parameters:
@@ -18,34 +22,36 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
-    let response = try await load(request, accessToken: accessToken)
+    let manager: NetworkManager = self
+    let response = try await manager.load(request, accessToken: accessToken)
     // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
     // Unchecked: the same holds for the closure, which by its documentation may be called on any thread.
-    nonisolated(unsafe) let provider = decoderProvider(for: request)
-    return try await Self.decodeOffActor(lent, response, provider).value
+    nonisolated(unsafe) let provider = manager.decoderProvider(for: request)
+    return try await NetworkManager.decodeOffActor(lent, response, provider).value
   }
 
-  /// Sends a request whose conformance is isolated to an actor, as all are in a module that is main-actor isolated by
-  /// default: the response is decoded on the caller's actor.
-  @_disfavoredOverload
+  /// Sends a request whose conformance may be isolated to an actor, as all are in a module that is main-actor isolated
+  /// by default: the response is decoded on the caller's actor.
   public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
-    try await sendOnCallersActor(request, accessToken: accessToken)
+    let manager: any NetworkManaging = self
+    return try await manager.send(request, accessToken: accessToken)
   }
+}
 
-  /// Implements `send` of ``NetworkManaging``. It has a name of its own because two functions called `send` would make
-  /// the witness ambiguous.
-  @_implements(NetworkManaging,send(_:accessToken:))
-  public nonisolated(nonsending) func sendOnCallersActor<T: NetworkRequest>(
-    _ request: T, accessToken: (() -> String?)?
+extension NetworkManager: NetworkManaging {
+  /// Sends a request through a protocol: the response is decoded on the caller's actor.
+  @_disfavoredOverload
+  public nonisolated(nonsending) func send<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
     let response = try await load(request, accessToken: accessToken)
     return try Self.decode(request, response, decoderProvider(for: request))
   }
 
-  private nonisolated(nonsending) func load<T: NetworkRequest>(
+  fileprivate nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> CollectedResponse {
     try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
@@ -79,14 +85,14 @@ extension NetworkManager: NetworkManaging {
   }
 
   @concurrent
-  private static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
+  fileprivate static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
     _ request: sending T, _ response: CollectedResponse, _ provider: sending (() -> JSONDecoder)?
   ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
     Decoded(value: try decode(request, response, provider))
   }
 
   /// Sendable, unchecked: created off the caller's actor, passed to the caller, and not kept.
-  private struct Decoded<Value>: @unchecked Sendable {
+  fileprivate struct Decoded<Value>: @unchecked Sendable {
     let value: Value
   }
 }

@@ -92,6 +92,22 @@ final class MockStreaming: NetworkStreaming {
   }
 }
 
+/// Protocols of an app's own, for its mocks, with the functions as the pages declare them.
+protocol RequestSending {
+  func send<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws -> T.Response
+}
+protocol RequestStreaming {
+  func stream<T: NetworkRequest>(_ request: T, accessToken: (() -> String?)?) async throws -> StreamingResponse
+}
+protocol EndpointRequesting {
+  func request<Request: PrismNetworkRequest>(
+    on request: Request, with formatter: DateFormatter?
+  ) async throws -> Request.Response
+  func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL
+}
+extension NetworkManager: RequestSending, RequestStreaming {}
+extension PrismNetworkAdapter: EndpointRequesting {}
+
 @MainActor func makeManagers(_ url: URL) {
   _ = NetworkManager(baseURL: url, session: MockSession())
   _ = NetworkManager(baseURL: { url }, session: ActorSession(), streamingSession: MockByteStream())
