@@ -58,7 +58,7 @@ actor FileDownload {
     case .fail: throw .fileExists(destination)
     case .keep:
       // The size of the target of a symbolic link.
-      _ = stat(destination.path, &status)
+      guard stat(destination.path, &status) == 0 else { throw .notWritable(destination, code: errno) }
       return DownloadedFile(url: destination, size: Int64(status.st_size), statusCode: nil)
     }
   }

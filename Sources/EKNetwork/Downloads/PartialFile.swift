@@ -69,7 +69,7 @@ final class PartialFile: Sendable {
 
   /// Moves the file to its destination. Returns `false` if a file exists there that must not be replaced.
   func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
-    if synchronizing, !Self.synchronize(file.descriptor) { throw DownloadError(errno, destination) }
+    if synchronizing, !file.synchronize() { throw DownloadError(errno, destination) }
     guard replacing else { return try link(synchronizing: synchronizing) }
     guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
     unlink(noteURL.path)
@@ -98,17 +98,9 @@ final class PartialFile: Sendable {
     return true
   }
 
-  private static func synchronize(_ descriptor: Int32) -> Bool {
-    #if canImport(Darwin)
-      // On Darwin, fsync leaves the bytes in the drive's cache. Not every file system supports F_FULLFSYNC.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-    #endif
-    return fsync(descriptor) == 0
-  }
-
   private func synchronizeFolder() {
     if let folder = OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC) {
-      fsync(folder.descriptor)
+      folder.synchronize()
     }
   }
 

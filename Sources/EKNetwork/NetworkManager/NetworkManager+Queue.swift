@@ -48,12 +48,16 @@ extension NetworkManager {
       over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)),
       collectsBody: true, reportsUnread: false)
     // A server that breaks off may not have processed the request: it is sent again.
-    while try await response.body.next() != nil {}
+    do { while try await response.body.next() != nil {} } catch {
+      // Foundation decodes the body although it is discarded. The request was delivered all the same.
+      guard error.urlErrorCode == .cannotDecodeContentData else { throw error }
+    }
   }
 }
 
 extension PrismQueueDelivery {
-  /// Sends requests through a manager, one at a time, with its token refresh; a status outside 2xx is a failure.
+  /// Sends requests through a manager, one at a time, with its token refresh; a status outside 2xx is a failure. The
+  /// body of a response is not decoded, so a request without an `Accept-Encoding` is sent with `identity`.
   ///
   /// - Parameters:
   ///   - manager: The manager that sends the requests. Its base URL is not used: a queued request has its own.
@@ -71,23 +75,30 @@ private struct QueuedNetworkRequest: NetworkRequest {
   typealias Response = EmptyResponse
 
   let urlRequest: URLRequest
+  let bodyFile: URL?
   let path = ""
   let method: HTTPMethod
   let methodName: String
   let headers: [String: String]?
   let redirectPolicy: RedirectPolicy
+  let decodesContent = false
 
   init(_ queued: PrismQueuedRequest) {
     urlRequest = queued.urlRequest
+    bodyFile = queued.bodyFile
     redirectPolicy = queued.redirectPolicy
     methodName = urlRequest.httpMethod ?? "GET"
     // An unknown method may do anything: it is not repeated.
     method = HTTPMethod(rawValue: methodName) ?? .post
-    headers = urlRequest.allHTTPHeaderFields
+    var fields = urlRequest.allHTTPHeaderFields ?? [:]
+    // The body of an error response is not decoded either, but an `HTTPError` contains it.
+    if fields.field("Accept-Encoding") == nil { fields["Accept-Encoding"] = "identity" }
+    headers = fields
   }
 
   var body: RequestBody? {
     let contentType = urlRequest.value(forHTTPHeaderField: "Content-Type") ?? ""
+    if let bodyFile { return RequestBody(file: bodyFile, contentType: contentType) }
     if let data = urlRequest.httpBody { return RequestBody(data: data, contentType: contentType) }
     guard let stream = urlRequest.httpBodyStream as? BodyInputStream else { return nil }
     return RequestBody(replayable: stream.source, contentType: contentType)

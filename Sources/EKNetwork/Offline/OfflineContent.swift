@@ -13,14 +13,17 @@ struct OfflineContent {
   /// The file that is read when the request is sent.
   var file: URL?
   var stored = StoredRequest.Body.none
+  /// The request as a queue in memory keeps it.
+  var kept: PrismQueuedRequest
 
   /// - Parameter isDurable: Whether it has to outlive the process.
   init(_ queued: PrismQueuedRequest, _ body: PrismQueuedBody, isDurable: Bool) throws(PrismOfflineQueueError) {
     let request = queued.urlRequest
+    kept = queued
     var body = body
-    if body == .ofRequest, request.httpBody == nil, request.httpBodyStream == nil, let file = queued.bodyFile {
+    if body == .ofRequest, let file = queued.bodyFile {
       // The request was in a queue before, whose copy of the body may be removed soon.
-      body = file.pathExtension == OfflineStore.bodyExtension ? .copy(file) : .reference(file)
+      body = OfflineStore.isBody(file.lastPathComponent) ? .copy(file) : .reference(file)
     }
     switch body {
     case .reference(let url):
@@ -31,7 +34,15 @@ struct OfflineContent {
       guard let segment = try? FileSegment(url) else { throw .bodyNotReadable(url) }
       stored = .copied
       copied = [.file(segment)]
-      if !isDurable { file = url }
+      if isDurable { break }
+      guard OfflineStore.isBody(url.lastPathComponent) else {
+        file = url
+        break
+      }
+      // The copy of another queue, which removes it with its request: the file is kept open.
+      kept.bodyFile = url
+      guard let holding = kept.holdingBody else { throw .bodyNotReadable(url) }
+      kept = holding
     case .ofRequest:
       if let stream = request.httpBodyStream {
         guard let source = (stream as? BodyInputStream)?.source, case .segments(let segments) = source else {
@@ -44,6 +55,7 @@ struct OfflineContent {
         data = body
       }
     }
+    kept.bodyFile = file
   }
 
   var copiedSize: Int64 { copied.reduce(0) { $0 &+ $1.length } }

@@ -8,6 +8,8 @@ import Foundation
 enum OfflineFailure: Equatable {
   /// Another attempt may succeed.
   case passing(retryAfter: Duration?)
+  /// Middleware refused the request for a limited time, and did not send it.
+  case refused(retryAfter: Duration)
   /// No attempt will ever succeed.
   case permanent
   /// The flush was cancelled.
@@ -16,7 +18,7 @@ enum OfflineFailure: Equatable {
   init(_ error: any Error, now: Date = Date()) {
     switch error {
     case _ where error.isCancellation: self = .cancelled
-    case let error as any TemporaryRefusal: self = .passing(retryAfter: error.retryAfter)
+    case let error as any TemporaryRefusal: self = .refused(retryAfter: error.retryAfter)
     case let error as RequestBodyError where error.isPassing: self = .passing(retryAfter: nil)
     case is NonRetriableError, is EncodingError: self = .permanent
     case let error as HTTPError:
@@ -37,10 +39,26 @@ enum OfflineFailure: Equatable {
     }
   }
 
+  /// Whether it counts as a failed attempt of the request.
+  var isFailedAttempt: Bool {
+    if case .passing = self { true } else { false }
+  }
+
+  /// The minimum time until the next attempt, if it is known.
+  var retryAfter: Duration? {
+    switch self {
+    case .passing(let delay): delay
+    case .refused(let delay): delay
+    case .permanent, .cancelled: nil
+    }
+  }
+
   /// Returns whether the request cannot be sent, or a redirect cannot be followed.
   private static func isPermanent(_ code: URLError.Code?) -> Bool {
     switch code {
     case .badURL?, .unsupportedURL?, .httpTooManyRedirects?, .appTransportSecurityRequiresSecureConnection?: true
+    // A GET with a body, which Foundation does not send on Apple's platforms.
+    case .dataLengthExceedsMaximum?: true
     default: false
     }
   }

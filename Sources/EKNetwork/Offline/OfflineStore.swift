@@ -42,10 +42,14 @@ final class OfflineStore: Sendable {
 
   // MARK: - Reading
 
-  /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies.
+  /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies. Files whose names
+  /// no queue uses are left alone.
   func load() throws(PrismOfflineQueueError) -> Loaded { try Self.load(directory) }
 
-  static func load(_ directory: URL) throws(PrismOfflineQueueError) -> Loaded {
+  /// Returns everything that a queue has left in a folder.
+  ///
+  /// - Parameter home: The current home directory, below which the files of requests may be.
+  static func load(_ directory: URL, home: String = NSHomeDirectory()) throws(PrismOfflineQueueError) -> Loaded {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() } catch {
       throw .notWritable(directory, code: EIO)
@@ -55,11 +59,11 @@ final class OfflineStore: Sendable {
     let own = made(in: directory)
     for name in names {
       let url = directory.appendingPathComponent(name)
-      if name.hasSuffix(".partial") {
+      if isPartial(name) {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
         loaded.lastSequence = max(loaded.lastSequence, sequence)
-        if let entry = read(url, sequence, retryCount, in: directory, like: own) {
+        if let entry = read(url, sequence, retryCount, in: directory, like: own, home: home) {
           loaded.entries.append(entry)
           bodies.insert(bodyName(sequence))
         } else {
@@ -69,14 +73,14 @@ final class OfflineStore: Sendable {
       }
     }
     // A body whose request was removed, or never written.
-    for name in names where name.hasSuffix(".body") && !bodies.contains(name) {
+    for name in names where isBody(name) && !bodies.contains(name) {
       unlink(directory.appendingPathComponent(name).path)
     }
     return loaded
   }
 
   private static func read(
-    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?
+    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?, home: String
   ) -> OfflineQueueEntry? {
     guard let data = open(url, like: own)?.contents, data.starts(with: mark),
       let end = data.firstIndex(of: UInt8(ascii: "\n")),
@@ -90,7 +94,9 @@ final class OfflineStore: Sendable {
     var file: URL?
     switch stored.body {
     case .none, .inline: break
-    case .referenced(let path): file = URL(fileURLWithPath: path)
+    case .referenced(let path):
+      let isThere = access(path, F_OK) == 0
+      file = URL(fileURLWithPath: isThere ? path : StoredRequest.moved(path, from: stored.home, to: home))
     case .copied:
       let copy = directory.appendingPathComponent(bodyName(sequence))
       guard let size = open(copy, like: own)?.size else { return nil }
@@ -205,10 +211,10 @@ final class OfflineStore: Sendable {
 
   /// Renames a complete file to its final name.
   private func publish(_ file: OpenFile, _ partial: URL, as url: URL) throws(PrismOfflineQueueError) {
-    if synchronizes, fsync(file.descriptor) != 0 { throw failure(removing: partial) }
+    if synchronizes, !file.synchronize() { throw failure(removing: partial) }
     guard rename(partial.path, url.path) == 0 else { throw failure(removing: partial) }
     guard synchronizes, let folder = OpenFile(directory.path, O_RDONLY | O_CLOEXEC) else { return }
-    fsync(folder.descriptor)
+    folder.synchronize()
   }
 
   /// Creates a new file, replacing any existing one: never through a link that another user may have put there.
@@ -234,6 +240,19 @@ final class OfflineStore: Sendable {
   private static func padded(_ sequence: UInt64) -> String {
     let digits = String(sequence)
     return String(repeating: "0", count: max(0, 20 - digits.count)) + digits
+  }
+
+  /// Returns whether a queue has given this name to a body.
+  static func isBody(_ name: String) -> Bool {
+    let suffix = "." + bodyExtension
+    return name.hasSuffix(suffix) && UInt64(name.dropLast(suffix.count)).map(bodyName) == name
+  }
+
+  /// Returns whether a queue has given this name to a file that it has not completed.
+  private static func isPartial(_ name: String) -> Bool {
+    guard name.hasSuffix(".partial") else { return false }
+    let whole = String(name.dropLast(8))
+    return whole == "owner" || isBody(whole) || parse(whole).map { Self.name($0.0, $0.1) } == whole
   }
 
   private static func parse(_ name: String) -> (UInt64, Int)? {

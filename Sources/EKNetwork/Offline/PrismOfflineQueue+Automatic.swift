@@ -14,13 +14,8 @@ extension PrismOfflineQueue {
         try await flush()
       } catch {
         let failure = OfflineFailure(error)
-        var retryAfter: Duration?
-        if case .passing(let delay) = failure {
-          retryAfter = delay
-        } else if failure != .cancelled || Task.isCancelled {
-          return flushing.cancelled()
-        }
-        let delay = flushing.failed(retryAfter: retryAfter)
+        guard failure != .permanent, failure != .cancelled || !Task.isCancelled else { return flushing.cancelled() }
+        let delay = flushing.failed(retryAfter: failure.retryAfter)
         let clock = options.clock
         waiting = Task { [weak self] in
           guard (try? await clock.sleep(for: delay.sleepable)) != nil else { return }

@@ -23,7 +23,7 @@ public actor PrismOfflineQueue {
   let options: PrismOfflineQueueOptions
   let delivery: PrismQueueDelivery
   let autoFlush: Bool
-  private let store: OfflineStore?
+  let store: OfflineStore?
   nonisolated let flights = SharedFlights<Int>()
   private var isDelivering = false
   private var turns: [CheckedContinuation<Void, Never>] = []
@@ -171,7 +171,8 @@ public actor PrismOfflineQueue {
   }
 
   /// Removes and returns all requests that are not being sent, those with the highest priority first. The queue keeps
-  /// nothing of them. A body that was copied into the queue's folder is the `httpBodyStream` of its request.
+  /// nothing of them. A body that was copied into the queue's folder is the `httpBodyStream` of its request; on Apple
+  /// platforms, this library can send it, but Foundation's methods of `URLSession` cannot.
   public func dequeueAll() -> [PrismQueuedRequest] {
     let entries = state.takeAll()
     guard let store else { return entries.map(\.request) }
@@ -232,9 +233,9 @@ public actor PrismOfflineQueue {
         let entries = state.beginAll()
         do { try await deliver(entries, batch.send) } catch {
           // One of them can never be delivered: sending each alone shows which.
-          guard entries.count > 1, OfflineFailure(error) == .permanent || entries.contains(where: isGivenUp) else {
-            throw error
-          }
+          let meaning = OfflineFailure(error)
+          guard entries.count > 1, meaning == .permanent || entries.contains(where: { isGivenUp($0, after: meaning) })
+          else { throw error }
           while let entry = state.beginNext() { try await deliver([entry], batch.send) }
         }
       }
@@ -259,9 +260,9 @@ public actor PrismOfflineQueue {
 
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
-    guard entries.count == 1, meaning == .permanent || meaning != .cancelled && isGivenUp(entries[0]) else {
+    guard entries.count == 1, meaning == .permanent || isGivenUp(entries[0], after: meaning) else {
       // A batch with a request that can never be delivered is sent again at once, one by one: the attempts count then.
-      for entry in state.failed(entries, counts: meaning != .cancelled && meaning != .permanent) {
+      for entry in state.failed(entries, counts: meaning.isFailedAttempt) {
         store?.note(entry, was: entry.request.retryCount - 1)
       }
       throw error
@@ -270,8 +271,8 @@ public actor PrismOfflineQueue {
     finish(entries)
   }
 
-  private func isGivenUp(_ entry: OfflineQueueEntry) -> Bool {
-    entry.request.retryCount >= options.maximumRetryCount ?? .max
+  private func isGivenUp(_ entry: OfflineQueueEntry, after failure: OfflineFailure) -> Bool {
+    failure.isFailedAttempt && entry.request.retryCount >= options.maximumRetryCount ?? .max
   }
 
   private func finish(_ entries: [OfflineQueueEntry]) {
@@ -288,31 +289,5 @@ public actor PrismOfflineQueue {
     DeveloperLog.write(
       "A queued request was dropped: \(request.urlRequest.httpMethod ?? "GET") "
         + "\(request.urlRequest.url?.redactedForLog ?? ""): \(error.redactedForLog)")
-  }
-
-  // MARK: - Storing
-
-  private func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
-    guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }
-    let content = try OfflineContent(request, body, isDurable: store != nil)
-    guard let store else {
-      try state.check(bytes: content.size)
-      var kept = request
-      kept.bodyFile = content.file
-      return OfflineQueueEntry(sequence: state.takeSequence(), request: kept, bytes: content.size)
-    }
-    let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
-    let bytes = store.size(of: stored, content.data) + content.copiedSize
-    try state.check(bytes: bytes)
-    let sequence = state.takeSequence()
-    var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
-    if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
-    do {
-      try store.write(stored, content.data, sequence: sequence, retryCount: request.retryCount)
-    } catch {
-      store.removeBody(sequence)
-      throw error
-    }
-    return OfflineQueueEntry(sequence: sequence, request: kept, bytes: bytes)
   }
 }

@@ -12,7 +12,8 @@ public struct PrismOfflineQueueOptions: Sendable {
   /// The delay after a failed flush; only its `delay(for:)` is called. A `Retry-After` of the server lengthens the
   /// delay, up to five minutes. Defaults to an exponential backoff from a second to five minutes.
   public var backoff: any PrismRetryPolicy = PrismExponentialBackoff(maxDelay: .seconds(300), maxAttempts: .max)
-  /// The number of retries after which a request is given up. Defaults to `nil`: never.
+  /// The number of retries after which a request is given up; a temporary refusal by a ``CircuitBreaker`` or a
+  /// ``RateLimiter`` does not count. Defaults to `nil`: never.
   public var maximumRetryCount: Int?
   /// Whether `Authorization`, `Proxy-Authorization`, `Cookie` and the user and password of a URL are written to disk.
   /// Defaults to `false`: they are left out, and have to be added when the request is sent.

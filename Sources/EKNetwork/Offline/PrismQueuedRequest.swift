@@ -54,7 +54,13 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
       request.setValue(id.uuidString, forHTTPHeaderField: "Idempotency-Key")
     }
     if let bodyFile {
-      request.httpBodyStream = BodyInputStream(.segments([.file(try FileSegment(bodyFile))]))
+      let segment = try FileSegment(bodyFile)
+      #if canImport(Darwin)
+        // Foundation's `URLSession`, to which the queue's handler may pass the request, cannot read a subclass.
+        request.httpBodyStream = InputStream(url: segment.url)
+      #else
+        request.httpBodyStream = BodyInputStream(.segments([.file(segment)]))
+      #endif
     } else if let body = request.httpBodyStream as? BodyInputStream {
       // An earlier attempt may have read the stream.
       request.httpBodyStream = body.unread

@@ -30,6 +30,8 @@ struct StoredRequest: Codable, Equatable {
   // Optional: files of earlier versions do not have them.
   var options: RequestOptions?
   var rejectsRedirects: Bool?
+  /// The home directory when the request was stored, if its body is in a file of the app.
+  var home: String?
   var body: Body
 
   init(_ request: PrismQueuedRequest, body: Body, storesCredentials: Bool) throws(PrismOfflineQueueError) {
@@ -46,6 +48,7 @@ struct StoredRequest: Codable, Equatable {
     handlesCookies = request.urlRequest.httpShouldHandleCookies
     options = RequestOptions(request.urlRequest)
     rejectsRedirects = request.redirectPolicy == .reject
+    if case .referenced = body { home = NSHomeDirectory() }
     self.body = body
   }
 
@@ -63,6 +66,16 @@ struct StoredRequest: Codable, Equatable {
     request.bodyFile = file
     request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
     return request
+  }
+
+  /// Returns where a file is after its home directory has moved, as that of an iOS app does with each update.
+  static func moved(_ path: String, from old: String?, to home: String) -> String {
+    guard let old, old != home else { return path }
+    // On Apple's platforms `/var` is a link to `/private/var`: paths occur with and without the prefix.
+    for prefix in ["", "/private"] where path.hasPrefix(prefix + old + "/") {
+      return home + path.dropFirst(prefix.count + old.count)
+    }
+    return path
   }
 
   private static func withoutCredentials(_ url: URL) -> URL {

@@ -27,10 +27,11 @@ struct SessionTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
+    let urlRequest = try request.urlRequest.withUnreadBody()
     let data: Data
     let response: URLResponse
     do {
-      (data, response) = try await session.data(for: request.urlRequest)
+      (data, response) = try await session.data(for: urlRequest)
     } catch {
       // Sessions report cancellation in errors of their own (mostly URLError.cancelled).
       if Task.isCancelled { throw CancellationError() }

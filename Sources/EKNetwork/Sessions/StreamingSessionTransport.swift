@@ -19,8 +19,9 @@ struct StreamingSessionTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
+    let urlRequest = try request.urlRequest.withUnreadBody()
     do {
-      let (chunks, response) = try await session.dataStream(for: request.urlRequest)
+      let (chunks, response) = try await session.dataStream(for: urlRequest)
       try Task.checkCancellation()
       return TransportResponse(head: ResponseHead(response), body: AsyncSequenceBody(chunks))
     } catch {

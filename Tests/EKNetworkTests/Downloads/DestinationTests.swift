@@ -55,6 +55,15 @@ import Testing
     #expect(try await download(to: folder["a"], .keep).size == 100)
   }
 
+  @Test func linkToNothingIsNotKept() async throws {
+    #expect(symlink(folder["nowhere"].path, folder["a"].path) == 0)
+    await #expect(throws: DownloadError.notWritable(folder["a"], code: ENOENT)) {
+      try await download(to: folder["a"], .keep)
+    }
+    #expect(file.server.acceptedConnections == 0)
+    #expect(try await download(to: folder["a"]).size == 1_000)
+  }
+
   @Test func tooLongNameIsAnErrorBeforeSending() async throws {
     let url = folder[String(repeating: "a", count: 256)]
     await #expect(throws: DownloadError.notWritable(url, code: ENAMETOOLONG)) { try await download(to: url) }

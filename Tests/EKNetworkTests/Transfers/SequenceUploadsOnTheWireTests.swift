@@ -64,19 +64,18 @@ import Testing
     #expect(!server.requests.contains { $0.isComplete })
   }
 
-  @Test(arguments: [0, 1, 9, 11, 1_000])
-  func streamOfWrongLengthIsNeverComplete(declared: Int64) async throws {
-    let stream = InputStream(data: Data.noise(10))
-    let error = await #expect(throws: RequestBodyError.self) {
-      let body = RequestBody(stream: stream, contentType: "a/b", length: declared)
-      _ = try await Wire.automatic.manager(server).send(post(body))
-    }
-    guard case .lengthMismatch(declared, let actual) = error else {
+  @Test(arguments: Wire.allCases, [0, 1, 9, 11, 1_000])
+  func streamOfWrongLengthIsNeverComplete(_ wire: Wire, declared: Int64) async throws {
+    let body = RequestBody(stream: InputStream(data: Data.noise(10)), contentType: "a/b", length: declared)
+    let error = await #expect(throws: (any Error).self) { _ = try await wire.manager(server).send(post(body)) }
+    #expect(!server.requests.contains { $0.isComplete })
+    // Foundation on Linux does not report the error of a stream.
+    guard wire == .automatic || !Platform.isLinux else { return }
+    guard case .lengthMismatch(declared, let actual)? = error as? RequestBodyError else {
       Issue.record("\(String(describing: error))")
       return
     }
     #expect(declared > 10 ? actual == 10 : actual > declared)
-    #expect(!server.requests.contains { $0.isComplete })
   }
 
   @Test(arguments: Wire.allCases)

@@ -43,4 +43,35 @@ import Testing
     #expect(pieces.pulls.withLock { $0 } == 4)
     #expect(segment.size == 3)
   }
+
+  @Test func cancelledSequenceIsNotTakenForComplete() async throws {
+    let sequence = EndedByCancellation()
+    let spooling = Task { try await SequenceBody(sequence, length: nil).spooled() }
+    #expect(await sequence.isWaiting.wait())
+    spooling.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await spooling.value }
+  }
+}
+
+/// Yields one piece, and ends when the task is cancelled, as an `AsyncStream` does.
+private struct EndedByCancellation: AsyncSequence, Sendable {
+  let isWaiting = Gate()
+
+  func makeAsyncIterator() -> Iterator { Iterator(isWaiting: isWaiting) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let isWaiting: Gate
+    var isFirst = true
+
+    mutating func next() async -> Data? {
+      guard !isFirst else {
+        isFirst = false
+        return Data("a".utf8)
+      }
+      isWaiting.open()
+      // Never opened: this ends when the task is cancelled.
+      await Gate().wait(timeout: .seconds(600))
+      return nil
+    }
+  }
 }

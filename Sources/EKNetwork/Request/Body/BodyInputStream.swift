@@ -64,7 +64,7 @@ extension BodySource {
   func makeReader() throws -> any BlockReader {
     switch self {
     case .segments(let segments): SegmentReader(segments)
-    case .stream(let stream): InputStreamReader(stream.stream)
+    case .stream(let stream): SizedStreamReader(stream)
     case .sequence(let sequence): SequenceReader(try sequence.start())
     }
   }

@@ -31,7 +31,11 @@ final class BodyPuller: @unchecked Sendable {
   private func nextPiece() async throws -> Data? {
     while !isAtEnd {
       try Task.checkCancellation()
-      guard let piece = try await pull() else { break }
+      guard let piece = try await pull() else {
+        // An `AsyncStream` ends when its task is cancelled: what it has returned is not the whole body.
+        try Task.checkCancellation()
+        break
+      }
       count += Int64(piece.count)
       if !piece.isEmpty { return piece }
     }

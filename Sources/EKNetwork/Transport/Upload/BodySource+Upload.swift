@@ -6,7 +6,7 @@ extension BodySource {
     switch self {
     case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)
     case .stream(let stream):
-      ReadAheadUpload(InputStreamReader(stream.stream), length: stream.length, isReplayable: false)
+      ReadAheadUpload(SizedStreamReader(stream), length: stream.length, isReplayable: false)
     case .sequence(let sequence): SequenceUpload(sequence)
     }
   }

@@ -150,19 +150,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private func fill(_ block: UploadBlock) throws -> Bool {
     let count = try block.fill { try reader.read(into: $0) }
     readerCount += Int64(count)
-    guard let length = declaredLength else { return count == 0 }
-    if count == 0 {
-      guard readerCount == length else {
-        throw RequestBodyError.lengthMismatch(declared: length, actual: readerCount)
-      }
-      return true
-    }
-    guard readerCount >= length else { return false }
-    // The block that completes the declared length is only handed on if nothing follows it.
-    let surplus = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try reader.read(into: $0) }
-    guard readerCount == length, surplus == 0 else {
-      throw RequestBodyError.lengthMismatch(declared: length, actual: readerCount + Int64(surplus))
-    }
-    return true
+    // The reader throws an error if the body has another length.
+    return count == 0 || readerCount == declaredLength
   }
 }

@@ -179,6 +179,7 @@ import Testing
     #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .passing(retryAfter: nil))
     #expect(OfflineFailure(URLError(.badURL)) == .permanent)
     #expect(OfflineFailure(URLError(.httpTooManyRedirects)) == .permanent)
+    #expect(OfflineFailure(URLError(.dataLengthExceedsMaximum)) == .permanent)
     #expect(OfflineFailure(Hopeless()) == .permanent)
     #expect(OfflineFailure(NetworkError.unauthorized) == .passing(retryAfter: nil))
     #expect(OfflineFailure(NetworkError.invalidURL) == .permanent)
@@ -194,8 +195,9 @@ import Testing
     #expect(
       OfflineFailure(RequestBodyError.fileChanged(file, announced: 1, actual: 2)) == .passing(retryAfter: nil))
     let limit = RateLimiter.LimitError(host: "a", reason: .waitTooLong, retryAfter: .seconds(7))
-    #expect(OfflineFailure(limit) == .passing(retryAfter: .seconds(7)))
+    #expect(OfflineFailure(limit) == .refused(retryAfter: .seconds(7)))
     #expect(
-      OfflineFailure(PrismNetworkFailure(.serverError, because: limit)) == .passing(retryAfter: .seconds(7)))
+      OfflineFailure(PrismNetworkFailure(.serverError, because: limit)) == .refused(retryAfter: .seconds(7)))
+    #expect(OfflineFailure(limit).retryAfter == .seconds(7))
   }
 }

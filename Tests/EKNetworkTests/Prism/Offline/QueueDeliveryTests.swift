@@ -103,6 +103,17 @@ import Testing
     #expect(await queue.count == 0)
   }
 
+  /// The server has accepted the request, whatever its response contains.
+  @Test(arguments: Wire.allCases, ["UTF-8", "gzip"])
+  func undecodableResponseIsDelivered(wire: Wire, coding: String) async throws {
+    server.route("/order") { _ in .data(Data("plain text".utf8), headers: ["Content-Encoding": coding]) }
+    let queue = try open(wire.manager(server))
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(server.requests.map { $0.header("Accept-Encoding") } == ["identity"])
+  }
+
   @Test func truncatedSuccessIsSentAgain() async throws {
     let count = Locked(0)
     server.route("/order") { _ in
@@ -159,13 +170,15 @@ import Testing
   }
 
   /// The `undelivered` handler may do so while the first queue still holds the request.
-  @Test(arguments: [PrismQueuedBody.copy, PrismQueuedBody.reference])
-  func requestEnqueuedAgainKeepsItsBody(kind: @Sendable (URL) -> PrismQueuedBody) async throws {
+  @Test(arguments: [PrismQueuedBody.copy, PrismQueuedBody.reference], [true, false])
+  func requestEnqueuedAgainKeepsItsBody(kind: @Sendable (URL) -> PrismQueuedBody, inMemory: Bool) async throws {
     server.route("POST", "/order") { _ in .status(204) }
     let file = try folder.file("body", Data("content".utf8))
     var order = URLRequest(url: server.url("/order"))
     order.httpMethod = "POST"
-    let second = try open(Wire.automatic.manager(server))
+    let second = try PrismOfflineQueue(
+      directory: inMemory ? nil : folder["second"], delivery: .manager(Wire.automatic.manager(server)),
+      autoFlush: false)
     var options = PrismOfflineQueueOptions()
     options.undelivered = { request, _ in await second.enqueue(request) }
     let first = try PrismOfflineQueue(
@@ -175,5 +188,40 @@ import Testing
     #expect(await first.count == 0)
     try await second.flush()
     #expect(server.requests.map(\.text) == ["content"])
+  }
+
+  @Test(arguments: [true, false]) func requestPassedOnByHandlerKeepsItsBody(inMemory: Bool) async throws {
+    server.route("POST", "/order") { _ in .status(204) }
+    let file = try folder.file("body", Data("content".utf8))
+    var order = URLRequest(url: server.url("/order"))
+    order.httpMethod = "POST"
+    let second = try PrismOfflineQueue(
+      directory: inMemory ? nil : folder["second"], delivery: .manager(Wire.automatic.manager(server)),
+      autoFlush: false)
+    let first = try PrismOfflineQueue(
+      directory: folder["first"], delivery: .each { try await second.enqueue($0, body: .ofRequest) }, autoFlush: false)
+    try await first.enqueue(order, body: .copy(file))
+    try await first.flush()
+    try await second.flush()
+    #expect(server.requests.map(\.text) == ["content"])
+  }
+
+  /// On Apple's platforms, Foundation's `URLSession` cannot read a subclass of `InputStream`.
+  @Test func handlerReceivesStreamThatItsSessionCanRead() async throws {
+    let file = try folder.file("body", Data("content".utf8))
+    let queue = try PrismOfflineQueue(
+      directory: folder["queue"],
+      delivery: .each { request in
+        let stream = try #require(request.urlRequest.httpBodyStream)
+        #expect((stream is BodyInputStream) == Platform.isLinux)
+        stream.open()
+        defer { stream.close() }
+        var buffer = [UInt8](repeating: 0, count: 100)
+        let count = stream.read(&buffer, maxLength: buffer.count)
+        #expect(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self) == "content")
+      }, autoFlush: false)
+    try await queue.enqueue(URLRequest(url: server.url("/order")), body: .copy(file))
+    try await queue.flush()
+    #expect(await queue.count == 0)
   }
 }

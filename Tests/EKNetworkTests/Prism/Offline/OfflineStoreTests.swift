@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct OfflineStoreTests {
+  private let folder: ScratchFolder
+  private var directory: URL { folder["queue"] }
+
+  init() throws { folder = try ScratchFolder() }
+
+  /// Stores a request whose body is in a file, and returns that file as it is found after the home directory has moved.
+  private func fileOfLoadedRequest(_ path: String, storedHome: String?, home: String) throws -> String? {
+    let url = try #require(URL(string: "https://example.com/a"))
+    var stored = try StoredRequest(
+      PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .referenced(path: path), storesCredentials: false)
+    #expect(stored.home == NSHomeDirectory())
+    stored.home = storedHome
+    try OfflineStore(directory, synchronizes: false).write(stored, Data(), sequence: 1, retryCount: 0)
+    let loaded = try OfflineStore.load(directory, home: home)
+    #expect(loaded.damaged == [])
+    return loaded.entries.first?.request.bodyFile?.path
+  }
+
+  @Test func fileIsFoundAfterItsHomeDirectoryHasMoved() throws {
+    let (old, new) = (folder["old"].path, folder["new"].path)
+    let file = try fileOfLoadedRequest(old + "/Documents/film.mp4", storedHome: old, home: new)
+    #expect(file == new + "/Documents/film.mp4")
+  }
+
+  @Test func existingFileAndOldRecordKeepTheirPath() throws {
+    let old = folder.url.path
+    let file = try folder.file("film.mp4", Data([1]))
+    #expect(try fileOfLoadedRequest(file.path, storedHome: old, home: "/new") == file.path)
+    let missing = folder["missing.mp4"].path
+    #expect(try fileOfLoadedRequest(missing, storedHome: nil, home: "/new") == missing)
+    #expect(try fileOfLoadedRequest(missing, storedHome: old, home: old) == missing)
+  }
+
+  @Test(
+    arguments: [
+      ("/var/A/Documents/x", "/var/A", "/var/B/Documents/x"), ("/private/var/A/x", "/var/A", "/var/B/x"),
+      ("/var/AB/x", "/var/A", "/var/AB/x"), ("/tmp/var/A/x", "/var/A", "/tmp/var/A/x"), ("/var/A", "/var/A", "/var/A"),
+      ("/x", "/", "/x"), ("/var/A/x", nil, "/var/A/x"), ("/var/B/x", "/var/B", "/var/B/x"),
+    ] as [(String, String?, String)])
+  func pathFollowsHomeDirectory(path: String, old: String?, expected: String) {
+    #expect(StoredRequest.moved(path, from: old, to: "/var/B") == expected)
+  }
+
+  @Test func filesWithOtherNamesAreNotRemoved() throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    let number = "00000000000000000009"
+    let leftovers = [
+      "\(number)-0.request.partial", "\(number)-12.request.partial", "\(number).body", "\(number).body.partial",
+      "owner.partial",
+    ]
+    let others = [
+      "notes.partial", "film.mp4.partial", "text.body", "9.body", "\(number).body.txt", "+\(number.dropFirst()).body",
+      "9-0.request.partial", "\(number)-00.request.partial", "\(number).partial",
+    ]
+    for name in leftovers + others { try Data("x".utf8).write(to: directory.appendingPathComponent(name)) }
+    let loaded = try OfflineStore.load(directory)
+    #expect(loaded.entries.isEmpty)
+    #expect(loaded.damaged == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == others.sorted())
+  }
+}
