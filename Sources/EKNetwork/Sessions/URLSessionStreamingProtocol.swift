@@ -49,13 +49,13 @@ extension URLSessionStreamingProtocol {
     return (StreamingBody(AsyncSequenceBody(chunks)).byteStream, response)
   }
 
-  /// Returns the bytes of ``byteStream(for:)``, one chunk per byte: gathering them would delay some of them. A session
-  /// that implements neither method throws ``StreamingError/invalidResponse``.
+  /// Returns the bytes of ``byteStream(for:)``: each chunk consists of those that have arrived, and none is delayed. A
+  /// session that implements neither method throws ``StreamingError/invalidResponse``.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let (bytes, response) = try await RunningDefault.run(.dataStream, insteadOf: .byteStream, of: Self.self) {
       try await byteStream(for: request)
     }
-    return (StreamingBody(AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) }).chunks.stream, response)
+    return (StreamingBody(ByteStreamBody(bytes)).chunks.stream, response)
   }
 }
 

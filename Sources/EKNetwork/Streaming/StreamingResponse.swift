@@ -25,7 +25,7 @@ public struct StreamingResponse: Sendable {
 
   /// Creates a response with a custom body, for tests.
   public init(statusCode: Int, headers: [String: String], bytes: AsyncThrowingStream<UInt8, Error>) {
-    self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(bytes) { Data(CollectionOfOne($0)) })
+    self.init(statusCode: statusCode, headers: headers, source: ByteStreamBody(bytes))
   }
 
   init(statusCode: Int, headers: [String: String], source: any TransportBody) {

@@ -4,11 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A body backed by an async stream from an injected session or a test.
+/// A body backed by an async stream of chunks from an injected session or a test.
 ///
 /// Unchecked: the iterator is only taken out under the lock, and by one task at a time.
-final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Sendable {
-  private typealias Iterator = AsyncThrowingStream<Element, Error>.Iterator
+final class AsyncSequenceBody: TransportBody, @unchecked Sendable {
+  private typealias Iterator = AsyncThrowingStream<Data, Error>.Iterator
 
   /// An iterator with the chunk that it produced. Unchecked: it is passed from the task that pulls to the one that
   /// waits.
@@ -25,12 +25,8 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
   }
 
   private let state: Locked<State>
-  private let makeChunk: @Sendable (Element) -> Data
 
-  init(_ stream: AsyncThrowingStream<Element, Error>, makeChunk: @escaping @Sendable (Element) -> Data) {
-    state = Locked(State(iterator: stream.makeAsyncIterator()))
-    self.makeChunk = makeChunk
-  }
+  init(_ stream: AsyncThrowingStream<Data, Error>) { state = Locked(State(iterator: stream.makeAsyncIterator())) }
 
   /// Pulls the next element in a task of its own, which ``cancel()`` can cancel.
   func next() async throws -> Data? {
@@ -72,15 +68,14 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
   }
 
   private func begin() throws -> Task<Pulled, any Error>? {
-    try state.withLock { [makeChunk] state in
+    try state.withLock { state in
       if state.pull != nil { throw ConcurrentReadError() }
       guard let iterator = state.iterator else { return nil }
       state.iterator = nil
       let taken = Pulled(chunk: nil, iterator: iterator)
       let pull = Task {
         var iterator = taken.iterator
-        while let element = try await iterator.next() {
-          let chunk = makeChunk(element)
+        while let chunk = try await iterator.next() {
           if !chunk.isEmpty { return Pulled(chunk: chunk, iterator: iterator) }
         }
         return Pulled(chunk: nil, iterator: iterator)
@@ -89,8 +84,4 @@ final class AsyncSequenceBody<Element: Sendable>: TransportBody, @unchecked Send
       return pull
     }
   }
-}
-
-extension AsyncSequenceBody where Element == Data {
-  convenience init(_ stream: AsyncThrowingStream<Data, Error>) { self.init(stream) { $0 } }
 }

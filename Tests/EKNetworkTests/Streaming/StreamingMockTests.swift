@@ -84,6 +84,32 @@ import Testing
     }
   }
 
+  @Test func errorBodyOfByteStreamIsBounded() async throws {
+    struct Refusing: URLSessionStreamingProtocol {
+      let count: Int
+      func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
+        let response = HTTPURLResponse(
+          url: StreamingMockTests.url, statusCode: 500, httpVersion: nil, headerFields: nil)
+        let bytes = AsyncThrowingStream<UInt8, Error> { continuation in
+          for _ in 0..<count { continuation.yield(65) }
+          continuation.finish()
+        }
+        return (bytes, try #require(response))
+      }
+    }
+    for count in [1_048_576, 1_048_577] {
+      let manager = NetworkManager(baseURL: Self.url, streamingSession: Refusing(count: count))
+      do {
+        _ = try await manager.stream(Feed(), accessToken: nil)
+        Issue.record("a response with status 500 is an error")
+      } catch let error as HTTPError {
+        #expect(count == 1_048_576 && error.data.count == count)
+      } catch StreamingError.errorPayloadTooLarge(let limit) {
+        #expect(count == 1_048_577 && limit == 1_048_576)
+      }
+    }
+  }
+
   @Test func mockOfNeitherMethodFailsWithoutRecursion() async throws {
     let manager = NetworkManager(baseURL: Self.url, streamingSession: LazyMock())
     await #expect(throws: StreamingError.invalidResponse) { _ = try await manager.stream(Feed()) }
