@@ -54,7 +54,7 @@ struct Exchange: Sendable {
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
-    if !limits.readsRedirects, response.head.isRedirect {
+    if !limits.readsRedirects, response.head.isRedirect, response.head.value("location") != nil {
       try await response.drain()
       return CollectedResponse(head: response.head, data: Data(), timings: response.body.timings)
     }

@@ -16,7 +16,8 @@ final class ByteStreamBody: TransportBody {
     var task: Task<Void, Never>?
     var bytes = Data()
     var end: Result<Data?, any Error>?
-    var reader: Reader?
+    var reader: (id: UInt64, continuation: Reader)?
+    var lastID: UInt64 = 0
     /// The continuation of the task while there are enough bytes.
     var room: CheckedContinuation<Void, Never>?
   }
@@ -32,12 +33,17 @@ final class ByteStreamBody: TransportBody {
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
     return try await withCancellableContinuation { reader in
-      read(reader)
+      read(reader, id: id)
     } leave: { [self] in
-      let reader = state.withLock { $0.reader.take() }
+      // A second reader, which was refused, does not end the first.
+      guard let reader = state.withLock({ $0.reader?.id == id ? $0.reader.take() : nil }) else { return nil }
       cancel()
-      return reader
+      return reader.continuation
     }
   }
 
@@ -51,11 +57,11 @@ final class ByteStreamBody: TransportBody {
     }
     old.task?.cancel()
     old.room?.resume()
-    old.reader?.resume(throwing: CancellationError())
+    old.reader?.continuation.resume(throwing: CancellationError())
   }
 
   /// Resumes the reader and returns `false`, or stores it and returns `true`.
-  private func read(_ reader: Reader) -> Bool {
+  private func read(_ reader: Reader, id: UInt64) -> Bool {
     typealias Step = (result: Result<Data?, any Error>?, room: CheckedContinuation<Void, Never>?)
     let (result, room) = state.withLock { [state] own -> Step in
       guard own.reader == nil else { return (.failure(ConcurrentReadError()), nil) }
@@ -64,7 +70,7 @@ final class ByteStreamBody: TransportBody {
         return (.success(own.bytes), own.room.take())
       }
       if let end = own.end { return (end, nil) }
-      own.reader = reader
+      own.reader = (id, reader)
       // The task refers to the state, not to the body: releasing the body ends it.
       if let stream = own.stream.take() { own.task = Task { await Self.read(stream, into: state) } }
       return (nil, nil)
@@ -80,7 +86,7 @@ final class ByteStreamBody: TransportBody {
     do {
       for try await byte in stream {
         let (reader, isFull) = state.withLock { state -> (Reader?, Bool) in
-          if let reader = state.reader.take() { return (reader, false) }
+          if let reader = state.reader.take() { return (reader.continuation, false) }
           if state.end == nil { state.bytes.append(byte) }
           return (nil, state.bytes.count >= limit)
         }
@@ -94,7 +100,7 @@ final class ByteStreamBody: TransportBody {
     let reader = state.withLock { state -> Reader? in
       if state.end == nil { state.end = end }
       state.task = nil
-      return state.reader.take()
+      return state.reader.take()?.continuation
     }
     reader?.resume(with: end)
   }

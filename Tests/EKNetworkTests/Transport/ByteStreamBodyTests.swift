@@ -65,23 +65,6 @@ import Testing
     await #expect(throws: CancellationError.self) { _ = try await body.next() }
   }
 
-  @Test func secondReaderIsRejected() async throws {
-    let (stream, continuation) = Bytes.makeStream()
-    let body = ByteStreamBody(stream)
-    await withTaskGroup(of: Result<Data?, any Error>.self) { readers in
-      for _ in 0..<2 {
-        readers.addTask {
-          do { return .success(try await body.next()) } catch { return .failure(error) }
-        }
-      }
-      let first = await readers.next()
-      #expect(throws: ConcurrentReadError.self) { try first?.get() }
-      continuation.yield(97)
-      let second = await readers.next()
-      #expect((try? second?.get()) == Data("a".utf8))
-    }
-  }
-
   enum Ending: CaseIterable { case cancelledBody, cancelledTask, releasedBody, unreadBody }
 
   @Test(arguments: Ending.allCases) func producerIsTold(_ ending: Ending) async throws {

@@ -14,7 +14,7 @@ struct ResponseLimits: Hashable, Sendable {
   /// The maximum number of decoded bytes for each received one. Only the library's own transport knows what was
   /// received.
   var inflation: Int?
-  /// Whether the body of a redirect that is the result is read: `false` if only the head matters.
+  /// Whether the body of a redirect that is the result is read: `false` if only its `Location` matters.
   var readsRedirects = true
 
   /// Returns the response with these limits applied. An announced length is checked at once, but only fails a

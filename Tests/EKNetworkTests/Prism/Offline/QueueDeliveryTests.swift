@@ -151,13 +151,17 @@ import Testing
     #expect(bytes.withLock { $0 } == Int64(length))
   }
 
-  /// A body stored in a separate file moves with its request, into another queue too.
-  @Test(arguments: [true, false]) func dequeuedRequestKeepsItsBody(goesIntoAnotherQueue: Bool) async throws {
+  private func orderWithFile() throws -> (URLRequest, URL) {
     server.route("POST", "/order") { _ in .status(204) }
-    let manager = Wire.automatic.manager(server)
-    let file = try folder.file("body", Data("content".utf8))
     var order = URLRequest(url: server.url("/order"))
     order.httpMethod = "POST"
+    return (order, try folder.file("body", Data("content".utf8)))
+  }
+
+  /// A body stored in a separate file moves with its request, into another queue too.
+  @Test(arguments: [true, false]) func dequeuedRequestKeepsItsBody(goesIntoAnotherQueue: Bool) async throws {
+    let (order, file) = try orderWithFile()
+    let manager = Wire.automatic.manager(server)
     let first = try PrismOfflineQueue(directory: folder["first"])
     try await first.enqueue(PrismQueuedRequest(urlRequest: order), body: .copy(file))
     let taken = try #require(await first.dequeueAll().first)
@@ -172,10 +176,7 @@ import Testing
   /// The `undelivered` handler may do so while the first queue still holds the request.
   @Test(arguments: [PrismQueuedBody.copy, PrismQueuedBody.reference], [true, false])
   func requestEnqueuedAgainKeepsItsBody(kind: @Sendable (URL) -> PrismQueuedBody, inMemory: Bool) async throws {
-    server.route("POST", "/order") { _ in .status(204) }
-    let file = try folder.file("body", Data("content".utf8))
-    var order = URLRequest(url: server.url("/order"))
-    order.httpMethod = "POST"
+    let (order, file) = try orderWithFile()
     let second = try PrismOfflineQueue(
       directory: inMemory ? nil : folder["second"], delivery: .manager(Wire.automatic.manager(server)),
       autoFlush: false)
@@ -191,10 +192,7 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func requestPassedOnByHandlerKeepsItsBody(inMemory: Bool) async throws {
-    server.route("POST", "/order") { _ in .status(204) }
-    let file = try folder.file("body", Data("content".utf8))
-    var order = URLRequest(url: server.url("/order"))
-    order.httpMethod = "POST"
+    let (order, file) = try orderWithFile()
     let second = try PrismOfflineQueue(
       directory: inMemory ? nil : folder["second"], delivery: .manager(Wire.automatic.manager(server)),
       autoFlush: false)
