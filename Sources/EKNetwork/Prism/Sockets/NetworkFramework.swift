@@ -45,10 +45,12 @@
 
   /// The parameters of a connection, reduced to what a socket endpoint needs.
   public class NWParameters {
-    /// The stack of protocols above TCP.
+    /// The protocols of a connection.
     public class ProtocolStack {
-      /// The protocols from the top down: WebSocket before TLS.
+      /// The protocols above TCP, from the top down: WebSocket before TLS.
       public var applicationProtocols: [NWProtocolOptions] = []
+      /// The options of TCP.
+      public var transportProtocol: NWProtocolOptions?
 
       init() {}
     }
@@ -57,7 +59,8 @@
     public let defaultProtocolStack = ProtocolStack()
 
     /// Creates parameters for TCP, with TLS if there are options for it.
-    public init(tls: NWProtocolTLS.Options?) {
+    public init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) {
+      defaultProtocolStack.transportProtocol = tcp
       if let tls { defaultProtocolStack.applicationProtocols.append(tls) }
     }
 
@@ -72,6 +75,19 @@
     let name: String
 
     init(name: String) { self.name = name }
+  }
+
+  /// TCP in a connection's stack.
+  public enum NWProtocolTCP {
+    /// The options of TCP.
+    public final class Options: NWProtocolOptions {
+      /// The timeout for opening the connection in seconds, including its handshake; 0, the default, for none but
+      /// ``WebSocketOptions/connectTimeout``. The shorter one applies.
+      public var connectionTimeout = 0
+
+      /// Creates the default options.
+      public init() { super.init(name: "tcp") }
+    }
   }
 
   /// TLS in a connection's stack.
@@ -93,6 +109,12 @@
 
     /// The options of WebSocket, which has only one version.
     public final class Options: NWProtocolOptions {
+      /// The maximum size of a received message in bytes; 0, the default, for none but
+      /// ``WebSocketOptions/maximumMessageSize``. The smaller one applies.
+      public var maximumMessageSize = 0
+      /// Has no effect: pings are always answered (RFC 6455 §5.5.2).
+      public var autoReplyPing = false
+
       /// Creates options for a version.
       public init(_ version: Version = .v13) { super.init(name: "websocket") }
     }

@@ -18,9 +18,12 @@ struct SocketDestination: Sendable {
   let subprotocols: [String]
   #if canImport(Darwin)
     let parameters: SocketParameters
-    /// The maximum message size of the parameters; 0 for no limit.
-    let maximumMessageSize: Int
+  #else
+    /// The timeout of the parameters in seconds; 0 for none. On Apple platforms the system applies it.
+    let connectTimeout: Int
   #endif
+  /// The maximum message size of the parameters; 0 for no limit.
+  let maximumMessageSize: Int
 
   init(_ endpoint: any PrismNetworkSocketEndpoint) throws {
     host = endpoint.host.debugDescription
@@ -28,11 +31,14 @@ struct SocketDestination: Sendable {
     let given = endpoint.parameters
     let protocols = given.defaultProtocolStack.applicationProtocols
     isSecure = protocols.contains { $0 is NWProtocolTLS.Options }
-    isWebSocket = protocols.contains { $0 is NWProtocolWebSocket.Options }
+    let webSocket = protocols.lazy.compactMap { $0 as? NWProtocolWebSocket.Options }.first
+    isWebSocket = webSocket != nil
+    maximumMessageSize = webSocket?.maximumMessageSize ?? 0
     #if canImport(Darwin)
       parameters = SocketParameters(given)
-      maximumMessageSize =
-        protocols.lazy.compactMap { $0 as? NWProtocolWebSocket.Options }.first?.maximumMessageSize ?? 0
+    #else
+      let transport = given.defaultProtocolStack.transportProtocol as? NWProtocolTCP.Options
+      connectTimeout = transport?.connectionTimeout ?? 0
     #endif
     path = endpoint.path
     headers = endpoint.headers
@@ -46,11 +52,13 @@ struct SocketDestination: Sendable {
 
   /// Returns the options, completed with the endpoint's parameters.
   func applied(to options: WebSocketOptions) -> WebSocketOptions {
+    var options = options
     #if canImport(Darwin)
-      var options = options
       options.parameters = parameters
-      if maximumMessageSize > 0 { options.maximumMessageSize = min(options.maximumMessageSize, maximumMessageSize) }
+    #else
+      if connectTimeout > 0 { options.connectTimeout = min(options.connectTimeout, .seconds(connectTimeout)) }
     #endif
+    if maximumMessageSize > 0 { options.maximumMessageSize = min(options.maximumMessageSize, maximumMessageSize) }
     return options
   }
 

@@ -24,13 +24,20 @@ private struct Endpoint: PrismNetworkSocketEndpoint {
   var isWebSocket = true
   var path = "/"
   var headers: [String: String] = [:]
+  /// In seconds.
+  var connectionTimeout = 0
+  var maximumMessageSize = 0
 
   var host: NWEndpoint.Host { "127.0.0.1" }
   var port: NWEndpoint.Port { NWEndpoint.Port(rawValue: number) ?? .https }
   var parameters: NWParameters {
-    let parameters = NWParameters.tcp
+    let tcp = NWProtocolTCP.Options()
+    tcp.connectionTimeout = connectionTimeout
+    let parameters = NWParameters(tls: nil, tcp: tcp)
     if isWebSocket {
-      parameters.defaultProtocolStack.applicationProtocols.insert(NWProtocolWebSocket.Options(), at: 0)
+      let options = NWProtocolWebSocket.Options()
+      options.maximumMessageSize = maximumMessageSize
+      parameters.defaultProtocolStack.applicationProtocols.insert(options, at: 0)
     }
     return parameters
   }
@@ -124,6 +131,60 @@ struct SocketPageTests {
     }
     #expect(missing?.error == .noConnectivity)
     #expect((missing?.underlyingError as? URLError)?.code == .cannotConnectToHost)
+  }
+
+  @Test("Of the endpoint and the options, the shorter timeout and the smaller message size apply")
+  func parameters() throws {
+    var options = WebSocketOptions()
+    options.connectTimeout = .seconds(20)
+    options.maximumMessageSize = 1_000
+    for (timeout, size, expected) in [(0, 0, (20, 1_000)), (5, 10, (5, 10)), (60, 5_000, (20, 1_000))] {
+      let endpoint = Endpoint(number: 80, connectionTimeout: timeout, maximumMessageSize: size)
+      let applied = try SocketDestination(endpoint).applied(to: options)
+      #expect(applied.connectTimeout == .seconds(expected.0))
+      #expect(applied.maximumMessageSize == expected.1)
+    }
+    #expect(NWParameters.tls.defaultProtocolStack.transportProtocol is NWProtocolTCP.Options)
+  }
+
+  @Test("The timeout of the endpoint's parameters ends a connection whose handshake is not answered")
+  func connectionTimeout() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/") { _ in .raw([.stall]) }
+    let clock = ManualClock()
+    var options = WebSocketOptions()
+    options.clock = clock
+    let socket = PrismNetworkSocketAdapter(options: options)
+    let endpoint = Endpoint(number: UInt16(server.port), connectionTimeout: 3)
+    let failure = Task {
+      await #expect(throws: PrismNetworkFailure.self) {
+        _ = try await PrismNetworkFailure.detailed { try await socket.connect(to: endpoint) }
+      }
+    }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(3))
+    let cause = await failure.value
+    #expect(cause?.error == .noConnectivity)
+    #expect(cause?.underlyingError as? WebSocketError == .timedOut)
+  }
+
+  @Test("A message that is larger than the endpoint's parameters allow ends the connection")
+  func maximumMessageSize() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/") { .webSocketEcho($0) }
+    let socket = PrismNetworkSocketAdapter()
+    let endpoint = Endpoint(number: UInt16(server.port), maximumMessageSize: 8)
+    var frames = try await socket.connect(to: endpoint).makeAsyncIterator()
+    try await socket.send(command: ChatCommand.raw("1234567"))
+    #expect(await frames.next() == Data("1234567".utf8))
+    try await socket.send(command: ChatCommand.raw("12345678"))
+    #expect(await frames.next() == nil)
+    guard case .protocolViolation(.messageTooBig, _) = await socket.disconnectionError as? WebSocketError else {
+      Issue.record("\(String(describing: await socket.disconnectionError))")
+      return
+    }
   }
 
   /// Without the credentials it would be another user's connection.
