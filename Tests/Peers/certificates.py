@@ -11,6 +11,7 @@ For each NAME it writes NAME.pem (for leaves with the chain that a server sends)
   unknown-ca   a root that is not trusted
   unknown-root a leaf of unknown-ca for localhost
   client       a client certificate of ca
+  other-client another
 """
 
 import datetime
@@ -84,7 +85,8 @@ def make_all(folder):
     write(folder, "not-yet", *make("not-yet", LOCAL, ca, begin=365 * DAY, end=400 * DAY))
     write(folder, "self-signed", *make("self-signed", LOCAL))
     write(folder, "unknown-root", *make("unknown-root", LOCAL, unknown), chain=[unknown[0]])
-    write(folder, "client", *make("client", [], ca, client=True))
+    for name in ("client", "other-client"):
+        write(folder, name, *make(name, [], ca, client=True))
 
 
 if __name__ == "__main__":

@@ -60,6 +60,19 @@ async def claim(reader, writer):
         writer.close()
 
 
+async def client(reader, writer):
+    """Responds to each request with the name in the certificate of the client, which may be cached."""
+    try:
+        name = dict(pair for part in writer.get_extra_info("peercert")["subject"] for pair in part)["commonName"].encode()
+        while await reader.readuntil(b"\r\n\r\n"):
+            writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: private, max-age=60\r\nContent-Length: %d\r\n\r\n" % len(name) + name)
+            await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
 async def cut(reader, writer):
     """Closes the connection after the first byte of the ClientHello."""
     await reader.read(1)
@@ -118,6 +131,7 @@ async def main():
         # In TLS 1.3 the client learns of its rejection only after the handshake.
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         await serve("client-required", answer, context)
+        await serve("client-name", client, context)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     os._exit(0)

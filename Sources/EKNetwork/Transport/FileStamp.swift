@@ -9,6 +9,9 @@
     private let seconds: Int
     private let nanoseconds: Int
 
+    /// The same text for the same file.
+    var text: String { "\(device) \(inode) \(size) \(seconds) \(nanoseconds)" }
+
     /// Returns `nil` if there is no such file.
     init?(path: String) {
       var status = stat()
@@ -18,6 +21,23 @@
       size = Int64(status.st_size)
       seconds = Int(status.st_mtim.tv_sec)
       nanoseconds = Int(status.st_mtim.tv_nsec)
+    }
+  }
+
+  extension TLSOptions {
+    /// The files that determine whom a connection trusts, and for whom it speaks.
+    var files: [URL] {
+      [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
+    }
+  }
+
+  extension TLSOptions.ClientCertificate {
+    /// An identifier of the certificate at this moment: another after a file has been replaced, as when a certificate is
+    /// renewed or belongs to another user.
+    var currentIdentity: String {
+      [certificateFile, keyFile]
+        .map { "\($0.absoluteString) \(FileStamp(path: $0.path)?.text ?? "")" }
+        .joined(separator: " ")
     }
   }
 #endif

@@ -18,11 +18,15 @@ final class SessionSettings: Sendable {
   let systemSendsCookies: Bool
   /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
   let owner: String?
-  /// An identifier of the client certificate that the session presents to servers.
-  let clientCertificate: String?
+  /// An identifier of the client certificate that the session presents to servers at this moment: its files may be
+  /// replaced.
+  var clientCertificate: String? { currentCertificate() }
+
+  private let currentCertificate: @Sendable () -> String?
 
   init(
-    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false, clientCertificate: String? = nil
+    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false,
+    clientCertificate: @escaping @Sendable () -> String? = { nil }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
     resourceTimeout = configuration.resourceTimeout
@@ -34,7 +38,7 @@ final class SessionSettings: Sendable {
     proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
     self.systemSendsCookies = systemSendsCookies
     owner = nil
-    self.clientCertificate = clientCertificate
+    currentCertificate = clientCertificate
   }
 
   /// Creates the settings of a session of which only the cookies are known.
@@ -45,7 +49,7 @@ final class SessionSettings: Sendable {
     additionalHeaders = []
     proxies = nil
     systemSendsCookies = false
-    clientCertificate = nil
+    currentCertificate = { nil }
     self.cookies = cookies
     self.owner = owner
   }
@@ -59,7 +63,7 @@ final class SessionSettings: Sendable {
     cookies = other.cookies
     proxies = other.proxies
     systemSendsCookies = other.systemSendsCookies
-    clientCertificate = other.clientCertificate
+    currentCertificate = other.currentCertificate
     self.owner = owner
   }
 

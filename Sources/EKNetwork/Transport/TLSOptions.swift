@@ -2,11 +2,11 @@ import Foundation
 
 /// Options for trusting servers and identifying the client over TLS, where the system's defaults do not fit.
 ///
-/// Files are read when a connection is made. A file that cannot be read fails the request with
-/// `URLError.secureConnectionFailed`, or `URLError.clientCertificateRejected` for a client certificate; on Apple's
-/// platforms with `URLError.serverCertificateUntrusted`. There, an identity is kept in a keychain and presented by a
-/// session's delegate: a request with a ``clientCertificate`` is not sent, and fails with
-/// `URLError.clientCertificateRejected`.
+/// Files are read when a connection is made; on Linux a request that begins after a file was replaced gets a new
+/// connection. A file that cannot be read fails the request with `URLError.secureConnectionFailed`, or
+/// `URLError.clientCertificateRejected` for a client certificate; on Apple's platforms with
+/// `URLError.serverCertificateUntrusted`. There, an identity is kept in a keychain and presented by a session's
+/// delegate: a request with a ``clientCertificate`` is not sent, and fails with `URLError.clientCertificateRejected`.
 public struct TLSOptions: Sendable, Hashable {
   /// A certificate that the client presents to servers that request one.
   public struct ClientCertificate: Sendable, Hashable {

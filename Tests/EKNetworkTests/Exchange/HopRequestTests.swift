@@ -24,7 +24,7 @@ import Testing
       configuration.httpCookieStorage?.setCookie(try #require(cookie))
     }
     let description = SessionSettings(
-      configuration, systemSendsCookies: systemSendsCookies, clientCertificate: certificate)
+      configuration, systemSendsCookies: systemSendsCookies, clientCertificate: { certificate })
     return owner.map { SessionSettings(description, owner: $0) } ?? description
   }
 

@@ -145,12 +145,15 @@
       server.route("/line") { _ in
         .raw([.sendString("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 200_000) + "\r\n\r\n"), .stall])
       }
+      server.route("/interim") { _ in
+        .raw([.sendString(String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 12_000)), .stall])
+      }
       let transport = try #require(CurlTransport(configuration: .ephemeral))
-      for path in ["/", "/line"] {
+      for path in ["/", "/line", "/interim"] {
         let error = await #expect(throws: URLError.self) {
           try await transport.fetch(TransportRequest(URLRequest(url: server.url(path))))
         }
-        #expect(error?.code == .dataLengthExceedsMaximum)
+        #expect(error?.code == .dataLengthExceedsMaximum, "\(path): \(error?.localizedDescription ?? "")")
       }
     }
 

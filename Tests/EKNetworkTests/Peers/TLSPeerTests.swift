@@ -108,6 +108,30 @@
       #expect(code == .clientCertificateRejected)
     }
 
+    /// A certificate is renewed, or another user's is written to the same path.
+    @Test("A replaced client certificate identifies the next request, on a connection and in a cache of its own")
+    func replacedClientCertificate() async throws {
+      let folder = try ScratchFolder()
+      func write(_ name: String) throws {
+        for type in ["pem", "key"] {
+          try Data(contentsOf: peer.file("\(name).\(type)")).write(to: folder[type], options: .atomic)
+        }
+      }
+      try write("client")
+      let transport = secured {
+        $0.clientCertificate = .init(certificateFile: folder["pem"], keyFile: folder["key"])
+      }
+      let cached = CachingTransport(wire: transport, cache: HTTPCache())
+      for _ in 0..<2 {
+        for name in ["client", "other-client"] {
+          try write(name)
+          for transport in [transport, cached] {
+            #expect(try await text(transport, peer.url("client-name")) == "EKNetwork test \(name)")
+          }
+        }
+      }
+    }
+
     /// From 7.87 on libcurl caches the file for a day.
     @Test("A replaced authority file is read again, and its previous authorities are no longer trusted")
     func replacedAuthorities() async throws {

@@ -27,10 +27,8 @@
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      let certificate = tls?.clientCertificate.map {
-        "\($0.certificateFile.absoluteString) \($0.keyFile.absoluteString)"
-      }
-      self.configuration = SessionSettings(configuration, clientCertificate: certificate)
+      let certificate = tls?.clientCertificate
+      self.configuration = SessionSettings(configuration) { certificate?.currentIdentity }
       pool = CurlPool.Key(tls: tls, proxies: self.configuration.proxies)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
     }

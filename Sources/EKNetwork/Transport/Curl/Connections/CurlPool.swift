@@ -11,19 +11,20 @@
     private static let maximumIdle = 64
 
     /// The properties that must all be the same for connections to be shared: a session that trusts other authorities
-    /// must not inherit them, and a tunnel through a proxy belongs to those who have its credentials.
+    /// must not inherit them, a server that has seen a client certificate takes every request on that connection for one
+    /// of its owner, and a tunnel through a proxy belongs to those who have its credentials.
     struct Key: Hashable, Sendable {
       var tls: TLSOptions?
       /// The proxies; `nil` means those of the environment.
       var proxies: SessionProxies?
-      /// The version of the file of authorities in `tls` when the request began.
-      var authorities: FileStamp?
+      /// The versions of the files in `tls` when the request began.
+      var files: [FileStamp?] = []
 
-      /// The key at this moment: it changes when the file of authorities is replaced.
+      /// The key at this moment: it changes when a file of authorities, a certificate or a key is replaced.
       var current: Key {
-        guard let file = tls?.certificateAuthorityFile else { return self }
+        guard let tls else { return self }
         var key = self
-        key.authorities = FileStamp(path: file.path)
+        key.files = tls.files.map { FileStamp(path: $0.path) }
         return key
       }
     }

@@ -61,6 +61,8 @@
       if failure.proxyStatus == 407 { return .userAuthenticationRequired }
       // The tunnel through a proxy was not opened, so nothing has been sent to the host.
       if failure.proxyStatus >= 300 || failure.text.contains("CONNECT") { return .cannotConnectToHost }
+      // Several versions limit the size of all heads, those of interim responses included.
+      if failure.text.hasPrefix("Too large response headers") { return .dataLengthExceedsMaximum }
       let isFraming = ["chunk", "header", "status line"].contains { failure.text.localizedCaseInsensitiveContains($0) }
       return isFraming ? .badServerResponse : .networkConnectionLost
     }

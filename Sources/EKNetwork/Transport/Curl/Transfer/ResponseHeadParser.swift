@@ -16,12 +16,14 @@ struct ResponseHeadParser {
     case failure(URLError.Code, String)
   }
 
-  /// The limit that libcurl has in some versions: a head may have 300 KB in all.
+  /// The limit that libcurl has in some versions: a head may have 300 KB in all. So may the interim responses before it
+  /// together, and the trailers.
   static let maximumSize = 300 * 1024
 
   private let url: URL
   private let mayUseHTTP2: Bool
   private var lines: [UInt8] = []
+  private var interimSize = 0
   private var trailerSize = 0
   /// Whether the final head is complete.
   private(set) var isComplete = false
@@ -71,13 +73,21 @@ struct ResponseHeadParser {
       // RFC 9110 §15.2.2: this is only allowed for requests with an Upgrade field, and none is sent here.
       return .failure(.badServerResponse, "The server switched protocols without being asked to")
     }
-    guard head.statusCode >= 200 else {
-      lines.removeAll(keepingCapacity: true)
-      return .none
-    }
+    guard head.statusCode >= 200 else { return interimResponse() }
     if let failure = unknownTransferCoding(head) ?? contradictoryLength(head) { return failure }
     isComplete = true
     return .head(head)
+  }
+
+  /// Ignores an interim response, but limits the size of all: each restarts the idle timeout, so that a server could
+  /// send them for ever, and libcurl stores them.
+  private mutating func interimResponse() -> Action {
+    interimSize += lines.count
+    lines.removeAll(keepingCapacity: true)
+    guard interimSize <= Self.maximumSize else {
+      return .failure(.dataLengthExceedsMaximum, "The interim responses are longer than \(Self.maximumSize) bytes")
+    }
+    return .none
   }
 
   /// RFC 9112 §6.1: only chunked was offered, and libcurl passes on codings that it does not know as if they were the

@@ -38,6 +38,16 @@ import Testing
     #expect(head?.joinedFields == ["A": "b"])
   }
 
+  @Test func interimResponsesAreLimited() {
+    let interim = ["HTTP/1.1 102 Processing\r\n", "A: \(String(repeating: "b", count: 992))\r\n", "\r\n"]
+    let most = Array(repeating: interim, count: 300).flatMap { $0 }
+    #expect(most.joined().utf8.count < ResponseHeadParser.maximumSize)
+    #expect(head(most + ["HTTP/1.1 200 OK\r\n", "\r\n"])?.statusCode == 200)
+    let more = Array(repeating: interim, count: 302).flatMap { $0 }
+    #expect(more.joined().utf8.count > ResponseHeadParser.maximumSize)
+    #expect(failure(more) == .dataLengthExceedsMaximum)
+  }
+
   @Test func headSizeLimitIsInclusive() {
     let (start, end) = ("HTTP/1.1 200 OK\r\n", "\r\n")
     func lines(size: Int) -> [String] {
