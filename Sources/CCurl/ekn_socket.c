@@ -11,6 +11,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -42,12 +43,28 @@ ekn_socket_input ekn_socket_get_input(int socket) {
   return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? EKN_SOCKET_QUIET : EKN_SOCKET_AT_END;
 }
 
+typedef union {
+  struct sockaddr any;
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+} any_address;
+
+bool ekn_socket_has_peer(int socket, const char *text, int port) {
+  any_address peer;
+  socklen_t size = sizeof peer;
+  if (!text || getpeername(socket, &peer.any, &size) != 0) return false;
+  if (peer.any.sa_family == AF_INET) {
+    struct in_addr address;
+    return ntohs(peer.v4.sin_port) == port && inet_pton(AF_INET, text, &address) == 1 &&
+           address.s_addr == peer.v4.sin_addr.s_addr;
+  }
+  struct in6_addr address;
+  return peer.any.sa_family == AF_INET6 && ntohs(peer.v6.sin6_port) == port && inet_pton(AF_INET6, text, &address) == 1 &&
+         memcmp(&address, &peer.v6.sin6_addr, sizeof address) == 0;
+}
+
 int ekn_socket_local_port(int socket) {
-  union {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-  } address;
+  any_address address;
   socklen_t size = sizeof address;
   if (getsockname(socket, &address.any, &size) != 0) return 0;
   if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);

@@ -63,28 +63,28 @@
     }
 
     /// Called each time before the request is sent.
-    fileprivate func isAboutToSend(port: Int32) -> Int32 {
+    fileprivate func isAboutToSend(over connection: CurlConnection) -> Int32 {
       guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
       // With a proxy, the host name may have been looked up after the socket was opened.
       ended()
-      if !transfer.loopResends.hasResent, isMisplaced(transfer, port: port) {
+      if !transfer.loopResends.hasResent, isMisplaced(transfer, connection) {
         transfer.loopMisplaced()
         return Int32(EKN_PREREQFUNC_ABORT)
       }
       guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
-      eventLoop.sent(transfer, port: port)
-      if mayShareConnection { transfer.loopPool?.sends(transfer, port: port) }
+      eventLoop.sent(transfer, port: connection.localPort)
+      if mayShareConnection { transfer.loopPool?.sends(transfer, over: connection) }
       resend.pointee.is_refused = false
       resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)
     }
 
     /// Returns whether the request must not be sent over the connection that libcurl has chosen for it.
-    private func isMisplaced(_ transfer: CurlTransfer, port: Int32) -> Bool {
+    private func isMisplaced(_ transfer: CurlTransfer, _ connection: CurlConnection) -> Bool {
       // It began before the origin was distrusted: libcurl may have given it a connection that others use.
       if mayShareConnection, !transfer.loopTrustsOrigin { return true }
       guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
-        let socket = transfer.loopPool?.socket(port: Int(port))
+        let socket = transfer.loopPool?.socket(of: connection)
       else { return false }
       // RFC 9112 §6.3: data that arrived after the last response is not a response to this request.
       return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
@@ -112,8 +112,9 @@
         ?? Int(EKN_READFUNC_ABORT)
     }
 
-    static let prereq: ekn_prereq_callback = { context, _, _, _, port in
-      handle(context)?.isAboutToSend(port: port) ?? Int32(EKN_PREREQFUNC_ABORT)
+    static let prereq: ekn_prereq_callback = { context, address, _, port, localPort in
+      handle(context)?.isAboutToSend(over: CurlConnection(localPort: localPort, address: address, port: port))
+        ?? Int32(EKN_PREREQFUNC_ABORT)
     }
 
     static let seek: ekn_seek_callback = { context, offset, origin in

@@ -154,9 +154,8 @@
     /// none.
     var output: ekn_socket_output {
       // libcurl reports a shared socket for one of its transfers only.
-      let shared = mayShareConnection ? localPort : 0
-      return (watched?.socket ?? transfer?.loopPool?.socket(port: shared)).map(ekn_socket_get_output)
-        ?? ekn_socket_output()
+      let socket = watched?.socket ?? (mayShareConnection ? transfer?.loopPool?.socket(of: connection) : nil)
+      return socket.map(ekn_socket_get_output) ?? ekn_socket_output()
     }
 
     /// Detaches the handle from its transfer, after which libcurl has no pointer to anything of the transfer.
@@ -195,13 +194,18 @@
     /// Notes that the body has nothing to send.
     func notePausedBody() {
       guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
-      if let socket = watched?.socket ?? pool.socket(port: localPort) { pool.pauses(transfer, at: socket) }
+      if let socket = watched?.socket ?? pool.socket(of: connection) { pool.pauses(transfer, at: socket) }
     }
 
     /// Whether no other transfer shares its connection.
     var hasOwnConnection: Bool { !mayShareConnection || ekn_easy_alpn(easy) == EKN_ALPN_OTHER }
 
-    private var localPort: Int { ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT)) }
+    private var connection: CurlConnection {
+      CurlConnection(
+        localPort: Int32(truncatingIfNeeded: ekn_easy_info_long(easy, Int32(EKN_INFO_LOCAL_PORT))),
+        address: ekn_easy_info_string(easy, Int32(EKN_INFO_PRIMARY_IP)),
+        port: Int32(truncatingIfNeeded: ekn_easy_info_long(easy, Int32(EKN_INFO_PRIMARY_PORT))))
+    }
 
     private static func withoutReading(_ what: Int32) -> Int32 {
       switch what & ~Int32(EKN_POLL_IN) {

@@ -48,11 +48,9 @@
     /// then on send several requests at once over connections to that origin that cannot tell their responses apart.
     private var distrusted: Set<Origin> = []
     private static let maximumDistrusted = 1_000
-    /// The transfers that may share their connection, by its local port, if libcurl may leave data behind.
+    /// The transfers that may share their connection, by its socket, if libcurl may leave data behind.
     private var sharing: [Int32: [ObjectIdentifier: CurlTransfer]] = [:]
-    /// The local ports of the connections' sockets, and the reverse.
-    private var ports: [Int32: Int] = [:]
-    private var sockets: [Int: Int32] = [:]
+    private var sockets = ConnectionSockets()
     /// The transfers whose bodies have nothing to send, by their sockets, because libcurl would only wait for the
     /// bodies.
     private var pausedBodies: [Int32: CurlTransfer] = [:]
@@ -155,27 +153,29 @@
       if ekn_multi_set_long(multi, Int32(EKN_MOPT_MAXCONNECTS), wanted * 2) == 0 { capacity = wanted * 2 }
     }
 
-    /// Notes that a transfer that may share its connection is being sent from this port.
-    func sends(_ transfer: CurlTransfer, port: Int32) {
-      guard eventLoop.capabilities.leavesDataBehind, port > 0, port != transfer.loopPort else { return }
+    /// Notes that a transfer that may share its connection is being sent over it.
+    func sends(_ transfer: CurlTransfer, over connection: CurlConnection) {
+      guard eventLoop.capabilities.leavesDataBehind, let socket = socket(of: connection),
+        socket != transfer.loopSharedSocket
+      else { return }
       leave(transfer)
-      transfer.loopPort = port
-      sharing[port, default: [:]][ObjectIdentifier(transfer)] = transfer
+      transfer.loopSharedSocket = socket
+      sharing[socket, default: [:]][ObjectIdentifier(transfer)] = transfer
     }
 
     private func leave(_ transfer: CurlTransfer) {
-      guard transfer.loopPort > 0 else { return }
-      sharing[transfer.loopPort]?[ObjectIdentifier(transfer)] = nil
+      guard let socket = transfer.loopSharedSocket else { return }
+      sharing[socket]?[ObjectIdentifier(transfer)] = nil
       stopped(transfer)
-      if sharing[transfer.loopPort]?.isEmpty == true { sharing[transfer.loopPort] = nil }
-      transfer.loopPort = 0
+      if sharing[socket]?.isEmpty == true { sharing[socket] = nil }
+      transfer.loopSharedSocket = nil
     }
 
     /// Handles a transfer that stops reading, for now or for good: another has to check for data that its connection
     /// holds. One is enough, because it reads for all.
     func stopped(_ transfer: CurlTransfer) {
-      guard transfer.loopPort > 0 else { return }
-      let others = sharing[transfer.loopPort]?.values
+      guard let socket = transfer.loopSharedSocket else { return }
+      let others = sharing[socket]?.values
       let other = others?.first { $0 !== transfer && $0.loopPauseBits == 0 }
       guard let handle = other?.loopHandle else { return }
       // It is not paused, but this makes libcurl run it in its next turn.
@@ -226,21 +226,25 @@
           _ = handle.watch(socket, what)
           return eventLoop.letGo(socket)
         }
-      } else if ports[socket] == nil {
+      } else if !sockets.contains(socket) {
         // A socket without a port is a resolver's.
         let port = Int(ekn_socket_local_port(socket))
-        if port > 0 { (ports[socket], sockets[port]) = (port, socket) }
+        if port > 0 { sockets.add(socket, port: port) }
       }
       eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
     }
 
     fileprivate func closes(_ socket: Int32) {
-      if let port = ports.removeValue(forKey: socket), sockets[port] == socket { sockets[port] = nil }
+      sockets.remove(socket)
       eventLoop.closes(socket)
     }
 
-    /// Returns the socket of the connection with this local port.
-    func socket(port: Int) -> Int32? { sockets[port] }
+    /// Returns the socket of a connection.
+    func socket(of connection: CurlConnection) -> Int32? {
+      sockets.socket(port: Int(connection.localPort)) {
+        ekn_socket_has_peer($0, connection.address, connection.port)
+      }
+    }
 
     /// Updates how the socket of a transfer that was paused or resumed is watched.
     func watchAgain(_ handle: CurlHandle) {

@@ -49,8 +49,8 @@
     private(set) var loopIsHTTP2 = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
-    /// The local port of its connection, if it is needed; otherwise 0.
-    var loopPort: Int32 = 0
+    /// The socket of the connection that it may share; only known where that is needed.
+    var loopSharedSocket: Int32?
     /// Whether HTTP/2 may be negotiated for it.
     var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
