@@ -89,12 +89,12 @@ def marked(start, end, text, line, column):
 
 
 def equivalent(found):
-    """Returns the places that are listed as equivalent, each of which must exist."""
+    """Returns the places that are listed as equivalent, each of which must exist. Lines that are equal are listed once."""
     listed = {line for line in EQUIVALENT.read_text().splitlines() if "»" in line}
-    places = {f"{place[0].removeprefix(SOURCES + '/')}: {marked(*place[1:])}": place for place in found}
-    if unknown := listed.difference(places):
+    names = {place: f"{place[0].removeprefix(SOURCES + '/')}: {marked(*place[1:])}" for place in found}
+    if unknown := listed.difference(names.values()):
         sys.exit("equivalent.txt lists changes that do not exist:\n" + "\n".join(sorted(unknown)))
-    return {places[name] for name in listed}
+    return {place for place, name in names.items() if name in listed}
 
 
 def places():

@@ -35,10 +35,8 @@ struct DownloadState: Equatable, Sendable {
   private(set) var length: Int64 = 0
   /// The total length, if the server has sent it.
   private(set) var total: Int64?
-  /// The position where the current body ends, if the server has sent its length.
+  /// The position where the current body ends, if the server has sent its length, as it does for a part.
   private var end: Int64?
-  /// Whether the current body is a part of a representation whose length the server does not know.
-  private var isPartOfUnknown = false
 
   /// - Parameters:
   ///   - resource: An identifier of the resource.
@@ -87,7 +85,6 @@ struct DownloadState: Equatable, Sendable {
       representation = isRepeatable ? Representation(head, of: resource, for: asker) : nil
       total = head.isEncoded || head.status == 206 ? nil : head.contentLength
       end = total
-      isPartOfUnknown = false
       length = 0
       return .write(at: 0)
     default: return .refuse
@@ -106,9 +103,9 @@ struct DownloadState: Equatable, Sendable {
   /// Handles the end of a body that ended without a transport error.
   func ended() -> End {
     if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
-    // RFC 9110 §15.3.7: a server may send less than was requested. If it does not know the length, a further request
-    // shows that there is no more.
-    guard let total else { return isPartOfUnknown ? .goOn : .complete }
+    // RFC 9110 §15.3.7: a server may send less than was requested. If it does not know the total length, a further
+    // request shows that there is no more after this part; the whole ends with the body.
+    guard let total else { return end == nil ? .complete : .goOn }
     return length < total ? .goOn : .complete
   }
 
@@ -117,7 +114,6 @@ struct DownloadState: Equatable, Sendable {
     representation = nil
     total = nil
     end = nil
-    isPartOfUnknown = false
     length = 0
   }
 
@@ -128,7 +124,6 @@ struct DownloadState: Equatable, Sendable {
     else { return .startOver }
     total = total ?? content.total
     end = range.upperBound + 1
-    isPartOfUnknown = total == nil
     return .write(at: length)
   }
 

@@ -232,10 +232,9 @@ public actor PrismOfflineQueue {
       while state.count > 0 {
         let entries = state.beginAll()
         do { try await deliver(entries, batch.send) } catch {
-          // One of them can never be delivered: sending each alone shows which.
+          // One of several can never be delivered: sending each alone shows which. A single one would have left.
           let meaning = OfflineFailure(error)
-          guard entries.count > 1, meaning == .permanent || entries.contains(where: { isGivenUp($0, after: meaning) })
-          else { throw error }
+          guard meaning == .permanent || entries.contains(where: { isGivenUp($0, after: meaning) }) else { throw error }
           while let entry = state.beginNext() { try await deliver([entry], batch.send) }
         }
       }

@@ -77,11 +77,11 @@ import Testing
 
   /// RFC 9110 §10.2.2.
   @Test(arguments: [
-    ("/y", "http://a/y#one%20two"), ("/y#other", "http://a/y#other"), ("/y#", "http://a/y#"),
-    ("http://b/y?z", "http://b/y?z#one%20two"),
+    ("/y", "http://a/y#one%2520two"), ("/y#other", "http://a/y#other"), ("/y#", "http://a/y#"),
+    ("http://b/y?z", "http://b/y?z#one%2520two"),
   ])
   func locationInheritsTheRequestFragment(_ location: String, _ expected: String) throws {
-    let request = try request("http://a/x#one%20two")
+    let request = try request("http://a/x#one%2520two")
     #expect(try follow(request, status: 302, location: location).url?.absoluteString == expected)
   }
 

@@ -25,6 +25,11 @@ import Testing
     #expect(!url.redactedForLog.contains("secret"))
   }
 
+  @Test func relativeURLIsResolved() throws {
+    let url = try #require(URL(string: "b?k=secret", relativeTo: URL(string: "https://example.com/a/")))
+    #expect(url.redactedForLog == "https://example.com/a/b?k=<redacted>")
+  }
+
   @Test func longURLIsTruncated() throws {
     let url = try #require(URL(string: "https://example.com/" + String(repeating: "a", count: 100_000)))
     #expect(url.redactedForLog.count < 1100)

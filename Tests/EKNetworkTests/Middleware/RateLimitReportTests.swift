@@ -58,9 +58,12 @@ import Testing
     #expect(report.quotas == [Quota(remaining: 0, reset: .seconds(30), limit: 60)])
   }
 
-  /// The least date is in 2001; the reset is then in the past.
+  /// The least date is in 2001, in seconds or milliseconds; the reset is then in the past.
   @Test func resetOfBillionIsDate() {
-    for (value, reset) in [("999999999", Duration.seconds(31_536_000)), ("1000000000", .zero)] {
+    for (value, reset) in [
+      ("999999999", Duration.seconds(31_536_000)), ("1000000000", .zero),
+      ("999999999999", .seconds(31_536_000)), ("1000000000000", .zero),
+    ] {
       #expect(report(["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": value]).quotas.first?.reset == reset)
     }
   }

@@ -20,6 +20,7 @@ import Testing
     }
     func take() -> ReadAheadState.Next { state.take() }
     func takeAnsweredPing() -> Bool { state.takeAnsweredPing() }
+    var isAtEnd: Bool { state.isAtEnd }
   }
 
   private let state = Subject()
@@ -64,6 +65,18 @@ import Testing
     #expect(!state.hold(nil).beginsToRead)
     #expect(bytes(state.take()) == text)
     guard case .failure = state.take() else { return #expect(Bool(false), "it has ended") }
+  }
+
+  /// No pong can arrive after either of them.
+  @Test func failureAndCloseFrameAreTheEnd() {
+    _ = state.hold([])
+    _ = state.received(.success(text), isHeld: true)
+    #expect(!state.isAtEnd)
+    _ = state.received(.failure(ByteTransportError.failed("gone")), isHeld: true)
+    #expect(state.isAtEnd)
+    let closed = Subject()
+    _ = closed.hold([0x88, 0])
+    #expect(closed.isAtEnd)
   }
 
   @Test func nothingIsReadAfterAClose() {

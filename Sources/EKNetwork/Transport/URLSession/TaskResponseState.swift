@@ -121,10 +121,7 @@ struct TaskResponseState {
     }
     var effects = publishHead()
     effects.isOver = true
-    if bodyIsAwaited {
-      bodyIsAwaited = false
-      effects.body = pull().result
-    }
+    if bodyIsAwaited { effects.body = pull().result }
     return effects
   }
 
@@ -186,7 +183,6 @@ struct TaskResponseState {
       return Effects(head: .success(head))
     }
     guard case .failure(let error) = ending else { return Effects() }
-    headIsAwaited = false
     return Effects(head: .failure(error))
   }
 

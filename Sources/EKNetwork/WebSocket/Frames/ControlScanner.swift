@@ -20,7 +20,7 @@ struct ControlScanner {
     var rest = bytes
     var controls: [Control] = []
     while !isOver {
-      if opcode == nil, !readHead(&rest) { break }
+      if opcode == nil { readHead(&rest) }
       guard let opcode else { break }
       let part = rest.prefix(remaining)
       rest = rest.dropFirst(part.count)
@@ -39,23 +39,22 @@ struct ControlScanner {
     return controls
   }
 
-  /// Reads the header of a frame; returns whether it is complete and valid.
-  private mutating func readHead(_ rest: inout ArraySlice<UInt8>) -> Bool {
+  /// Reads the header of a frame, and sets the opcode once it is complete and valid.
+  private mutating func readHead(_ rest: inout ArraySlice<UInt8>) {
     while true {
       let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
       let part = rest.prefix(wanted - head.count)
       head.append(contentsOf: part)
       rest = rest.dropFirst(part.count)
-      guard head.count == wanted else { return false }
+      guard head.count == wanted else { return }
       if wanted == 2, FrameHeader.check(head[0], head[1], allowsCompression: true) != nil { break }
       guard head.count == FrameHeader.size(of: head[1]) else { continue }
       guard case .success(let header) = head.withUnsafeBytes({ FrameHeader.parse($0) }) else { break }
       head.removeAll(keepingCapacity: true)
       opcode = header.opcode
       remaining = header.length
-      return true
+      return
     }
     isOver = true
-    return false
   }
 }

@@ -45,9 +45,8 @@ struct MessageDecoder {
     defer { offset = rest.startIndex }
     do throws(ProtocolFailure) {
       while !isEnded {
-        if frame == nil, try !readHead(&rest) { return nil }
+        if frame == nil { try readHead(&rest) }
         guard let frame else { return nil }
-        if remaining > 0, rest.isEmpty { return nil }
         let part = rest.prefix(remaining)
         rest = rest.dropFirst(part.count)
         remaining -= part.count
@@ -68,24 +67,21 @@ struct MessageDecoder {
     }
   }
 
-  /// Reads the header of a frame; returns whether it is complete.
-  private mutating func readHead(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(ProtocolFailure) -> Bool {
+  /// Reads the header of a frame, and begins the frame once it is complete.
+  private mutating func readHead(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(ProtocolFailure) {
     while true {
       let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
-      if head.count < wanted {
-        let part = rest.prefix(wanted - head.count)
-        head.append(contentsOf: part)
-        rest = rest.dropFirst(part.count)
-        guard head.count == wanted else { return false }
-        if wanted == 2, let failure = FrameHeader.check(head[0], head[1], allowsCompression: inflater != nil) {
-          throw failure
-        }
+      let part = rest.prefix(wanted - head.count)
+      head.append(contentsOf: part)
+      rest = rest.dropFirst(part.count)
+      guard head.count == wanted else { return }
+      if wanted == 2, let failure = FrameHeader.check(head[0], head[1], allowsCompression: inflater != nil) {
+        throw failure
       }
       guard head.count == FrameHeader.size(of: head[1]) else { continue }
       let header = try head.withUnsafeBytes { FrameHeader.parse($0) }.get()
       head.removeAll(keepingCapacity: true)
-      try begin(header)
-      return true
+      return try begin(header)
     }
   }
 

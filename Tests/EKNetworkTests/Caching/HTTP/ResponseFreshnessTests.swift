@@ -61,6 +61,8 @@ import Testing
   @Test func clockSetBackMakesStale() {
     let fresh = freshness([("Cache-Control", "max-age=60")])
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(-5)) > 0)
+    #expect(fresh.remaining(at: Self.now.addingTimeInterval(-60)) > 0)
+    #expect(fresh.remaining(at: Self.now.addingTimeInterval(-61)) < 0)
     #expect(fresh.remaining(at: Self.now.addingTimeInterval(-3600)) < 0)
   }
 

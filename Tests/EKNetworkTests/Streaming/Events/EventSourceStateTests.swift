@@ -176,6 +176,15 @@ import Testing
     #expect(HeartbeatState(fixed: .seconds(7)).allowance == .seconds(7))
   }
 
+  @Test func heartbeatsOneSecondApartAreCounted() {
+    var state = HeartbeatState()
+    for _ in 0..<3 {
+      state.heard()
+      state.received(after: .seconds(1))
+    }
+    #expect(state.allowance == HeartbeatState.shortest)
+  }
+
   @Test func delaysDoNotOverflow() {
     for initial in [Duration.zero, .seconds(Int64.max), .seconds(-5), .nanoseconds(1)] {
       var state = EventSourceState(

@@ -56,6 +56,7 @@ import Testing
     ("§9.2.5 a byte order mark", "\u{FEFF}data: a\n\n", [Event(data: "a")]),
     ("§9.2.5 a second byte order mark", "\u{FEFF}\u{FEFF}data: a\n\n", []),
     ("§9.2.5 a byte order mark later", "data: a\n\n\u{FEFF}data: b\n\n", [Event(data: "a")]),
+    ("§9.2.5 a byte order mark after a blank line", "\n\u{FEFF}data: a\n\n", []),
     ("§9.2.5 any Unicode", "data: ü€😀\n\n", [Event(data: "ü€😀")]),
     ("§9.2.6 blank lines alone", "\n\n\n\n", []),
   ]

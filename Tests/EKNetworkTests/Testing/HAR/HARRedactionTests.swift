@@ -39,6 +39,17 @@ import Testing
     #expect(hiding.pseudonym("redacted-short") != "redacted-short")
   }
 
+  @Test func onlyPseudonymIsKept() {
+    #expect(hiding.pseudonym("redacted-0123456789abcdef") == "redacted-0123456789abcdef")
+    // The first has the length and the digits of a pseudonym.
+    for value in [
+      "0123456789abcdef012345678", "redacted-0123456789abcde", "redacted-0123456789abcdef0",
+      "redacted-0123456789abcdeg",
+    ] {
+      #expect(hiding.pseudonym(Substring(value)) != value)
+    }
+  }
+
   @Test func secretFieldsAreRedacted() throws {
     let base = try url("https://a.example/dir/x")
     for name in ["Authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "X-CSRF-Token", "WWW-Authenticate", "Refresh"] {

@@ -56,6 +56,28 @@ struct TaskResponseStateTests {
       _ = state.receive(Data([UInt8(truncatingIfNeeded: index)]) + chunk)
       #expect(try state.pull().result?.get()?.first == UInt8(truncatingIfNeeded: index - 1))
     }
+    // The chunks that it has taken are moved out in time.
+    let kept = try #require(Mirror(reflecting: state).descendant("chunks") as? [Data])
+    #expect(kept.count < 1_100)
+  }
+
+  @Test("Chunks are joined as long as the result is not too large")
+  func joining() throws {
+    var state = state(limit: 1 << 30)
+    _ = state.receive(try response(200), holding: false)
+    let half = Data(count: TaskResponseState.largestChunk / 2)
+    for _ in 0..<3 { _ = state.receive(half) }
+    #expect(try state.pull().result?.get()?.count == TaskResponseState.largestChunk)
+    #expect(try state.pull().result?.get()?.count == half.count)
+  }
+
+  @Test("A failure does not withdraw the head from a caller that comes later")
+  func failureAfterHead() throws {
+    var state = state()
+    _ = state.receive(try response(200), holding: false)
+    _ = state.fail(URLError(.timedOut))
+    #expect(try status(state.awaitHead()) == 200)
+    #expect(throws: URLError(.timedOut)) { try state.pull().result?.get() }
   }
 
   @Test("A waiting consumer receives the end")
@@ -156,6 +178,7 @@ struct TaskResponseStateTests {
     _ = state.receive(try response(401), holding: true)
     _ = state.receive(Data("no".utf8))
     state.restart()
+    #expect(!state.isHeadHeld)
     #expect(try status(state.receive(try response(200), holding: false).head) == 200)
     _ = state.receive(Data("yes".utf8))
     #expect(try state.pull().result?.get() == Data("yes".utf8))

@@ -68,6 +68,14 @@ struct MessageDecoderTests {
     for pieces in cuts(of: Data(input)) { #expect(events(pieces) == [.close(.noStatusReceived, reason: "")]) }
   }
 
+  @Test("A frame without a payload is complete with its header")
+  func emptyFrames() {
+    let frames: [([UInt8], MessageDecoder.Event)] = [
+      ([0x89, 0], .ping(Data())), ([0x81, 0], .message(.text(""))), ([0x88, 0], .close(.noStatusReceived, reason: "")),
+    ]
+    for (bytes, event) in frames { #expect(events([Data(bytes)]) == [event]) }
+  }
+
   @Test("An invalid UTF-8 byte is found before the frame has ended")
   func earlyUTF8() {
     #expect(failure([0x81, 100, 0x61, 0xED, 0xA0]) == .invalidPayload)

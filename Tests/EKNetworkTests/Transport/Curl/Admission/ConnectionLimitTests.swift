@@ -88,6 +88,31 @@ import Testing
     #expect(!limit.hasRoom() && limit.active == 2)
   }
 
+  /// The second one was opened because the first had been closed, which says nothing about the number of streams.
+  @Test func soleConnectionIsNotTakenForFull() {
+    var limit = ConnectionLimit(connections: 1, negotiates: true)
+    limit.begin()
+    limit.sent(port: 1_000, last: nil)
+    limit.responded(isHTTP2: true)
+    limit.begin()
+    limit.end(port: 1_000)
+    limit.sent(port: 2_000, last: nil)
+    #expect(limit.isShared && limit.hasRoom())
+  }
+
+  /// One server behind the name allows ten streams, the other three, which is known once a third connection is opened.
+  @Test func unequalConnectionsAreNotOverfilled() {
+    var limit = ConnectionLimit(connections: 2, negotiates: true)
+    for port in [Int32](repeating: 1, count: 10) + [2, 2, 2, 3] {
+      limit.begin()
+      limit.sent(port: port, last: nil)
+    }
+    #expect(limit.active == 14 && !limit.hasRoom())
+    limit.end(port: 3)
+    limit.end(port: 2)
+    #expect(fill(&limit, port: 2) == 1)
+  }
+
   /// The server allows ten streams: the eleventh request needs the next connection.
   @Test func connectionsExceedTheLimitByAtMostOne() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)

@@ -38,6 +38,18 @@
       #expect(none.index(of: 7) == 0)
     }
 
+    @Test func thousandDestinationsAreRemembered() throws {
+      func hashed(_ destination: Int) -> Int { Int(UInt(bitPattern: destination.hashValue) % 3) }
+      // After 999 each loop has 333, so that the next destination gets the first one.
+      var assignments = LoopAssignments<Int>(loops: 3)
+      for destination in 0..<999 { _ = assignments.index(of: destination) }
+      let last = (1_000...).first { hashed($0) != 0 }
+      #expect(assignments.index(of: try #require(last)) == 0)
+      // The second loop has the fewest then, but the hash decides.
+      let another = try #require((1_000_000...).first { hashed($0) != 1 })
+      #expect(assignments.index(of: another) == hashed(another))
+    }
+
     @Test func loopStartsOnDemand() {
       let tries = Locked(0)
       let group = LoopGroup<Int>(count: 4) { _, _ in

@@ -34,6 +34,16 @@ import Testing
     #expect(turn.allowsDirectStart)
   }
 
+  @Test func turnWithoutRequestsKeepsThePeak() {
+    var turn = LoopTurn()
+    turn.began(2)
+    turn.ended(0)
+    // For example, a timer has fired.
+    turn.began(0)
+    turn.ended(0)
+    #expect(!turn.allowsDirectStart)
+  }
+
   @Test func earlierAlarmStaysWhileIdle() {
     var turn = LoopTurn()
     #expect(turn.sleep(due: .max, cleanup: .max, now: 0) == -1)

@@ -189,6 +189,22 @@
           == [true, true, false, true, true])
     }
 
+    /// Progress counts as activity at the time of the check. Only a body that was read since then moves the end.
+    @Test func progressDoesNotMoveTheEnd() {
+      let end: UInt64 = 1_000 + 100 + 256 * 1024
+      var progress = SendProgress()
+      var activity: UInt64 = 0
+      var moves: [Bool] = []
+      for (index, confirmed) in [1_000, end - 1, end, end + 1].enumerated() {
+        let now = UInt64(index + 1) * 10
+        let output = ekn_socket_output(queued: 100, confirmed: confirmed)
+        let hasMoved = progress.hasMoved(output, since: activity, at: now)
+        if hasMoved { activity = now }
+        moves.append(hasMoved)
+      }
+      #expect(moves == [true, true, true, false])
+    }
+
     @Test func idleTimeIsCheckedEightTimes() {
       var progress = SendProgress()
       #expect(progress.nextLook(after: 100, idle: 80) == 110)

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+/// The moments at which ``RateLimitState`` changes its decision.
+@Suite struct RateLimitTimesTests {
+  private typealias Quota = RateLimitReport.Quota
+
+  private func state(_ requests: Int? = nil, wait: Duration = .seconds(60)) -> RateLimitState {
+    RateLimitState(RateLimitRules(requests: requests, maximumWait: wait, maximumWaiting: 1_000))
+  }
+
+  private func ids(_ released: [RateLimitState.Release]) -> [UInt64] {
+    released.filter { $0.refusedFor == nil }.map(\.id)
+  }
+
+  /// The pause tells when to continue, and the quota how many.
+  @Test func refusalWithPauseIsNotProbedDespiteQuota() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(
+      RateLimitReport(isRefusal: true, pause: .seconds(5), quotas: [Quota(remaining: 40, reset: .seconds(60))]),
+      at: .zero)
+    for id in 1...3 as ClosedRange<UInt64> { #expect(state.arrive(id, at: .zero) == .wait) }
+    #expect(ids(state.release(at: .seconds(5))) == [1, 2, 3])
+  }
+
+  /// As after 503: the pause is over at its last moment, and one request tries.
+  @Test func pauseWithoutRefusalEndsWithOneTrial() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(RateLimitReport(pause: .seconds(7)), at: .zero)
+    for id in 1...3 as ClosedRange<UInt64> { #expect(state.arrive(id, at: .zero) == .wait) }
+    #expect(state.release(at: .seconds(7) - .nanoseconds(1)).isEmpty)
+    #expect(ids(state.release(at: .seconds(7))) == [1])
+    state.end(RateLimitReport(), at: .seconds(8))
+    #expect(ids(state.release(at: .seconds(8))) == [2, 3])
+  }
+
+  @Test func requestMayWaitUntilItsDeadline() {
+    var state = state(1, wait: .seconds(1))
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(state.arrive(2, at: .zero) == .wait)
+    #expect(state.release(at: .milliseconds(999)).isEmpty)
+    #expect(ids(state.release(at: .seconds(1))) == [2])
+  }
+
+  @Test func usedUpQuotaRefusesAtOnce() {
+    var state = state()
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 0, reset: .seconds(90))]), at: .zero)
+    #expect(state.arrive(1, at: .zero) == .refuse(.waitTooLong, after: .seconds(90)))
+    #expect(state.arrive(2, at: .seconds(30)) == .wait)
+  }
+}
