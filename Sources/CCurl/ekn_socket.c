@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -41,6 +42,11 @@ ekn_socket_input ekn_socket_get_input(int socket) {
   ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (count > 0) return EKN_SOCKET_READABLE;
   return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? EKN_SOCKET_QUIET : EKN_SOCKET_AT_END;
+}
+
+bool ekn_socket_is_writable(int socket) {
+  struct pollfd entry = {socket, POLLOUT, 0};
+  return poll(&entry, 1, 0) > 0;
 }
 
 typedef union {

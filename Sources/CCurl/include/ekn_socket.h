@@ -26,6 +26,8 @@ typedef enum {
 } ekn_socket_input;
 
 ekn_socket_input ekn_socket_get_input(int socket);
+// Whether the system has room for more output.
+bool ekn_socket_is_writable(int socket);
 // Whether the socket is connected to this numeric address and port.
 bool ekn_socket_has_peer(int socket, const char *address, int port);
 // The local port; 0 if it has none.

@@ -7,17 +7,10 @@
   ///
   /// Unchecked: all mutable state belongs to the loop's thread, where everything but the protocol's methods runs.
   final class CurlByteTransport: ByteTransport, @unchecked Sendable {
-    private struct Outgoing {
-      var bytes: [UInt8]
-      var offset = 0
-      var completion: @Sendable ((any Error)?) -> Void
-    }
-
     private enum Phase { case new, connecting, open, over }
 
-    /// The maximum size of a write. TLS requires a write to be repeated with the same bytes: each piece begins where
-    /// the last one ended.
-    private static let pieceSize = 256 * 1024
+    /// When to try again to send what needs input, in milliseconds, should the input have been missed.
+    private static let retryInterval = 50
 
     private let address: ByteTransportEndpoint
     private let loop: CurlSocketLoop
@@ -30,7 +23,10 @@
     private var mayHaveBytes = true
     private var opening: CheckedContinuation<Void, any Error>?
     private var receiving: CheckedContinuation<[UInt8], any Error>?
-    private var outgoing: [Outgoing] = []
+    private var outgoing = SendBuffer()
+    /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
+    /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
+    private var outputNeedsInput = false
     private var isFinished = false
 
     private var easy: OpaquePointer? { handles?.easy }
@@ -123,7 +119,7 @@
         let completion = ekn_multi_next_completion(multi)
         if completion.easy != nil { loopOpened(code: Int(completion.code)) }
       case .open:
-        guard descriptor == socket else { return }
+        guard descriptor == socket || descriptor == EKN_SOCKET_TIMEOUT else { return }
         if events & ~Int32(EKN_CSELECT_OUT) != 0 { mayHaveBytes = true }
         if receiving != nil { loopRead() }
         if phase == .open, !outgoing.isEmpty { loopWrite() }
@@ -162,6 +158,7 @@
       receiving = continuation
       // Read before waiting: bytes that TLS has already decrypted do not make the socket ready.
       if mayHaveBytes { loopRead() }
+      if phase == .open, outputNeedsInput { loopWrite() }
       loopWatch()
     }
 
@@ -193,35 +190,21 @@
     ) {
       guard phase == .open, !isFinished else { return completion(ByteTransportError.cancelled) }
       isFinished = isLast
-      outgoing.append(Outgoing(bytes: bytes, completion: completion))
+      outgoing.append(bytes, completion)
       if outgoing.count == 1 { loopWrite() }
       loopWatch()
     }
 
     private func loopWrite() {
       guard let easy else { return }
-      var done = 0
-      var failure: (any Error)?
-      while done < outgoing.count {
-        let offset = outgoing[done].offset
-        var sent = 0
-        let code = outgoing[done].bytes.withUnsafeBytes { bytes in
-          let piece = bytes[offset...].prefix(Self.pieceSize)
-          return piece.isEmpty
-            ? 0 : ekn_bare_send(easy, UnsafeRawBufferPointer(rebasing: piece).baseAddress, piece.count, &sent)
-        }
-        if code == EKN_AGAIN { break }
-        guard code == 0 else {
-          failure = ByteTransportError.failed(String(cString: ekn_easy_strerror(code)))
-          break
-        }
-        outgoing[done].offset += sent
-        if outgoing[done].offset == outgoing[done].bytes.count { done += 1 }
-      }
-      let finished = outgoing[..<done].map(\.completion)
-      let failed = failure == nil ? [] : outgoing[done...].map(\.completion)
-      outgoing.removeFirst(done + failed.count)
-      for completion in finished { completion(nil) }
+      let progress = outgoing.write { ekn_bare_send(easy, $0.baseAddress, $0.count, &$1) }
+      let isBlocked = progress.code == EKN_AGAIN
+      outputNeedsInput = isBlocked && !progress.hasMoved && ekn_socket_is_writable(socket)
+      let failure =
+        isBlocked || progress.code == 0
+        ? nil : ByteTransportError.failed(String(cString: ekn_easy_strerror(progress.code)))
+      let failed = failure == nil ? [] : outgoing.removeAll()
+      for completion in progress.finished { completion(nil) }
       guard let failure else { return }
       // Bytes that the peer sent before it closed, such as a close frame, can still be read. Reading detects the end
       // itself.
@@ -234,9 +217,11 @@
     /// is readable: a reader of a message mostly waits for another, which saves two system calls.
     private func loopWatch() {
       guard phase == .open else { return }
-      let isIdle = watched & Int32(EKN_POLL_IN) != 0 && !mayHaveBytes
+      if outputNeedsInput { loop.setTimer(number, milliseconds: Self.retryInterval) }
+      let isIdle = (outputNeedsInput || watched & Int32(EKN_POLL_IN) != 0) && !mayHaveBytes
       let wanted =
-        (receiving != nil || isIdle ? Int32(EKN_POLL_IN) : 0) | (outgoing.isEmpty ? 0 : Int32(EKN_POLL_OUT))
+        (receiving != nil || isIdle ? Int32(EKN_POLL_IN) : 0)
+        | (outgoing.isEmpty || outputNeedsInput ? 0 : Int32(EKN_POLL_OUT))
       guard wanted != watched else { return }
       watched = wanted
       loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
@@ -256,8 +241,7 @@
       handles?.close()
       handles = nil
       loop.remove(number)
-      let completions = outgoing.map(\.completion)
-      outgoing = []
+      let completions = outgoing.removeAll()
       opening?.resume(throwing: error)
       opening = nil
       receiving?.resume(throwing: error)

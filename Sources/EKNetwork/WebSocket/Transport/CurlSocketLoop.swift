@@ -25,7 +25,7 @@
 
     private let poller: LoopPoller<Operation>
     private var transports: [UInt32: CurlByteTransport] = [:]
-    private var connecting: [UInt32: UInt64] = [:]
+    private var timers: [UInt32: UInt64] = [:]
     private var nextNumber: UInt32 = 0
     /// The buffer into which every connection receives, before its bytes are copied.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
@@ -49,12 +49,12 @@
 
     func remove(_ number: UInt32) {
       transports[number] = nil
-      connecting[number] = nil
+      timers[number] = nil
     }
 
-    /// Sets when to call libcurl again for a connection that is being opened; `nil` removes the timer.
+    /// Sets when to call a connection again that is being opened, or that cannot send; `nil` removes the timer.
     func setTimer(_ number: UInt32, milliseconds: Int?) {
-      connecting[number] = milliseconds.flatMap { LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()) }
+      timers[number] = milliseconds.flatMap { LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()) }
     }
 
     func watch(_ socket: Int32, _ what: Int32, number: UInt32) {
@@ -75,10 +75,10 @@
     }
 
     private func fireTimers() {
-      guard !connecting.isEmpty else { return }
+      guard !timers.isEmpty else { return }
       let now = MonotonicClock.now()
-      for (number, time) in connecting where time <= now {
-        connecting[number] = nil
+      for (number, time) in timers where time <= now {
+        timers[number] = nil
         transports[number]?.loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
       }
     }
@@ -92,7 +92,7 @@
     }
 
     private func timeout() -> Int32 {
-      LoopTime.sleep(until: connecting.values.min() ?? .max, now: MonotonicClock.now())
+      LoopTime.sleep(until: timers.values.min() ?? .max, now: MonotonicClock.now())
     }
   }
 #endif
