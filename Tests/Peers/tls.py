@@ -7,7 +7,9 @@ import asyncio
 import json
 import os
 import pathlib
+import socket
 import ssl
+import struct
 import sys
 import tempfile
 import urllib.parse
@@ -79,6 +81,74 @@ async def cut(reader, writer):
     writer.close()
 
 
+async def reset(reader, writer):
+    """Resets the connection after the first byte of the ClientHello."""
+    await reader.read(1)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def forwarding(port):
+    """Accepts two connections and closes them at once, as a proxy does while its server restarts, and then forwards them."""
+    count = 0
+
+    async def copy(reader, writer):
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    async def handler(reader, writer):
+        nonlocal count
+        count += 1
+        if count <= 2:
+            return writer.close()
+        their_reader, their_writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(copy(reader, their_writer), copy(their_reader, writer), return_exceptions=True)
+
+    return handler
+
+
+def renegotiating(folder):
+    """Begins another handshake (RFC 5246 §7.4.1.1) when the client has sent the line `go`, sends the line `ready`, and never
+    reads again."""
+    async def until(stream, start):
+        while not (line := await stream.readline()).startswith(start):
+            if not line:
+                raise EOFError
+        return line
+
+    async def copy(reader, writer, has_copied):
+        while data := await reader.read(65536):
+            writer.write(data)
+            has_copied.set()
+
+    async def handler(reader, writer):
+        has_sent, has_received = asyncio.Event(), asyncio.Event()
+        openssl = await asyncio.create_subprocess_exec(
+            "openssl", "s_server", "-tls1_2", "-accept", "127.0.0.1:0", "-naccept", "1",
+            "-cert", f"{folder}/good.pem", "-key", f"{folder}/good.key",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        try:
+            port = int((await until(openssl.stdout, b"ACCEPT")).split(b":")[-1])
+            their_reader, their_writer = await asyncio.open_connection("127.0.0.1", port)
+            forward = asyncio.create_task(copy(reader, their_writer, has_received))
+            back = asyncio.create_task(copy(their_reader, writer, has_sent))
+            await until(openssl.stdout, b"go")
+            forward.cancel()
+            has_sent.clear()
+            openssl.stdin.write(b"R\n")
+            await has_sent.wait()
+            openssl.stdin.write(b"ready\n")
+            await back
+        except (OSError, EOFError):
+            pass
+        finally:
+            writer.close()
+            openssl.kill()
+
+    return handler
+
+
 async def silent(reader, writer):
     """Accepts the connection and never sends anything."""
     try:
@@ -115,6 +185,9 @@ async def main():
                 await serve("claim", claim, context)
         await serve("plain", refuse)
         await serve("cut", cut)
+        await serve("reset", reset)
+        await serve("renegotiating", renegotiating(folder))
+        await serve("restarting", forwarding(ports["echo"]))
         await serve("silent", silent)
         # Current clients do not accept these.
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

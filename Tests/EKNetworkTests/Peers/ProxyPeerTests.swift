@@ -137,7 +137,7 @@
         ("authenticating", URLError.Code.userAuthenticationRequired), ("forbidding", .cannotConnectToHost),
         ("failing", .cannotConnectToHost), ("dying", .cannotConnectToHost), ("resetting", .cannotConnectToHost),
         ("garbage", .cannotConnectToHost), ("endless-garbage", .cannotConnectToHost), ("silent", .timedOut),
-        ("dying-later", .secureConnectionFailed),
+        ("dying-later", .networkConnectionLost),
       ])
     func noTunnel(proxy: String, expected: URLError.Code) async throws {
       #expect(try await code(proxy, "https://localhost/") == expected)

@@ -39,9 +39,29 @@
       #expect(try await code(peer.url(name)) == expected)
     }
 
-    @Test("A server that cuts the handshake or does not speak TLS fails the connection", arguments: ["cut", "plain"])
-    func brokenHandshake(name: String) async throws {
-      #expect(try await code(peer.url(name)) == .secureConnectionFailed)
+    @Test(
+      "A connection that is lost during the handshake is told apart from a server that does not speak TLS",
+      arguments: [
+        ("cut", URLError.Code.networkConnectionLost), ("reset", .networkConnectionLost),
+        ("plain", .secureConnectionFailed),
+      ])
+    func brokenHandshake(name: String, expected: URLError.Code) async throws {
+      #expect(try await code(peer.url(name)) == expected)
+      let error = try await #require(throws: URLError.self) {
+        try await WebSocket.connect(to: peer.url(name, scheme: "wss"))
+      }
+      #expect(error.code == expected)
+    }
+
+    /// What forwards connections accepts them while the server behind it restarts.
+    @Test("A request is retried if the connection is lost during the handshake")
+    func restartingServer() async throws {
+      let url = try peer.url("restarting")
+      let manager = NetworkManager(
+        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      let response = try await manager.send(
+        Probe<Data>(path: "/", retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0)))
+      #expect(String(decoding: response, as: UTF8.self).hasPrefix("GET / "))
     }
 
     private func secured(_ options: (inout TLSOptions) -> Void = { _ in }) -> any Transport {
@@ -177,6 +197,37 @@
             }
           }
         }
+      }
+    }
+
+    private struct LineEndpoint: PrismNetworkSocketEndpoint {
+      let number: UInt16
+      var host: NWEndpoint.Host { "127.0.0.1" }
+      var port: NWEndpoint.Port { NWEndpoint.Port(rawValue: number) ?? .https }
+      var parameters: NWParameters { .tls }
+    }
+
+    private struct Line: PrismNetworkSocketCommand {
+      let message: String
+    }
+
+    /// Nothing can be sent during the handshake, although the socket is writable.
+    @Test("A handshake that a server begins and does not continue uses no processor time")
+    func stalledRenegotiation() async throws {
+      let port: UInt16 = UInt16(try #require(try peer.url("renegotiating").port))
+      let authority: String = peer.file("ca.pem").path
+      await #expect(processExitsWith: .success) { [port = port as UInt16, authority = authority as String] in
+        var options = WebSocketOptions()
+        options.tls = TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: authority))
+        let socket = PrismNetworkSocketAdapter(options: options)
+        var lines = try await socket.connect(to: LineEndpoint(number: port)).makeAsyncIterator()
+        try await socket.send(command: Line(message: "go"))
+        #expect(await lines.next() == Data("ready".utf8))
+        Task { try await socket.send(command: Line(message: "more")) }
+        let before = clock()
+        try await Task.sleep(for: .seconds(1))
+        #expect(Double(clock() - before) / Double(CLOCKS_PER_SEC) < 0.5)
+        exit(0)
       }
     }
 

@@ -54,7 +54,10 @@ struct EventSourceState {
       lastEventID = parser.lastEventID
       reconnectionTime = parser.reconnectionTime.map { max($0, Self.shortestReconnectionTime) } ?? reconnectionTime
     }
-    if let error, !Self.isTransient(error) { return .fail(error) }
+    // A server that dies, or ends a stream, does not complete its compression.
+    if let error, !Self.isTransient(error), !(wasOpen && TruncatedContentError.isCause(of: error)) {
+      return .fail(error)
+    }
     guard bodyIsReplayable else { return error.map { .fail($0) } ?? .finish }
     waits += 1
     if !wasOpen { failures += 1 }

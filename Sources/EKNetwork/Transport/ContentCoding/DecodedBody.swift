@@ -66,7 +66,9 @@
     fileprivate func urlError(_ url: URL) -> URLError {
       switch self {
       case .corrupt: CurlError.make(.cannotDecodeContentData, "The encoded body is corrupt", url: url)
-      case .truncated: CurlError.make(.cannotDecodeContentData, "The encoded body ends too early", url: url)
+      case .truncated:
+        CurlError.make(
+          .cannotDecodeContentData, "The encoded body ends too early", url: url, cause: TruncatedContentError())
       }
     }
   }

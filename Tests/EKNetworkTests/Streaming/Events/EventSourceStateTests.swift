@@ -20,6 +20,17 @@ import Testing
     #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 1)) == .seconds(2), "4 s less a half")
   }
 
+  @Test func incompleteCompressionIsALostConnection() {
+    let error = URLError(.cannotDecodeContentData, userInfo: [NSUnderlyingErrorKey: TruncatedContentError()])
+    var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(1)))
+    state.opened()
+    #expect(delay(state.lost(because: error, bodyIsReplayable: true, random: 0)) == .seconds(1))
+    #expect(delay(state.lost(because: error, bodyIsReplayable: true, random: 0)) == nil, "not a stream of events")
+    state.opened()
+    let corrupt = URLError(.cannotDecodeContentData)
+    #expect(delay(state.lost(because: corrupt, bodyIsReplayable: true, random: 0)) == nil)
+  }
+
   /// Middleware refuses requests to the server for a while.
   @Test func openCircuitDelaysReconnect() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(1)))

@@ -57,6 +57,19 @@ import Testing
     #expect(try await iterator.next() == ServerSentEvent(data: "after", id: "8"))
   }
 
+  #if os(Linux)
+    /// The compression of a stream is not complete when its server dies.
+    @Test func incompleteCompressionReconnects() async throws {
+      let cut = try Bomb.gzip(Data("id: 7\ndata: before\n\n".utf8)).dropLast(8)
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"
+      server.route("GET", "/item", .raw([.sendString(head), .send(cut)]), Self.events("data: after\n\n", then: .stall))
+      var iterator = Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>()).makeAsyncIterator()
+      #expect(try await iterator.next()?.data == "before")
+      #expect(try await iterator.next() == ServerSentEvent(data: "after", id: "7"))
+      #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "7"])
+    }
+  #endif
+
   @Test(arguments: Wire.allCases)
   func consumedSequenceEndsWithConnectionError(_ wire: Wire) async throws {
     server.route("/item") { _ in Self.events("data: a\n\n") }

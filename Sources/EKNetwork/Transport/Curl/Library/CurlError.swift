@@ -32,10 +32,10 @@
       make(urlErrorCode(failure), failure.text, url: url)
     }
 
-    static func make(_ code: URLError.Code, _ text: String, url: URL) -> URLError {
-      URLError(
-        code,
-        userInfo: [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url])
+    static func make(_ code: URLError.Code, _ text: String, url: URL, cause: (any Error)? = nil) -> URLError {
+      var userInfo: [String: Any] = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url]
+      if let cause { userInfo[NSUnderlyingErrorKey] = cause }
+      return URLError(code, userInfo: userInfo)
     }
 
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
@@ -43,6 +43,7 @@
       case 60: certificateCode(failure.verifyResult)
       case 7: connectCode(failure)
       case 56: receiveCode(failure)
+      case 35: handshakeCode(failure)
       // From 8.21 on, an invalid key of a client certificate.
       case 43 where failure.text.contains("private key"): .clientCertificateRejected
       default: codes[failure.code]?.code ?? .unknown
@@ -65,6 +66,17 @@
       if failure.text.hasPrefix("Too large response headers") { return .dataLengthExceedsMaximum }
       let isFraming = ["chunk", "header", "status line"].contains { failure.text.localizedCaseInsensitiveContains($0) }
       return isFraming ? .badServerResponse : .networkConnectionLost
+    }
+
+    /// Maps `CURLE_SSL_CONNECT_ERROR`, which also stands for a connection that was closed in the middle of the handshake:
+    /// what forwards connections does that while the server behind it restarts.
+    private static func handshakeCode(_ failure: Failure) -> URLError.Code {
+      // The texts of OpenSSL, GnuTLS and the system.
+      let isLoss = [
+        "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "non-properly terminated", "reset by peer",
+        "broken pipe",
+      ].contains { failure.text.localizedCaseInsensitiveContains($0) }
+      return isLoss ? .networkConnectionLost : .secureConnectionFailed
     }
 
     /// Maps `CURLE_PEER_FAILED_VERIFICATION` by OpenSSL's verification result; 0 means a certificate for another host.
