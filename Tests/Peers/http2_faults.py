@@ -35,23 +35,41 @@ SPOILED = [
 
 class Faulty(asyncio.Protocol):
     def connection_made(self, transport):
-        self.transport = transport
+        self.transport, self.plain = transport, None
+        if transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
+            self.plain = b""
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
         self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
-        self.h2.initiate_connection()
-        self.flush()
+        if self.plain is None:
+            self.h2.initiate_connection()
+            self.flush()
 
     def flush(self):
         self.transport.write(self.h2.data_to_send())
 
     def data_received(self, data):
+        if self.plain is not None:
+            return self.plain_received(data)
         try:
             for event in self.h2.receive_data(data):
                 self.received(event)
         except h2.exceptions.ProtocolError:
             pass
         self.flush()
+
+    def plain_received(self, data):
+        """Responds to the head of a request for /early over HTTP/1.1, and reads on."""
+        if b"\r\n\r\n" in self.plain:
+            return
+        self.plain += data
+        if b"\r\n\r\n" in self.plain:
+            path = self.plain.split(b" ")[1].decode()
+            asked[path] += 1
+            if not path.startswith("/early/"):
+                return self.transport.abort()
+            status = path.split("/")[2].encode()
+            self.transport.write(b"HTTP/1.1 " + status + b" A\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 
     def received(self, event):
         if isinstance(event, h2.events.RequestReceived):
@@ -90,7 +108,8 @@ class Faulty(asyncio.Protocol):
             self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
         elif kind == "early":
             # RFC 9113 §8.1: a complete response before the request is complete, whose rest is no longer needed.
-            self.respond(stream, b"ok", ("content-length", "2"), status=path.split("/")[2])
+            length = [] if "/unsized/" in path else [("content-length", "2")]
+            self.respond(stream, b"ok", *length, status=path.split("/")[2])
             self.flush()
             if path.endswith("/held"):
                 held.append(lambda: self.spoil("no-error-mid", stream))
@@ -215,7 +234,7 @@ async def main():
         make_all(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
-        context.set_alpn_protocols(["h2"])
+        context.set_alpn_protocols(["h2", "http/1.1"])
         loop = asyncio.get_running_loop()
         server = await loop.create_server(Faulty, "127.0.0.1", 0, ssl=context)
         slow = await loop.create_server(Slow, "127.0.0.1", 0, ssl=context)

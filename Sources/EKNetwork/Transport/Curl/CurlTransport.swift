@@ -80,7 +80,7 @@
       return CurlRequest(
         url: url,
         isSecure: origin.scheme == "https",
-        mayUseHTTP2: origin.scheme == "https" && CurlLibrary.capabilities?.speaksHTTP2 == true,
+        mayUseHTTP2: origin.scheme == "https" && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true,
         method: method,
         headerLines: headers,
         upload: upload,

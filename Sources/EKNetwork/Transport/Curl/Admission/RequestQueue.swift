@@ -33,7 +33,9 @@ struct RequestQueue<Request> {
     var queue = 0
     var previous = -1
     var next = -1
+    /// Whether it must not share a connection.
     var ownConnection = false
+    var isResending = false
     /// The loop that runs it, counted from the origin's own.
     var lane = 0
   }
@@ -88,11 +90,13 @@ struct RequestQueue<Request> {
   // MARK: - Events
 
   /// Puts a request at the end of its queue.
-  mutating func submit(_ request: Request, key: Key, connections: Int) -> Ticket {
+  ///
+  /// - Parameter ownConnection: Whether it must not share a connection, although others to its origin may.
+  mutating func submit(_ request: Request, key: Key, connections: Int, ownConnection: Bool = false) -> Ticket {
     let index = freeEntries.popLast() ?? entries.count
     if index == entries.count { entries.append(Entry()) }
     let queue = queue(for: key, connections: connections)
-    entries[index] = Entry(state: .waiting, request: request, queue: queue)
+    entries[index] = Entry(state: .waiting, request: request, queue: queue, ownConnection: ownConnection)
     append(index)
     count += 1
     waitingCount += 1
@@ -124,6 +128,7 @@ struct RequestQueue<Request> {
     guard end(ticket.index) else { return }
     entries[ticket.index].state = .waiting
     entries[ticket.index].ownConnection = true
+    entries[ticket.index].isResending = true
     append(ticket.index)
     waitingCount += 1
     check(entries[ticket.index].queue)
@@ -179,7 +184,8 @@ struct RequestQueue<Request> {
   private mutating func popFirst(of queue: Int) -> Int? {
     for isResending in [true, false] {
       let first = queues[queue][resending: isResending].first
-      guard first >= 0, queues[queue].limit.hasRoom(ownConnection: isResending) else { continue }
+      guard first >= 0, queues[queue].limit.hasRoom(ownConnection: entries[first].ownConnection)
+      else { continue }
       unlink(first)
       return first
     }
@@ -230,19 +236,19 @@ struct RequestQueue<Request> {
 
   private mutating func append(_ index: Int) {
     let queue = entries[index].queue
-    var list = queues[queue][resending: entries[index].ownConnection]
+    var list = queues[queue][resending: entries[index].isResending]
     entries[index].previous = list.last
     entries[index].next = -1
     if list.last < 0 { list.first = index } else { entries[list.last].next = index }
     list.last = index
-    queues[queue][resending: entries[index].ownConnection] = list
+    queues[queue][resending: entries[index].isResending] = list
   }
 
   private mutating func unlink(_ index: Int) {
     let entry = entries[index]
-    var list = queues[entry.queue][resending: entry.ownConnection]
+    var list = queues[entry.queue][resending: entry.isResending]
     if entry.previous < 0 { list.first = entry.next } else { entries[entry.previous].next = entry.next }
     if entry.next < 0 { list.last = entry.previous } else { entries[entry.next].previous = entry.previous }
-    queues[entry.queue][resending: entry.ownConnection] = list
+    queues[entry.queue][resending: entry.isResending] = list
   }
 }

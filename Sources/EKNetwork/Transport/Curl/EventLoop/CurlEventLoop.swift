@@ -179,7 +179,8 @@
       transfer.loopTicket = queue.submit(
         transfer,
         key: .init(session: transfer.request.session, pool: pool.index, origin: transfer.request.origin),
-        connections: transfer.request.connectionsPerHost)
+        connections: transfer.request.connectionsPerHost,
+        ownConnection: transfer.request.isSecure && !transfer.request.mayUseHTTP2)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
@@ -217,7 +218,7 @@
     /// Notes that libcurl is sending a transfer's request, from this local port.
     func sent(_ transfer: CurlTransfer, port: Int32) {
       transfer.loopLastActivity = now
-      guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.isSecure, capabilities.speaksHTTP2, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, port: port)
     }
 

@@ -34,6 +34,7 @@
     let leavesDataBehind: Bool
     let trustsReadableConnections: Bool
     let speaksHTTP2: Bool
+    let stallsUploads: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
@@ -58,8 +59,19 @@
       readsWhilePaused = defects.contains(.readsWhilePaused)
       leavesDataBehind = defects.contains(.leavesDataBehind)
       trustsReadableConnections = defects.contains(.trustsReadableConnections)
+      stallsUploads = defects.contains(.stallsUploads)
       speaksHTTP2 =
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
+    }
+
+    /// The window with which every stream begins (RFC 9113 §6.9.2).
+    private static let initialWindow = 65_535
+
+    /// Returns whether HTTP/2 may be used for a request with this body.
+    func allowsHTTP2(for upload: (any UploadSource)?) -> Bool {
+      guard speaksHTTP2, stallsUploads, let upload else { return speaksHTTP2 }
+      // A body in memory is there at once. It only waits for the server's window.
+      return upload is DataUpload && upload.length ?? .max <= Self.initialWindow
     }
 
     /// Queries libcurl, which must be loaded. Returns `nil` if libcurl cannot allocate a handle.

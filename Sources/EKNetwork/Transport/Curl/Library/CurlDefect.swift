@@ -41,6 +41,10 @@
     /// the socket than it has consumed, and does not notify the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
     case leavesDataBehind
+    /// `http2.c`: a response that is complete does not end a paused upload, because its stream is only looked at once
+    /// there is more to send; and an upload for which the server has left no window (RFC 9113 §5.2) tries to send in a
+    /// loop. Shown by `HTTP2EarlyResponsePeerTests.waitingBody`.
+    case stallsUploads
     /// `transfer.c`: a request that is sent again over HTTP/2 continues its body where the first attempt stopped, if
     /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
     case resendsBodyFromMiddle
@@ -69,6 +73,7 @@
       case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
       case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
       case .leavesDataBehind: CurlVersion(8, 15)..<Self.always.upperBound
+      case .stallsUploads: CurlVersion(7, 88)..<CurlVersion(8, 3)
       case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
@@ -91,6 +96,7 @@
       case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
       case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
+      case .stallsUploads: "uploads that may have to wait use HTTP/1.1"
       case .resendsBodyFromMiddle: "the body is rewound, or the transfer ended where it cannot be"
       case .waitsForPausedBodies: "the transfer goes on, or ends, where its socket says so"
       case .trustsReadableConnections: "a connection on which something has come is closed instead"

@@ -66,6 +66,30 @@ import Testing
     #expect(admit(&queue) == [2])
   }
 
+  /// Some bodies are not sent over HTTP/2, to a server that speaks it.
+  @Test func requestsWithConnectionsOfTheirOwnAreLimited() {
+    var queue = Queue()
+    let feed = queue.submit(0, key: key(isSecure: true), connections: 3)
+    #expect(admit(&queue) == [0])
+    queue.sent(feed, port: 1)
+    queue.responded(feed, isHTTP2: true)
+    let tickets = (1...4).map { queue.submit($0, key: key(isSecure: true), connections: 3, ownConnection: true) }
+    #expect(admit(&queue) == [1, 2])
+    queue.sent(tickets[0], port: 2)
+    queue.sent(tickets[1], port: 3)
+    // One starts past the limit, as after a refusal.
+    #expect(admit(&queue) == [3])
+    queue.sent(tickets[2], port: 4)
+    #expect(admit(&queue) == [])
+    queue.remove(tickets[0])
+    queue.remove(tickets[1])
+    #expect(admit(&queue) == [4])
+    // What may share a connection still does.
+    _ = queue.submit(5, key: key(isSecure: true), connections: 3)
+    queue.sent(tickets[3], port: 2)
+    #expect(admit(&queue) == [5])
+  }
+
   @Test func fullOriginDoesNotBlockOthers() {
     var queue = Queue()
     for number in 0..<100 { _ = queue.submit(number, key: key("hung"), connections: 6) }

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CCurl
+  import Foundation
   import Testing
 
   @testable import EKNetwork
@@ -39,7 +40,7 @@
         CurlVersion(7, 88, 1),
         [
           .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines,
-          .waitsForPausedBodies, .trustsReadableConnections,
+          .waitsForPausedBodies, .trustsReadableConnections, .stallsUploads,
         ]
       ),
       (
@@ -74,6 +75,18 @@
       #expect(!capabilities(CurlVersion(8, 0, 1)).reusesHandles)
       #expect(capabilities(CurlVersion(7, 83, 1)).reusesHandles)
       #expect(capabilities(CurlVersion(8, 1)).reusesHandles)
+    }
+
+    @Test func uploadsThatMayWaitUseHTTP1WhereTheyStall() {
+      let waiting = ReadAheadUpload(InputStreamReader(InputStream(data: Data())), length: 1, isReplayable: false)
+      let (old, new) = (capabilities(CurlVersion(8, 2, 1)), capabilities(CurlVersion(8, 3)))
+      #expect(old.allowsHTTP2(for: nil))
+      #expect(old.allowsHTTP2(for: DataUpload(Data(count: 65_535))))
+      #expect(!old.allowsHTTP2(for: DataUpload(Data(count: 65_536))))
+      #expect(!old.allowsHTTP2(for: waiting))
+      #expect(new.allowsHTTP2(for: DataUpload(Data(count: 65_536))))
+      #expect(new.allowsHTTP2(for: waiting))
+      #expect(!capabilities(CurlVersion(7, 81)).allowsHTTP2(for: nil))
     }
 
     @Test func optionNamesMatchLibcurl() {

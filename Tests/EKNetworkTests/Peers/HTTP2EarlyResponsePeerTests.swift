@@ -1,0 +1,67 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// A server that responds over HTTP/2 before the request is complete (RFC 9113 §8.1), with Python's `h2`.
+  @Suite(
+    "Early responses over HTTP/2", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
+    .enabled(if: CurlLibrary.capabilities?.speaksHTTP2 == true))
+  struct HTTP2EarlyResponsePeerTests {
+    private struct Size: Decodable { var size: Int }
+
+    private struct Counts: Decodable {
+      var asked: Int
+    }
+
+    private let peer: PeerProcess
+    private let manager: NetworkManager
+
+    init() throws {
+      peer = try PeerProcess("http2_faults.py")
+      manager = try HTTP2FaultPeerTests.makeManager(peer)
+    }
+
+    /// The next stream is served.
+    private func isWell() async throws { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
+
+    @Test("A response before the request is complete is returned and ends the upload")
+    func earlyResponse() async throws {
+      var probe = Probe<StatusCodeResponse>(path: "/early/200/held", method: .post)
+      probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
+      #expect(try await manager.send(probe).statusCode == 200)
+      var count = 0
+      for try await chunk in try await manager.stream(probe).chunks {
+        count += chunk.count
+        _ = try await manager.send(Probe<StatusCodeResponse>(path: "/release"))
+      }
+      #expect(count == 2)
+      probe.path = "/early/413/held"
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+      #expect(error?.statusCode == 413 && error?.data == Data("ok".utf8))
+      // If the reset follows at once, libcurl may lose the response, but does not wait for more.
+      probe.path = "/early/200"
+      do { _ = try await manager.send(probe) } catch let error as URLError {
+        #expect(error.code == .networkConnectionLost)
+      }
+      // In either case it was sent once.
+      #expect(try await manager.send(Probe<Counts>(path: "/counts/early/200")).asked == 1)
+      try await isWell()
+    }
+
+    @Test(
+      "A complete response ends an upload whose body has nothing to send", arguments: ["", "/unsized"], [0, 1, 100])
+    func waitingBody(kind: String, pieces: Int) async throws {
+      let (stream, input) = AsyncStream<Data>.makeStream()
+      defer { input.finish() }
+      for _ in 0..<pieces { input.yield(Data(count: 1_000)) }
+      var probe = Probe<StatusCodeResponse>(path: "/early/413\(kind)/held", method: .post)
+      probe.body = RequestBody(sequence: stream, contentType: "a/b")
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+      #expect(error?.statusCode == 413 && error?.data == Data("ok".utf8))
+      try await isWell()
+    }
+  }
+#endif
