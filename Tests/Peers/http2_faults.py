@@ -108,13 +108,27 @@ class Faulty(asyncio.Protocol):
             self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
         elif kind == "early":
             # RFC 9113 §8.1: a complete response before the request is complete, whose rest is no longer needed.
-            length = [] if "/unsized/" in path else [("content-length", "2")]
-            self.respond(stream, b"ok", *length, status=path.split("/")[2])
+            status = path.split("/")[2]
+            if status == "204":
+                self.h2.send_headers(stream, [(":status", status)], end_stream=True)
+            else:
+                self.respond(stream, b"ok", *([] if "/unsized/" in path else [("content-length", "2")]), status=status)
             self.flush()
             if path.endswith("/held"):
                 held.append(lambda: self.spoil("no-error-mid", stream))
             else:
                 self.spoil("no-error-mid", stream)
+
+        elif kind == "early-head":
+            # The head of a response, and a reset with this code instead of its end.
+            _, _, status, code, *_ = path.split("/")
+            self.h2.send_headers(stream, [(":status", status)])
+            self.flush()
+
+            def reset():
+                self.h2.reset_stream(stream, Codes[code])
+                self.flush()
+            held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse"):

@@ -54,13 +54,65 @@
     @Test(
       "A complete response ends an upload whose body has nothing to send", arguments: ["", "/unsized"], [0, 1, 100])
     func waitingBody(kind: String, pieces: Int) async throws {
-      let (stream, input) = AsyncStream<Data>.makeStream()
+      let (body, input) = unending(pieces)
       defer { input.finish() }
-      for _ in 0..<pieces { input.yield(Data(count: 1_000)) }
       var probe = Probe<StatusCodeResponse>(path: "/early/413\(kind)/held", method: .post)
-      probe.body = RequestBody(sequence: stream, contentType: "a/b")
+      probe.body = body
       let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
       #expect(error?.statusCode == 413 && error?.data == Data("ok".utf8))
+      try await isWell()
+    }
+
+    /// A body of which these pieces are there, and that does not end.
+    private func unending(_ pieces: Int) -> (RequestBody, AsyncStream<Data>.Continuation) {
+      let (stream, input) = AsyncStream<Data>.makeStream()
+      for _ in 0..<pieces { input.yield(Data(count: 1_000)) }
+      return (RequestBody(sequence: stream, contentType: "a/b"), input)
+    }
+
+    @Test(
+      "A response without content ends an upload", .enabled(if: HTTP2FaultPeerTests.allowsWaitingBodies),
+      arguments: [0, 1, 100])
+    func noContent(pieces: Int) async throws {
+      let (body, input) = unending(pieces)
+      defer { input.finish() }
+      var probe = Probe<StatusCodeResponse>(path: "/early/204/held", method: .post)
+      probe.body = body
+      #expect(try await manager.send(probe).statusCode == 204)
+      try await isWell()
+    }
+
+    /// Newer versions of libcurl do not tell a reset without an error from the end of the response.
+    private static let codes =
+      ["CANCEL", "INTERNAL_ERROR"] + (CurlLibrary.capabilities?.ignoresResets == true ? ["NO_ERROR"] : [])
+
+    @Test(
+      "An upload whose stream is reset after the head of a response has failed", arguments: codes, [0, 1, 100])
+    func resetAfterTheHead(code: String, pieces: Int) async throws {
+      for end in ["", "/held"] {
+        let (body, input) = unending(pieces)
+        defer { input.finish() }
+        var probe = Probe<StatusCodeResponse>(path: "/early-head/200/\(code)\(end)", method: .post)
+        probe.body = body
+        let error = await #expect(throws: URLError.self, "\(end)") {
+          let stream = try await manager.stream(probe).chunks
+          if !end.isEmpty { _ = try await manager.send(Probe<StatusCodeResponse>(path: "/release")) }
+          // More of the body, for a server that no longer wants it.
+          input.yield(Data(count: 1_000))
+          for try await _ in stream {}
+        }
+        #expect(error?.code == .networkConnectionLost, "\(end)")
+      }
+      try await isWell()
+    }
+
+    /// Larger than the window, so that the rest of the body waits.
+    @Test("An upload that is being sent when its stream is reset has failed", arguments: codes)
+    func resetDuringTheUpload(code: String) async throws {
+      var probe = Probe<StatusCodeResponse>(path: "/early-head/200/\(code)", method: .post)
+      probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")
+      let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
+      #expect(error?.code == .networkConnectionLost)
       try await isWell()
     }
   }

@@ -51,7 +51,9 @@
       case .bytes(let count):
         transfer.loopSent(count)
         return count
-      case .end: return 0
+      case .end:
+        transfer.loopEndedBody()
+        return 0
       case .pending:
         transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
         notePausedBody()

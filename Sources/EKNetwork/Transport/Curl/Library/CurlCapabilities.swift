@@ -35,6 +35,7 @@
     let trustsReadableConnections: Bool
     let speaksHTTP2: Bool
     let stallsUploads: Bool
+    let ignoresResets: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
@@ -60,6 +61,7 @@
       leavesDataBehind = defects.contains(.leavesDataBehind)
       trustsReadableConnections = defects.contains(.trustsReadableConnections)
       stallsUploads = defects.contains(.stallsUploads)
+      ignoresResets = defects.contains(.ignoresResets)
       speaksHTTP2 =
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }

@@ -45,6 +45,9 @@
     /// there is more to send; and an upload for which the server has left no window (RFC 9113 §5.2) tries to send in a
     /// loop. Shown by `HTTP2EarlyResponsePeerTests.waitingBody`.
     case stallsUploads
+    /// `http2.c`: what is sent on a stream that the server has reset with NO_ERROR after the head of its response is
+    /// discarded, and the response counts as complete. Shown by `HTTP2EarlyResponsePeerTests.resetAfterTheHead`.
+    case ignoresResets
     /// `transfer.c`: a request that is sent again over HTTP/2 continues its body where the first attempt stopped, if
     /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
     case resendsBodyFromMiddle
@@ -74,6 +77,7 @@
       case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
       case .leavesDataBehind: CurlVersion(8, 15)..<Self.always.upperBound
       case .stallsUploads: CurlVersion(7, 88)..<CurlVersion(8, 3)
+      case .ignoresResets: CurlVersion(7, 88)..<CurlVersion(8, 5)
       case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
@@ -97,6 +101,7 @@
       case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
       case .stallsUploads: "uploads that may have to wait use HTTP/1.1"
+      case .ignoresResets: "an upload that ends early has failed, unless it was refused or the response is complete"
       case .resendsBodyFromMiddle: "the body is rewound, or the transfer ended where it cannot be"
       case .waitsForPausedBodies: "the transfer goes on, or ends, where its socket says so"
       case .trustsReadableConnections: "a connection on which something has come is closed instead"

@@ -42,10 +42,6 @@
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
-    private var loopStatus = 0
-    private var loopIsChunked = false
-    /// Whether a paused body was resumed because there is a response.
-    private var loopWentOn = false
     private(set) var loopIsHTTP2 = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
@@ -55,7 +51,7 @@
     var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
-    private var loopSent: Int64 = 0
+    private var loopUpload: UploadBodyState
     /// Whether the request has just been sent, and none of its body has been read for it.
     private var loopBeginsBody = false
     private var loopExpected: Int64?
@@ -65,6 +61,7 @@
       self.eventLoop = eventLoop
       loopParser = ResponseHeadParser(url: request.url, mayUseHTTP2: request.mayUseHTTP2)
       loopResends = ResendState(isIdempotent: request.isIdempotent)
+      loopUpload = UploadBodyState(length: request.upload?.length)
     }
 
     // MARK: - Consumer's side
@@ -143,8 +140,8 @@
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       if request.upload != nil {
-        loopStatus = head.statusCode ?? 0
-        loopIsChunked = head.value("transfer-encoding") != nil
+        loopUpload.responded(
+          status: head.statusCode ?? 0, length: head.contentLength, isChunked: head.value("transfer-encoding") != nil)
       }
       loopHead = head
       loopHasHead = true
@@ -159,51 +156,43 @@
     }
 
     func loopSent(_ count: Int) {
-      loopSent += Int64(count)
-      request.onSend?(loopSent, request.upload?.length)
+      loopUpload.sent(count)
+      request.onSend?(loopUpload.sentCount, request.upload?.length)
     }
+
+    /// Notes that the whole body has been read.
+    func loopEndedBody() { loopUpload.ended() }
 
     /// Whether the whole response was received before the request was sent (RFC 9113 §8.1). libcurl would keep trying
     /// to send, in a loop, although the server has closed the stream.
     var loopHasEarlyResponse: Bool {
-      guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, let upload = request.upload else { return false }
-      return loopSent < upload.length ?? .max && loopReceived == loopExpected
+      guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, request.upload != nil else { return false }
+      return loopUpload.isEarly(received: loopReceived)
+    }
+
+    /// Whether libcurl may have taken a reset for the end of the response.
+    private var loopMayHaveBeenReset: Bool {
+      guard loopIsHTTP2, request.upload != nil, loopHandle?.capabilities.ignoresResets == true else { return false }
+      return loopUpload.mayHaveBeenReset(received: loopReceived)
     }
 
     /// Whether the body has nothing to send, and its socket is not known.
     var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
 
-    /// What to do with a transfer whose body has nothing to send when something arrives from the server.
-    enum PausedBodyAction: Equatable {
-      case wait
-      /// Resume the body: libcurl then stops sending it by itself.
-      case goOn
-      /// End the transfer with this result code of libcurl's.
-      case end(Int)
-    }
-
     /// - Parameter isAtEnd: Whether the server has closed its side of the connection.
-    func loopHeardWhilePaused(isAtEnd: () -> Bool) -> PausedBodyAction {
-      if loopHasHead, loopStatus >= 300, !loopWentOn {
-        loopWentOn = true
-        return .goOn
-      }
-      guard isAtEnd() else { return .wait }
-      guard loopHasHead else { return .end(CurlError.emptyReply) }
-      // RFC 9112 §6.3: without a length and a coding, the end of the connection is the end of the body.
-      let isComplete = loopExpected.map { $0 == loopReceived } ?? !loopIsChunked
-      return .end(isComplete ? 0 : CurlError.partialBody)
+    func loopHeardWhilePaused(isAtEnd: () -> Bool) -> UploadBodyState.PausedBodyAction {
+      loopUpload.heardWhilePaused(received: loopReceived, isAtEnd: isAtEnd)
     }
 
     /// The body will be sent again from its start, because the connection was stale.
-    func loopRewound() { loopSent = 0 }
+    func loopRewound() { loopUpload.rewound() }
 
     /// Returns whether the body can be read from the right position. libcurl may send a request again and continue its
     /// body where the first attempt stopped: the server would take the rest for the whole.
     func loopIsAtBodyStart(_ upload: any UploadSource) -> Bool {
       guard loopBeginsBody else { return true }
       loopBeginsBody = false
-      guard loopSent > 0 else { return true }
+      guard loopUpload.sentCount > 0 else { return true }
       guard upload.rewind() else {
         loopFailure = refusalError
         return false
@@ -252,7 +241,7 @@
         if ending.wasRefused { loopFailure = refusalError }
         return false
       }
-      loopSent = 0
+      loopRewound()
       loopPauseBits = 0
       return true
     }
@@ -262,6 +251,10 @@
       if let loopFailure { return loopFailure }
       if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
       if code == 0 {
+        guard !loopMayHaveBeenReset else {
+          return CurlError.make(
+            .networkConnectionLost, "The server ended the stream before it had read the request", url: request.url)
+        }
         guard !loopHasHead else { return nil }
         return CurlError.make(
           .badServerResponse, "The server closed before its response head was complete", url: request.url)

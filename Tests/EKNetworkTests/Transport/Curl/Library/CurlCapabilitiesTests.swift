@@ -40,7 +40,7 @@
         CurlVersion(7, 88, 1),
         [
           .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines,
-          .waitsForPausedBodies, .trustsReadableConnections, .stallsUploads,
+          .waitsForPausedBodies, .trustsReadableConnections, .stallsUploads, .ignoresResets,
         ]
       ),
       (
