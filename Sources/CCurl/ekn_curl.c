@@ -267,10 +267,20 @@ typedef struct {
 typedef int (*resolver_callback)(void *, void *, void *);
 typedef int (*socket_opener)(void *, int, socket_address *);
 
-static int lookup_begins(void *resolver, void *reserved, void *lookup) {
+static int64_t time_sent(ekn_easy *easy) { return ekn_easy_info_offset(easy, EKN_INFO_PRETRANSFER_TIME); }
+
+static int lookup_begins(void *resolver, void *reserved, void *context) {
+  ekn_lookup *lookup = context;
   (void)resolver, (void)reserved;
-  ((ekn_lookup *)lookup)->is_running = true;
+  lookup->is_running = true;
+  lookup->sent = time_sent(lookup->easy);
   return 0;
+}
+
+// Through a SOCKS proxy the name is looked up once the socket is open (socks.c), and before 7.80 there is no callback
+// before the request is sent. But sending it adds to this time (progress.c), each time that it is sent.
+bool ekn_lookup_is_running(const ekn_lookup *lookup) {
+  return lookup->is_running && (!lookup->easy || time_sent(lookup->easy) == lookup->sent);
 }
 
 // libcurl opens a socket once the name has been resolved.
@@ -282,6 +292,7 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
 }
 
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {
+  lookup->easy = easy;
   int code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_DATA, lookup);
   return code ? code : curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_FUNCTION, (resolver_callback)lookup_begins);
 }

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import pathlib
+import socket
 import ssl
 import sys
 import tempfile
@@ -83,6 +84,21 @@ async def answer(writer, status, fields=b""):
     await writer.drain()
 
 
+async def socks(reader, writer):
+    """RFC 1928, for IPv4 addresses, without credentials."""
+    try:
+        await reader.readexactly((await reader.readexactly(2))[1])
+        writer.write(b"\x05\x00")
+        request = await reader.readexactly(10)
+        up, down = await asyncio.open_connection(socket.inet_ntoa(request[4:8]), int.from_bytes(request[8:]))
+        writer.write(b"\x05\x00\x00\x01" + bytes(6))
+        await asyncio.gather(pump(reader, down), pump(up, writer))
+    except (OSError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+
+
 def after_head(data, *, forever=False, reset=False):
     async def serve(reader, writer):
         try:
@@ -125,6 +141,7 @@ async def main():
         await serve("origin", origin)
         await serve("tls-origin", origin, context)
         await serve("good", proxy())
+        await serve("socks", socks)
         await serve("authenticating", proxy(credentials=CREDENTIALS))
         await serve("forbidding", proxy(refusal=b"403 Forbidden"))
         await serve("failing", proxy(refusal=b"502 Bad Gateway"))

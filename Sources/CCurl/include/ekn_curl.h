@@ -50,6 +50,7 @@ enum {
   EKN_INFO_TOTAL_TIME = 0x600000 + 50,
   EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
   EKN_INFO_CONNECT_TIME = 0x600000 + 52,
+  EKN_INFO_PRETRANSFER_TIME = 0x600000 + 53,
   EKN_INFO_STARTTRANSFER_TIME = 0x600000 + 54,
   EKN_INFO_APPCONNECT_TIME = 0x600000 + 56,
 
@@ -121,6 +122,9 @@ typedef struct {
 // A transfer and its name lookup.
 typedef struct {
   bool is_running;
+  ekn_easy *easy;
+  // When a request had been sent before the lookup began, as libcurl measures it; 0 if none had.
+  int64_t sent;
   // The transfer was abandoned: no connection must be made.
   bool is_abandoned;
 } ekn_lookup;
@@ -166,6 +170,8 @@ void ekn_resend_note(ekn_resend *resend, const char *line);
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
 // Keeps `*lookup`, which must outlive the transfer, up to date; needs ekn_easy_open_sockets.
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
+// Whether the name is still being resolved.
+bool ekn_lookup_is_running(const ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);

@@ -166,7 +166,7 @@
     }
 
     /// Whether removing the handle now would wait for a name to be resolved.
-    var isResolving: Bool { capabilities.joinsResolver && lookup.pointee.is_running }
+    var isResolving: Bool { capabilities.joinsResolver && ekn_lookup_is_running(lookup) }
 
     /// Notes that no name is being resolved any more.
     func ended() { lookup.pointee.is_running = false }
