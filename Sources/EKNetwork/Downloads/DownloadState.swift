@@ -129,7 +129,8 @@ struct DownloadState: Equatable, Sendable {
 
   private func unsatisfiable(_ head: DownloadHead) -> Action {
     // Nothing is missing: the file was complete, and the process ended before the file was moved into place.
-    guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length
+    guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length,
+      representation?.isSameResource(as: head) == true
     else { return .startOver }
     return .complete
   }

@@ -4,6 +4,8 @@ import Foundation
 struct Representation: Codable, Equatable, Sendable {
   /// A digest of the URL, whose query may contain secrets that must not be written to a file.
   var resource: String
+  /// A digest of the URL that responded, to which redirects may have led; `nil` if it is unknown.
+  var source: String?
   /// A digest of the requester and of the requested variant: ``RequestIdentity``.
   var asker: String?
   /// A strong entity tag.
@@ -19,6 +21,7 @@ struct Representation: Codable, Equatable, Sendable {
   init?(_ head: DownloadHead, of resource: String, for asker: String? = nil) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.resource = resource
+    source = head.source
     self.asker = asker
     entityTag = head.strongEntityTag
     lastModified = head.strongLastModified
@@ -26,8 +29,16 @@ struct Representation: Codable, Equatable, Sendable {
     if condition == nil { return nil }
   }
 
-  /// Returns whether a partial response belongs to this version.
+  /// Returns whether a response is about this version.
   func includes(_ head: DownloadHead) -> Bool {
+    isSameResource(as: head) && hasValidator(of: head)
+  }
+
+  /// Returns whether a response comes from the resource that this is a version of. RFC 9110 §8.8.1: a validator is
+  /// unique among the versions of one resource; those that a redirect leads to, at different times, may have the same.
+  func isSameResource(as head: DownloadHead) -> Bool { head.source == source }
+
+  private func hasValidator(of head: DownloadHead) -> Bool {
     // RFC 9110 §15.3.7: a partial response has the same validators as the whole response.
     if let entityTag { return head.strongEntityTag == entityTag }
     // A server need not repeat the date that `If-Range` has just matched.

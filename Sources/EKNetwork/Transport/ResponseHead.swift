@@ -27,6 +27,14 @@ struct ResponseHead: Sendable {
     }
   }
 
+  /// The URL that responded.
+  var url: URL? {
+    switch source {
+    case .foundation(let response): response.url
+    case .raw(let head): head.url
+    }
+  }
+
   /// Whether the status is 2xx (RFC 9110 §15.3), or the response is not HTTP.
   var isSuccess: Bool { statusCode.map { (200..<300).contains($0) } ?? true }
 

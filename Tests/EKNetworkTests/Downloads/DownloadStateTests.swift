@@ -91,6 +91,26 @@ import Testing
     }
   }
 
+  /// RFC 9110 §8.8.1: two resources may have the same tag.
+  @Test func responseOfAnotherResourceIsDiscarded() throws {
+    for (source, other) in [("a", "b"), ("a", nil), (nil, "b")] as [(String?, String?)] {
+      var state = try interrupted { $0.source = source }
+      #expect(state.received(part("bytes 4-9/10") { $0.source = other }) == .startOver)
+      state = try interrupted { $0.source = source }
+      #expect(state.received(part("bytes 4-9/10") { $0.source = source }) == .write(at: 4))
+      // The file is complete, but another resource is requested.
+      let held = try #require(state.representation)
+      for (answering, action) in [(other, DownloadState.Action.startOver), (source, .complete)] {
+        state = DownloadState(resource: "r", held: held, length: 10)
+        let response = head(416) {
+          $0.contentRange = "bytes */10"
+          $0.source = answering
+        }
+        #expect(state.received(response) == action)
+      }
+    }
+  }
+
   @Test func shortPartIsContinued() throws {
     var state = try interrupted()
     #expect(state.received(part("bytes 4-5/10")) == .write(at: 4))
