@@ -83,7 +83,7 @@ struct DownloadState: Equatable, Sendable {
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
       representation = isRepeatable ? Representation(head, of: resource, for: asker) : nil
-      total = head.isEncoded || head.status == 206 ? nil : head.contentLength
+      total = Self.length(of: head)
       end = total
       length = 0
       return .write(at: 0)
@@ -120,7 +120,7 @@ struct DownloadState: Equatable, Sendable {
   private mutating func part(_ head: DownloadHead) -> Action {
     guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range,
       range.lowerBound == length, !head.isEncoded, representation?.includes(head) == true,
-      total == nil || content.total == nil || content.total == total
+      total == nil || content.total == nil || content.total == total, range.upperBound < total ?? .max
     else { return .startOver }
     total = total ?? content.total
     end = range.upperBound + 1
@@ -133,6 +133,16 @@ struct DownloadState: Equatable, Sendable {
       representation?.isSameResource(as: head) == true
     else { return .startOver }
     return .complete
+  }
+
+  /// Returns the number of bytes that a response to a request without ``fields`` adds to the file; `nil` if it is
+  /// unknown.
+  private static func length(of head: DownloadHead) -> Int64? {
+    // The lengths are those of the encoded body; what is written is the decoded one.
+    if head.isEncoded { return nil }
+    guard head.status == 206 else { return head.contentLength }
+    // RFC 9110 §14.4: the body is exactly this range. The end of a chunked one does not show that all of it was sent.
+    return head.contentRange.flatMap { ContentRange($0)?.range }.map { $0.upperBound - $0.lowerBound + 1 }
   }
 
   /// Returns whether a partial response contains the whole representation.

@@ -149,6 +149,41 @@ import Testing
     #expect(state.received(part("bytes 0-9/10")) == .write(at: 0))
   }
 
+  @Test func partBeyondTheTotalIsNotWritten() throws {
+    for range in ["bytes 4-10/*", "bytes 4-199/*"] {
+      var state = try interrupted()
+      #expect(state.received(part(range)) == .startOver, "\(range)")
+    }
+    var state = try interrupted()
+    #expect(state.received(part("bytes 4-9/*")) == .write(at: 4))
+  }
+
+  /// The end of a chunked body does not show that all of the part was sent.
+  @Test(arguments: [false, true]) func unrequestedWholeHasAKnownLength(wantsPart: Bool) throws {
+    for (count, isComplete) in [(5, false), (10, true)] {
+      var state = DownloadState(resource: "r", wantsPart: wantsPart)
+      #expect(state.received(part("bytes 0-9/10")) == .write(at: 0))
+      #expect(state.total == 10)
+      try state.wrote(count)
+      #expect(state.ended() == (isComplete ? .complete : .fail(.incomplete(received: 5, announced: 10))))
+      #expect(!state.isResumable)
+    }
+    // What is written is the decoded body, whose length is unknown.
+    var state = DownloadState(resource: "r", wantsPart: wantsPart)
+    #expect(state.received(part("bytes 0-9/10") { $0.isEncoded = true }) == .write(at: 0))
+    try state.wrote(25)
+    #expect(state.total == nil && state.ended() == .complete)
+  }
+
+  @Test func requestedPartHasAKnownLength() throws {
+    for (count, isComplete) in [(5, false), (10, true)] {
+      var state = DownloadState(resource: "r", wantsPart: true)
+      #expect(state.received(part("bytes 10-19/*")) == .write(at: 0))
+      try state.wrote(count)
+      #expect(state.ended() == (isComplete ? .complete : .fail(.incomplete(received: 5, announced: 10))))
+    }
+  }
+
   @Test func wrongLengthsAreErrors() throws {
     var state = try interrupted()
     #expect(throws: DownloadError.incomplete(received: 11, announced: 10)) { try state.wrote(7) }
