@@ -30,13 +30,16 @@ public final class CircuitBreaker: NetworkMiddleware {
 
   private typealias Circuit = CircuitState<ContinuousClock.Instant>
 
-  /// The maximum number of origins; further ones are not tracked.
+  /// The maximum number of origins. A further one takes the place of one whose cooldown has ended, or else of the one
+  /// that was used the longest time ago.
   private static let maximumOrigins = 10_000
 
   private let failures: Int
   private let cooldown: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
-  private let circuits = Locked<[Origin: Circuit]>([:])
+  private let circuits = Locked(ExpiringLRU<Origin, Circuit>(capacity: CircuitBreaker.maximumOrigins))
+  /// The instant from which the times of `circuits` count.
+  private let start: ContinuousClock.Instant
   private let arrivals = Locked(0)
 
   /// - Parameters:
@@ -56,6 +59,7 @@ public final class CircuitBreaker: NetworkMiddleware {
     self.failures = failures
     self.cooldown = cooldown
     self.now = now
+    start = now()
   }
 
   /// Passes the request on unless the circuit of its origin is open.
@@ -71,7 +75,7 @@ public final class CircuitBreaker: NetworkMiddleware {
       return count
     }
     let trial: Int?
-    switch change(origin, { $0.arrived(at: begin, trial: number) }) {
+    switch change(origin, at: begin, { $0.arrived(at: begin, trial: number) }) {
     case .go: trial = nil
     case .tryOut: trial = number
     case .refuse(let wait): throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
@@ -79,7 +83,7 @@ public final class CircuitBreaker: NetworkMiddleware {
     do {
       let response = try await next(request)
       let (end, status) = (now(), response.statusOfServer)
-      change(origin) { circuit in
+      change(origin, at: end) { circuit in
         switch status {
         case nil: circuit.abandoned(trial: trial, at: end)
         case let status? where status >= 500: circuit.failed(trial: trial, at: end)
@@ -89,23 +93,34 @@ public final class CircuitBreaker: NetworkMiddleware {
       return response
     } catch {
       let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
-      change(origin) { if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: trial, at: end) } }
+      change(origin, at: end) {
+        if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: trial, at: end) }
+      }
       throw error
     }
   }
 
   @discardableResult
-  private func change<Value>(_ origin: Origin, _ change: (inout Circuit) -> Value) -> Value {
+  private func change<Value>(
+    _ origin: Origin, at now: ContinuousClock.Instant, _ change: (inout Circuit) -> Value
+  ) -> Value {
     circuits.withLock { circuits in
-      var circuit = circuits[origin] ?? Circuit(threshold: failures, cooldown: cooldown)
+      let time = nanoseconds(until: now)
+      var circuit =
+        circuits.value(for: origin, now: time)?.value ?? Circuit(threshold: failures, cooldown: cooldown)
       let value = change(&circuit)
       if circuit.isUnused {
-        circuits[origin] = nil
-      } else if circuits[origin] != nil || circuits.count < Self.maximumOrigins {
-        circuits[origin] = circuit
+        circuits.remove(origin)
+      } else {
+        let end = circuit.cooldownEnd.map { nanoseconds(until: $0) }
+        circuits.store(circuit, for: origin, deadline: end ?? .max, now: time)
       }
       return value
     }
+  }
+
+  private func nanoseconds(until instant: ContinuousClock.Instant) -> UInt64 {
+    start.duration(to: instant).clampedNanoseconds
   }
 }
 

@@ -28,6 +28,9 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   /// Whether there is no state to keep.
   var isUnused: Bool { if case .closed(0) = state { true } else { false } }
 
+  /// When a trial request may be sent; `nil` unless the circuit is open.
+  var cooldownEnd: Instant? { if case .open(let end) = state { end } else { nil } }
+
   /// - Parameter trial: The number of the request if it becomes the trial; no other request has had it.
   mutating func arrived(at now: Instant, trial: Int) -> Verdict {
     switch state {

@@ -60,6 +60,39 @@ import Testing
     #expect(circuit.arrived(at: later, trial: 3) == .refuse(.zero))
   }
 
+  // MARK: - Many origins
+
+  private func fail(_ host: String, _ breaker: CircuitBreaker) async throws {
+    let request = URLRequest(url: try #require(URL(string: "http://\(host)/")))
+    let next = NetworkMiddlewareNext { _ in NetworkMiddlewareResponse(statusCode: 500) }
+    _ = try await breaker.intercept(request, context: NetworkMiddlewareContext(), next: next)
+  }
+
+  @Test func newOriginIsTrackedAfterManyOthers() async throws {
+    let breaker = CircuitBreaker(failures: 3)
+    for number in 0..<10_000 { try await fail("host-\(number).example", breaker) }
+    for _ in 0..<3 { try await fail("another.example", breaker) }
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await fail("another.example", breaker) }
+  }
+
+  /// An open circuit whose cooldown has ended is removed before one that still counts.
+  @Test func expiredCircuitsAreRemovedFirst() async throws {
+    let passed = Locked(Duration.zero)
+    let breaker = CircuitBreaker(failures: 2, cooldown: .seconds(30)) { [start] in
+      start + passed.withLock { $0 }
+    }
+    try await fail("counts.example", breaker)
+    for number in 0..<9_999 {
+      for _ in 0..<2 { try await fail("host-\(number).example", breaker) }
+    }
+    passed.withLock { $0 = .seconds(30) }
+    try await fail("another.example", breaker)
+    for host in ["counts.example", "another.example"] {
+      try await fail(host, breaker)
+      await #expect(throws: CircuitBreaker.OpenError.self) { try await fail(host, breaker) }
+    }
+  }
+
   // MARK: - On the wire
 
   @Test(arguments: Wire.allCases)
