@@ -78,6 +78,7 @@ actor FileDownload {
         if try await receive(response.body) { return try finish(response.head) }
       case .complete:
         try await response.drain()
+        report()
         return try finish(response.head)
       case .startOver:
         try await response.drain()

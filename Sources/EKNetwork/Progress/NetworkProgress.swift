@@ -19,7 +19,8 @@ import Foundation
 public final class NetworkProgress: @unchecked Sendable {
   /// The completed fraction, from 0 to 1.
   @Published public var fractionCompleted: Double = 0
-  /// The number of completed bytes, of those that the fraction measures. Also counted if no length is announced.
+  /// The number of completed bytes, of those that the fraction measures. Also counted if no length is announced. The
+  /// bodies of errors and redirects are not counted, and at the end only the bytes of the last attempt are.
   @Published public internal(set) var completedBytes: Int64 = 0
   /// The total number of bytes; `nil` while unknown.
   @Published public internal(set) var totalBytes: Int64?
@@ -82,7 +83,7 @@ public final class NetworkProgress: @unchecked Sendable {
       // Each takes the newest update at the time it is set: of two concurrent calls, the last may have the older
       // update.
       $totalBytes.update { $0 = newest.totalBytes }
-      $completedBytes.update { $0 = max($0, newest.completedBytes) }
+      $completedBytes.update { $0 = newest.completedBytes }
       $bytesPerSecond.update { $0 = newest.bytesPerSecond }
       $fractionCompleted.update { $0 = max($0, newest.fraction) }
     }

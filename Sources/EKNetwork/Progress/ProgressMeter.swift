@@ -5,8 +5,8 @@
 /// - A request body of 64 KiB or more is measured: the fraction is that of the upload, or of both directions if the
 ///   length of the response is announced. A smaller body is ignored, because it is in the kernel's buffer at once.
 /// - A length that is missing, zero or negative is unknown, and one that is exceeded is not reported as a total.
-/// - The end of a download is not published, as it only counts if the response is a success: otherwise the short body
-///   of a 401 or of a redirect would use up the whole scale.
+/// - Transports report only the bytes of a success: the body of a 401 or of a redirect would use up the scale.
+/// - The end of a download is not published until the request has succeeded: it may still be retried.
 struct ProgressMeter: Sendable {
   /// The action to take with the fraction.
   enum Action: Equatable, Sendable {
@@ -77,8 +77,9 @@ struct ProgressMeter: Sendable {
     guard !hasSucceeded else { return .none }
     hasSucceeded = true
     published.fraction = 1
-    published.completedBytes = max(published.completedBytes, bytes.completed)
-    published.totalBytes = published.completedBytes
+    // Those of this attempt: an earlier one may have counted more.
+    published.completedBytes = bytes.completed
+    published.totalBytes = bytes.completed
     return .publish(published)
   }
 

@@ -15,7 +15,9 @@ struct ProgressUpdate: Equatable, Sendable {
 
   /// Keeps the later of two updates of the current request, which may arrive out of order.
   mutating func advance(to newer: ProgressUpdate) {
-    guard newer.request == request, newer.fraction >= fraction, newer.completedBytes >= completedBytes else { return }
+    guard newer.request == request, newer.fraction >= fraction else { return }
+    // Nothing follows the end, whose bytes are those of the last attempt only.
+    guard newer.completedBytes >= completedBytes || newer.fraction == 1 else { return }
     self = newer
   }
 }

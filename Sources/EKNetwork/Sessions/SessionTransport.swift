@@ -40,7 +40,8 @@ struct SessionTransport: Transport {
     // The session may ignore cancellation: its result is then discarded.
     try Task.checkCancellation()
     if let sent = request.urlRequest.httpBody?.count, sent > 0 { request.onSend?(Int64(sent), Int64(sent)) }
-    if !data.isEmpty { request.onReceive?(Int64(data.count), Int64(data.count)) }
-    return TransportResponse(head: ResponseHead(response), body: BufferedBody(data))
+    let head = ResponseHead(response)
+    if !data.isEmpty, head.isSuccess { request.onReceive?(Int64(data.count), Int64(data.count)) }
+    return TransportResponse(head: head, body: BufferedBody(data))
   }
 }

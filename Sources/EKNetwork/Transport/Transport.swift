@@ -56,7 +56,7 @@ struct TransportRequest: Sendable {
   /// A callback for the number of body bytes handed to the network so far, and the total if it is known. It is called
   /// on the transport's own thread and must return immediately.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
-  /// A callback for the number of body bytes received so far, and the announced length.
+  /// A callback for the number of body bytes received so far of a success (RFC 9110 §15.3), and the announced length.
   var onReceive: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
 
   init(_ hop: HopRequest) { self.hop = hop }

@@ -186,6 +186,23 @@ import Testing
     #expect(upload.map(\.completedBytes) == [big, 2 * big, 2 * big])
   }
 
+  @Test func bytesAtTheEndAreThoseOfTheLastAttempt() {
+    let download = updates([.received(80, 100), .restarted, .received(10, 10), .succeeded])
+    #expect(download.map(\.completedBytes) == [80, 10])
+    #expect(download.map(\.totalBytes) == [100, 10])
+  }
+
+  /// Reports may arrive out of order: one that is late does not replace the end.
+  @Test func nothingReplacesTheEnd() {
+    var update = ProgressUpdate(fraction: 0.5, completedBytes: 80)
+    update.advance(to: ProgressUpdate(fraction: 0.75, completedBytes: 70))
+    #expect(update.completedBytes == 80)
+    update.advance(to: ProgressUpdate(fraction: 1, completedBytes: 10))
+    #expect(update.completedBytes == 10)
+    update.advance(to: ProgressUpdate(fraction: 0.9, completedBytes: 90))
+    #expect(update == ProgressUpdate(fraction: 1, completedBytes: 10))
+  }
+
   @Test func rateAdaptsAndIgnoresRetries() throws {
     let steady = updates((1...20).map { .received($0 * 1_000, 100_000) })
     #expect(steady.first?.bytesPerSecond == nil)

@@ -192,7 +192,7 @@ final class TaskResponseStream: Sendable {
       let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
       let timer = effects.isOver ? storage.timer.take() : nil
       let pumps = effects.isOver ? storage.pumps : []
-      if !storage.state.isOver, !storage.state.isHeadHeld {
+      if request.onReceive != nil, !storage.state.isOver, !storage.state.isHeadHeld, storage.state.isSuccess {
         let expected = storage.state.response?.expectedContentLength ?? -1
         progress = (storage.state.received, expected >= 0 ? expected : nil)
       }

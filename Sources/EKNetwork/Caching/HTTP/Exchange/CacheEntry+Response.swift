@@ -40,7 +40,7 @@ extension CacheEntry {
     guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
       return nil
     }
-    if !content.isEmpty { onReceive?(Int64(content.count), Int64(content.count)) }
+    if !content.isEmpty, head.isSuccess { onReceive?(Int64(content.count), Int64(content.count)) }
     return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
   }
 

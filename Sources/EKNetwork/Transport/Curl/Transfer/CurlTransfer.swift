@@ -51,6 +51,7 @@
     var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
+    private var loopReportsBody = false
     private var loopUpload: UploadBodyState
     /// Whether the request has just been sent, and none of its body has been read for it.
     private var loopBeginsBody = false
@@ -143,6 +144,7 @@
         loopUpload.responded(
           status: head.statusCode ?? 0, length: head.contentLength, isChunked: head.value("transfer-encoding") != nil)
       }
+      loopReportsBody = request.onReceive != nil && head.isSuccess
       loopHead = head
       loopHasHead = true
     }
@@ -150,7 +152,7 @@
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       loopReceived += Int64(bytes.count)
-      request.onReceive?(loopReceived, loopExpected)
+      if loopReportsBody { request.onReceive?(loopReceived, loopExpected) }
       loopBlock.append(bytes, outstanding: (loopExpected ?? 0) - loopReceived)
       return loopBlock.isFull
     }
