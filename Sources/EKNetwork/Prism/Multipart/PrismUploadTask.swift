@@ -141,8 +141,8 @@ public actor PrismUploadTask {
     guard state.withLock({ $0.start() }) else { return }
     var exchange = exchange
     let (state, makeRequest) = (state, makeRequest)
-    exchange.onSend = { sent, _ in
-      let (progress, listeners) = state.withLock { ($0.sent(sent), Array($0.listeners.values)) }
+    exchange.onSend = { sent, total in
+      let (progress, listeners) = state.withLock { ($0.sent(sent, of: total), Array($0.listeners.values)) }
       guard let progress else { return }
       for listener in listeners { listener.yield(progress) }
     }

@@ -58,10 +58,12 @@ struct UploadState<Response: Sendable> {
   mutating func removeWaiter(_ id: UInt64) -> Waiter? { waiters.removeValue(forKey: id) }
 
   /// Updates the progress; returns `nil` if it did not grow: after a redirect the body may be sent a second time.
-  mutating func sent(_ bytes: Int64) -> PrismUploadProgress? {
+  ///
+  /// - Parameter total: The length of the body that is sent; a file may have changed since the upload was created.
+  mutating func sent(_ bytes: Int64, of total: Int64?) -> PrismUploadProgress? {
     guard result == nil, bytes > progress.bytesUploaded else { return nil }
-    progress = PrismUploadProgress(
-      bytesUploaded: min(bytes, progress.totalBytes), totalBytes: progress.totalBytes)
+    let total = total ?? progress.totalBytes
+    progress = PrismUploadProgress(bytesUploaded: min(bytes, total), totalBytes: total)
     return progress
   }
 

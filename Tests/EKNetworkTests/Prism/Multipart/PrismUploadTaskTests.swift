@@ -60,6 +60,20 @@ import Testing
     await #expect(throws: RequestBodyError.fileNotFound(folder["none"])) { _ = try await missing.response() }
   }
 
+  /// The body is read when the upload starts, which may be long after the task was created.
+  @Test func totalIsThatOfTheBodyThatIsSent() async throws {
+    server.fallback = { _ in .status(204) }
+    for (before, after) in [(10, 300_000), (300_000, 10)] {
+      let file = try folder.file("changing.bin", Data.noise(before))
+      let request = URLRequest(url: server.url("/file"))
+      let task = PrismUploadTask(session: session, request: request, file: file)
+      try Data.noise(after).write(to: file)
+      var last: PrismUploadProgress?
+      for await progress in await task.upload() { last = progress }
+      #expect(last == PrismUploadProgress(bytesUploaded: Int64(after), totalBytes: Int64(after)))
+    }
+  }
+
   @Test func errorStatusEndsStreamAndIsThrown() async throws {
     server.route("POST", "/up") { _ in .text("too large", status: 413) }
     let task = PrismUploadTask(session: session, request: URLRequest(url: server.url("/up")), data: Data(count: 10))

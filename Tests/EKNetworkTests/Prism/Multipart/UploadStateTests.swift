@@ -39,17 +39,26 @@ import Testing
   @Test func progressOnlyGrowsAndEndsComplete() {
     var state = UploadState<Int>(total: 10)
     var reported: [Int64?] = []
-    for bytes in [4, 4, 3, 12] as [Int64] { reported.append(state.sent(bytes)?.bytesUploaded) }
+    for bytes in [4, 4, 3, 12] as [Int64] { reported.append(state.sent(bytes, of: 10)?.bytesUploaded) }
     #expect(reported == [4, nil, nil, 10])
     _ = state.finish(.success(1))
     #expect(state.progress.bytesUploaded == 10)
-    let late = state.sent(99)
+    let late = state.sent(99, of: 99)
     #expect(late == nil)
+  }
+
+  @Test func totalIsThatOfTheBodyThatIsSent() {
+    var state = UploadState<Int>(total: 10)
+    let sent = [state.sent(4, of: nil), state.sent(20, of: 30), state.sent(25, of: nil)]
+    #expect(sent.map { $0?.bytesUploaded } == [4, 20, 25])
+    #expect(sent.map { $0?.totalBytes } == [10, 30, 30])
+    _ = state.finish(.success(1))
+    #expect(state.progress == PrismUploadProgress(bytesUploaded: 30, totalBytes: 30))
   }
 
   @Test func failureKeepsProgressAndRefusesListeners() {
     var state = UploadState<Int>(total: 10)
-    _ = state.sent(4)
+    _ = state.sent(4, of: nil)
     _ = state.listen(listener, id: 1)
     let (listeners, _) = state.finish(.failure(Failure()))
     #expect(listeners.count == 1)
