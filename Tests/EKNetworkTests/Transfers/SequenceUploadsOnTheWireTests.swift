@@ -138,15 +138,31 @@ import Testing
 
   @Test(arguments: Wire.allCases)
   func cancellationEndsTheSequence(_ wire: Wire) async throws {
-    let source = StuckSequence()
+    let isStuck = Gate()
+    let hasEnded = Gate()
     let manager = wire.manager(server)
-    let upload = Task { [probe = StuckPost(source: source)] in try await manager.send(probe) }
-    #expect(await source.isStuck.wait())
+    let upload = Task {
+      try await manager.send(StuckPost(source: StuckSequence(isStuck: isStuck, hasEnded: hasEnded)))
+    }
+    #expect(await isStuck.wait())
     // It does not block other requests.
     _ = try await manager.send(Probe<StatusCodeResponse>(path: "/files"))
     upload.cancel()
     await #expect(throws: CancellationError.self) { try await upload.value }
-    #expect(await source.hasEnded.wait())
+    #expect(await hasEnded.wait())
+    #expect(!server.requests.contains { $0.method == "POST" && $0.isComplete })
+  }
+
+  /// The time of the whole request includes that of its body.
+  @Test(arguments: Wire.allCases)
+  func resourceTimeoutEndsTheSequence(_ wire: Wire) async throws {
+    let hasEnded = Gate()
+    let manager = wire.manager(server) { $0.timeoutIntervalForResource = 0.3 }
+    let error = await #expect(throws: URLError.self) {
+      try await manager.send(StuckPost(source: StuckSequence(isStuck: Gate(), hasEnded: hasEnded)))
+    }
+    #expect(error?.code == .timedOut)
+    #expect(await hasEnded.wait())
     #expect(!server.requests.contains { $0.method == "POST" && $0.isComplete })
   }
 }
@@ -198,8 +214,20 @@ private struct SequencePost: NetworkRequest {
 
 /// Yields one piece, and never another one.
 private struct StuckSequence: AsyncSequence, Sendable {
-  let isStuck = Gate()
-  let hasEnded = Gate()
+  let isStuck: Gate
+  private let lifetime: Lifetime
+
+  /// - Parameter hasEnded: Opens when nothing iterates the sequence any more, or can begin to.
+  init(isStuck: Gate, hasEnded: Gate) {
+    self.isStuck = isStuck
+    lifetime = Lifetime(hasEnded: hasEnded)
+  }
+
+  private final class Lifetime: Sendable {
+    private let hasEnded: Gate
+    init(hasEnded: Gate) { self.hasEnded = hasEnded }
+    deinit { hasEnded.open() }
+  }
 
   struct AsyncIterator: AsyncIteratorProtocol {
     let source: StuckSequence
@@ -210,7 +238,6 @@ private struct StuckSequence: AsyncSequence, Sendable {
         isFirst = false
         return Data(count: 10)
       }
-      defer { source.hasEnded.open() }
       source.isStuck.open()
       // Never opened: this ends when the task is cancelled.
       await Gate().wait(timeout: .seconds(600))

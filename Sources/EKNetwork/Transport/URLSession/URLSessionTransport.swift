@@ -79,7 +79,8 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyInputStream)?.source {
-        let body = BodyInputStream(.segments([.file(try await sequence.spooled())]))
+        let file = try await sequence.spooled(by: request.deadline, for: request.urlRequest.url)
+        let body = BodyInputStream(.segments([.file(file)]))
         request.hop = request.hop.sending(body)
       }
     #endif
