@@ -14,6 +14,7 @@ import Foundation
 public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   private let options: WebSocketOptions
   private let maximumLineLength: Int
+  private var opening: Task<SocketSession.Carrier, any Error>?
   private var session: SocketSession?
   private var generation = 0
 
@@ -28,7 +29,8 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     self.maximumLineLength = maximumLineLength
   }
 
-  /// Connects to an endpoint, after closing an earlier connection, whose stream ends.
+  /// Connects to an endpoint, after closing an earlier connection, whose stream ends; an earlier call that is still
+  /// connecting throws `CancellationError`, as it does after ``disconnect()``.
   ///
   /// - Returns: A stream of the received frames, for one reader. The stream ends when the connection closes or fails;
   ///   ``disconnectionError`` is the reason.
@@ -37,13 +39,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   ///   `CancellationError`. ``PrismNetworkFailure/detailed(_:)`` makes the cause available.
   public func connect(to endpoint: any PrismNetworkSocketEndpoint) async throws -> AsyncStream<Data> {
     disconnect()
-    generation += 1
-    let mine = generation
     let new = SocketSession(try await open(SocketDestination(endpoint)), maximumLineLength: maximumLineLength)
-    guard mine == generation else {
-      new.cancel()
-      throw CancellationError()
-    }
     session = new
     let token = SocketStreamToken(new)
     return AsyncStream(unfolding: { await token.session.next() }, onCancel: { new.cancel() })
@@ -66,9 +62,12 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     }
   }
 
-  /// Closes the connection, if there is one; its stream ends.
+  /// Closes the connection, if there is one; its stream ends. A call that is still connecting throws
+  /// `CancellationError`.
   public func disconnect() {
     generation += 1
+    opening?.cancel()
+    opening = nil
     session?.cancel()
   }
 
@@ -78,8 +77,28 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     get async { await session?.failure }
   }
 
+  /// Opens a connection in a task of its own, which ``disconnect()`` can cancel.
   private func open(_ target: SocketDestination) async throws -> SocketSession.Carrier {
-    let options = target.applied(to: options)
+    let mine = generation
+    let attempt = Task { [options] in try await Self.carrier(to: target, options: target.applied(to: options)) }
+    opening = attempt
+    let result = await withTaskCancellationHandler {
+      await attempt.result
+    } onCancel: {
+      attempt.cancel()
+    }
+    guard mine == generation else {
+      // It may have been opened at the last moment.
+      if case .success(let carrier) = result { carrier.cancel() }
+      throw CancellationError()
+    }
+    opening = nil
+    return try result.get()
+  }
+
+  private static func carrier(
+    to target: SocketDestination, options: WebSocketOptions
+  ) async throws -> SocketSession.Carrier {
     do {
       if target.isWebSocket {
         return .webSocket(
@@ -91,7 +110,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      throw Self.failure(error, url: target.isWebSocket ? try? target.request().url : nil).surfaced
+      throw failure(error, url: target.isWebSocket ? try? target.request().url : nil).surfaced
     }
   }
 

@@ -5,6 +5,14 @@ actor SocketSession {
   enum Carrier: Sendable {
     case webSocket(WebSocket)
     case lines(any ByteTransport)
+
+    /// Closes the connection.
+    func cancel() {
+      switch self {
+      case .webSocket(let socket): socket.abandon()
+      case .lines(let transport): transport.cancel()
+      }
+    }
   }
 
   private let carrier: Carrier
@@ -85,10 +93,6 @@ actor SocketSession {
       defer { isCancelled = true }
       return !isCancelled
     }
-    guard isFirst else { return }
-    switch carrier {
-    case .webSocket(let socket): socket.abandon()
-    case .lines(let transport): transport.cancel()
-    }
+    if isFirst { carrier.cancel() }
   }
 }

@@ -19,30 +19,6 @@ private enum ChatCommand: PrismNetworkSocketCommand {
   }
 }
 
-private struct Endpoint: PrismNetworkSocketEndpoint {
-  let number: UInt16
-  var isWebSocket = true
-  var path = "/"
-  var headers: [String: String] = [:]
-  /// In seconds.
-  var connectionTimeout = 0
-  var maximumMessageSize = 0
-
-  var host: NWEndpoint.Host { "127.0.0.1" }
-  var port: NWEndpoint.Port { NWEndpoint.Port(rawValue: number) ?? .https }
-  var parameters: NWParameters {
-    let tcp = NWProtocolTCP.Options()
-    tcp.connectionTimeout = connectionTimeout
-    let parameters = NWParameters(tls: nil, tcp: tcp)
-    if isWebSocket {
-      let options = NWProtocolWebSocket.Options()
-      options.maximumMessageSize = maximumMessageSize
-      parameters.defaultProtocolStack.applicationProtocols.insert(options, at: 0)
-    }
-    return parameters
-  }
-}
-
 private struct NowhereRequest: PrismNetworkSocketRequest {
   let endpoint: (any PrismNetworkSocketEndpoint)? = nil
 }
@@ -84,7 +60,7 @@ struct SocketPageTests {
     let socket = PrismNetworkSocketAdapter()
     await #expect(throws: PrismNetworkError.noConnectivity) { try await socket.send(command: ChatCommand.raw("x")) }
     await #expect(throws: PrismNetworkError.invalidURL) { try await socket.connect(with: NowhereRequest()) }
-    let stream = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
+    let stream = try await socket.connect(to: SocketEndpoint(number: UInt16(server.port)))
     var frames = stream.makeAsyncIterator()
     try await socket.send(command: ChatCommand.join(room: "r", user: "u"))
     #expect(await frames.next() == Data(#"{"type":"join","room":"r","user":"u"}"#.utf8))
@@ -103,8 +79,8 @@ struct SocketPageTests {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
     let socket = PrismNetworkSocketAdapter()
-    let first = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
-    let second = try await socket.connect(to: Endpoint(number: UInt16(server.port)))
+    let first = try await socket.connect(to: SocketEndpoint(number: UInt16(server.port)))
+    let second = try await socket.connect(to: SocketEndpoint(number: UInt16(server.port)))
     for await _ in first { Issue.record("The first brought something") }
     try await socket.send(command: ChatCommand.raw("still here"))
     var frames = second.makeAsyncIterator()
@@ -117,7 +93,7 @@ struct SocketPageTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .status(401) }
     let socket = PrismNetworkSocketAdapter()
-    let endpoint = Endpoint(number: UInt16(server.port))
+    let endpoint = SocketEndpoint(number: UInt16(server.port))
     await #expect(throws: PrismNetworkError.unauthorized) { try await socket.connect(to: endpoint) }
     let refused = await #expect(throws: PrismNetworkFailure.self) {
       _ = try await PrismNetworkFailure.detailed { try await socket.connect(to: endpoint) }
@@ -139,7 +115,7 @@ struct SocketPageTests {
     options.connectTimeout = .seconds(20)
     options.maximumMessageSize = 1_000
     for (timeout, size, expected) in [(0, 0, (20, 1_000)), (5, 10, (5, 10)), (60, 5_000, (20, 1_000))] {
-      let endpoint = Endpoint(number: 80, connectionTimeout: timeout, maximumMessageSize: size)
+      let endpoint = SocketEndpoint(number: 80, connectionTimeout: timeout, maximumMessageSize: size)
       let applied = try SocketDestination(endpoint).applied(to: options)
       #expect(applied.connectTimeout == .seconds(expected.0))
       #expect(applied.maximumMessageSize == expected.1)
@@ -156,7 +132,7 @@ struct SocketPageTests {
     var options = WebSocketOptions()
     options.clock = clock
     let socket = PrismNetworkSocketAdapter(options: options)
-    let endpoint = Endpoint(number: UInt16(server.port), connectionTimeout: 3)
+    let endpoint = SocketEndpoint(number: UInt16(server.port), connectionTimeout: 3)
     let failure = Task {
       await #expect(throws: PrismNetworkFailure.self) {
         _ = try await PrismNetworkFailure.detailed { try await socket.connect(to: endpoint) }
@@ -175,7 +151,7 @@ struct SocketPageTests {
     defer { server.stop() }
     server.route("/") { .webSocketEcho($0) }
     let socket = PrismNetworkSocketAdapter()
-    let endpoint = Endpoint(number: UInt16(server.port), maximumMessageSize: 8)
+    let endpoint = SocketEndpoint(number: UInt16(server.port), maximumMessageSize: 8)
     var frames = try await socket.connect(to: endpoint).makeAsyncIterator()
     try await socket.send(command: ChatCommand.raw("1234567"))
     #expect(await frames.next() == Data("1234567".utf8))
@@ -192,7 +168,7 @@ struct SocketPageTests {
   func invalidFields(value: String) async throws {
     let server = try LoopbackServer()
     server.route("/") { .webSocketEcho($0) }
-    let endpoint = Endpoint(number: UInt16(server.port), headers: ["Authorization": value])
+    let endpoint = SocketEndpoint(number: UInt16(server.port), headers: ["Authorization": value])
     await #expect(throws: PrismNetworkError.badRequest) { try await PrismNetworkSocketAdapter().connect(to: endpoint) }
     #expect(server.acceptedConnections == 0)
     server.stop()
@@ -204,7 +180,7 @@ struct SocketPageTests {
     // The server reads the first bytes as a request; its response is not HTTP.
     server.fallback = { _ in .raw("a\r\nb\nrest") }
     let socket = PrismNetworkSocketAdapter()
-    let stream = try await socket.connect(to: Endpoint(number: UInt16(server.port), isWebSocket: false))
+    let stream = try await socket.connect(to: SocketEndpoint(number: UInt16(server.port), isWebSocket: false))
     try await socket.send(command: ChatCommand.raw("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
     var lines: [String] = []
     for await line in stream { lines.append(String(decoding: line, as: UTF8.self)) }

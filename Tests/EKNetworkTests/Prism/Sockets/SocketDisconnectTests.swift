@@ -1,0 +1,45 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// What this side ends, it ends at once: the clock stands still, so that no timeout helps.
+@Suite("The socket page: disconnecting", .timeLimit(.minutes(10)))
+struct SocketDisconnectTests {
+  private let server: LoopbackServer
+  private let socket: PrismNetworkSocketAdapter
+  private let limit = Duration.seconds(60)
+
+  init() throws {
+    server = try LoopbackServer()
+    var options = WebSocketOptions()
+    options.clock = ManualClock()
+    socket = PrismNetworkSocketAdapter(options: options)
+  }
+
+  private func endpoint(_ path: String = "/", isWebSocket: Bool = true) -> SocketEndpoint {
+    SocketEndpoint(number: UInt16(server.port), isWebSocket: isWebSocket, path: path)
+  }
+
+  enum Interruption: CaseIterable { case disconnect, secondConnect, cancellation }
+
+  @Test("A connection attempt in progress ends at once", arguments: Interruption.allCases)
+  func interruptedAttempt(by interruption: Interruption) async throws {
+    server.route("/stalled") { _ in .raw([.stall]) }
+    server.route("/") { .webSocketEcho($0) }
+    let attempt = Task { [socket, endpoint = endpoint("/stalled")] in _ = try await socket.connect(to: endpoint) }
+    #expect(await server.waitForRequests(count: 1).count == 1)
+    switch interruption {
+    case .disconnect: await socket.disconnect()
+    case .secondConnect:
+      var frames = try await socket.connect(to: endpoint()).makeAsyncIterator()
+      try await socket.send(command: SocketCommand("a"))
+      #expect(await frames.next() == Data("a".utf8))
+      await socket.disconnect()
+    case .cancellation: attempt.cancel()
+    }
+    #expect(await server.waitForOpenConnections(0, timeout: limit))
+    server.stop()
+    await #expect(throws: CancellationError.self) { try await attempt.value }
+  }
+}
