@@ -37,6 +37,9 @@ public final class WebSocket: Sendable, AsyncSequence {
   /// Closes the connection in the background.
   func abandon(_ code: WebSocketCloseCode = .goingAway) { connection.abandon(code) }
 
+  /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
+  func discard() { connection.discard() }
+
   /// Ends the connection immediately.
   func cancel() { connection.cancel() }
 

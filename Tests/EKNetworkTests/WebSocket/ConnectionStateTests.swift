@@ -114,6 +114,18 @@ import Testing
     #expect(!second.isFirst && second.frame == [1])
   }
 
+  @Test func discardingEndsMessagesBeforeConnection() async throws {
+    var state = ConnectionState(capacity: 4, byteCapacity: 1_000)
+    _ = state.deliver(.text("read by nobody"))
+    let closing = state.discard([1], code: .goingAway)
+    #expect(closing.isFirst && closing.frame == [1])
+    #expect(state.takeMessage() == nil && !state.isOver)
+    guard case .dropped = state.deliver(.text("late")) else {
+      Issue.record("a message was kept")
+      return
+    }
+  }
+
   @Test func endOfFinishedConnectionIsNotAwaited() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     await withCheckedContinuation { ending in

@@ -9,7 +9,7 @@ actor SocketSession {
     /// Closes the connection.
     func cancel() {
       switch self {
-      case .webSocket(let socket): socket.abandon()
+      case .webSocket(let socket): socket.discard()
       case .lines(let transport): transport.cancel()
       }
     }
@@ -19,7 +19,7 @@ actor SocketSession {
   private var splitter: SocketLineSplitter
   /// Whether the splitter holds the rest of a message, whose end also ends a line.
   private var isInMessage = false
-  private var isAtEnd = false
+  /// Whether the peer or this side has ended the connection; there are no more frames then.
   private let isCancelled = Locked(false)
   /// The reason why the frames ended; `nil` if the peer ended them properly, or this side did.
   private(set) var failure: (any Error)?
@@ -31,24 +31,23 @@ actor SocketSession {
 
   deinit { cancel() }
 
-  /// Returns the next frame; `nil` if the connection has ended.
+  /// Returns the next frame; `nil` if the connection has ended. After ``cancel()`` what has been received is not
+  /// returned any more.
   func next() async -> Data? {
-    while true {
+    while !isCancelled.withLock({ $0 }) {
       do {
         if let frame = try splitter.next() { return frame }
         if isInMessage {
           isInMessage = false
           if let frame = splitter.finish() { return frame }
         }
-        if isAtEnd { return nil }
         try await receive()
       } catch {
-        if isAtEnd { return nil }
-        isAtEnd = true
         if !isCancelled.withLock({ $0 }) { failure = error }
         cancel()
       }
     }
+    return nil
   }
 
   private func receive() async throws {
@@ -68,7 +67,6 @@ actor SocketSession {
       guard !bytes.isEmpty else { break }
       return splitter.append(Data(bytes))
     }
-    isAtEnd = true
     cancel()
   }
 

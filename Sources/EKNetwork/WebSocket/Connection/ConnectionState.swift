@@ -69,8 +69,8 @@ struct ConnectionState {
   mutating func deliver(_ message: WebSocketMessage) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     // A caller that closes has stopped reading: messages that do not fit are dropped, so that the peer's close frame
-    // can be read.
-    if isClosing, isFull { return .dropped }
+    // can be read. After the outcome there is no message.
+    if outcome != nil || isClosing && isFull { return .dropped }
     queue.append(message)
     queuedBytes += Self.cost(of: message)
     return isFull && !isClosing ? .keptAndFull : .kept
@@ -181,6 +181,7 @@ struct ConnectionState {
     /// The frame to send now.
     var frame: [UInt8]?
     var reader: CheckedContinuation<Void, Never>?
+    var ending = Ending()
   }
 
   /// Starts closing.
@@ -194,6 +195,15 @@ struct ConnectionState {
     isClosing = true
     if isFirst { closeFrame = frame }
     return Closing(isFirst: isFirst, frame: afterMessage && turnTaken ? nil : closeFrame.take(), reader: takeReader())
+  }
+
+  /// Starts closing because nobody reads any more: the sequence of messages ends now, and not with the connection.
+  mutating func discard(_ frame: [UInt8], code: WebSocketCloseCode) -> Closing {
+    var closing = beginClosing(frame, afterMessage: true)
+    closing.ending = end(Outcome(code: code, reason: ""))
+    queue = []
+    queuedBytes = 0
+    return closing
   }
 
   /// The continuations to resume when the messages have ended.

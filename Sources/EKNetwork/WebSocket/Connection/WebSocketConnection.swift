@@ -254,9 +254,13 @@ final class WebSocketConnection: Sendable {
   @discardableResult
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool) -> Bool {
     let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, reason))
-    let closing = state.withLock { $0.beginClosing(frame, afterMessage: afterMessage) }
+    return perform(state.withLock { $0.beginClosing(frame, afterMessage: afterMessage) })
+  }
+
+  private func perform(_ closing: ConnectionState.Closing) -> Bool {
     closing.reader?.resume()
     if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }
+    closing.ending.resume()
     return closing.isFirst
   }
 
@@ -288,5 +292,12 @@ final class WebSocketConnection: Sendable {
   /// Closes the connection in the background.
   func abandon(_ code: WebSocketCloseCode = .goingAway) {
     if sendClose(code, "", afterMessage: true) { _ = limitClosing() }
+  }
+
+  /// Closes the connection in the background, and ends the sequence of messages at once.
+  func discard() {
+    let code = WebSocketCloseCode.goingAway
+    let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, ""))
+    if perform(state.withLock { $0.discard(frame, code: code) }) { _ = limitClosing() }
   }
 }

@@ -42,4 +42,46 @@ struct SocketDisconnectTests {
     server.stop()
     await #expect(throws: CancellationError.self) { try await attempt.value }
   }
+
+  @Test("The stream ends at once, although the peer does not close, or even goes on sending", arguments: [true, false])
+  func peerThatDoesNotClose(isTalkative: Bool) async throws {
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        peer.send("early")
+        while let frame = peer.readFrame(), frame.opcode != 8 {}
+        if isTalkative { peer.send("late") }
+        while peer.bytes.read() != nil {}
+      }
+    }
+    let stream = try await socket.connect(to: endpoint())
+    var frames = stream.makeAsyncIterator()
+    #expect(await frames.next() == Data("early".utf8))
+    let isRead = Gate()
+    let reader = Task {
+      defer { isRead.open() }
+      return await stream.first { _ in true }
+    }
+    await socket.disconnect()
+    #expect(await isRead.wait(timeout: limit))
+    server.stop()
+    #expect(await reader.value == nil)
+    #expect(await socket.disconnectionError == nil)
+  }
+
+  @Test("Lines that have been received but not read are discarded", arguments: [true, false])
+  func unreadLines(isWebSocket: Bool) async throws {
+    server.route("/") { request in
+      guard isWebSocket else { return .raw([.sendString("one\ntwo\n"), .stall]) }
+      return .webSocket(request) { peer in
+        peer.send("one\ntwo")
+        _ = peer.readMessage()
+      }
+    }
+    var frames = try await socket.connect(to: endpoint(isWebSocket: isWebSocket)).makeAsyncIterator()
+    if !isWebSocket { try await socket.send(command: SocketCommand("GET / HTTP/1.1\r\nHost: a\r\n\r\n")) }
+    #expect(await frames.next() == Data("one".utf8))
+    await socket.disconnect()
+    #expect(await frames.next() == nil)
+    server.stop()
+  }
 }
