@@ -43,7 +43,8 @@ actor SocketSession {
         }
         try await receive()
       } catch {
-        if !isCancelled.withLock({ $0 }) { failure = error }
+        // The cancellation of the task that reads ends the connection from this side, even before it is known here.
+        if !isCancelled.withLock({ $0 }), !(error is CancellationError) { failure = error }
         cancel()
       }
     }

@@ -68,6 +68,18 @@ struct SocketDisconnectTests {
     #expect(await socket.disconnectionError == nil)
   }
 
+  @Test("Cancelling the task that reads is not a failure of the connection")
+  func cancelledReader() async throws {
+    server.route("/") { .webSocketEcho($0) }
+    let socket = try await WebSocket.connect(to: server.url("/"))
+    let session = SocketSession(.webSocket(socket), maximumLineLength: 100)
+    let reader = Task { await session.next() }
+    reader.cancel()
+    #expect(await reader.value == nil)
+    #expect(await session.failure == nil)
+    server.stop()
+  }
+
   @Test("Lines that have been received but not read are discarded", arguments: [true, false])
   func unreadLines(isWebSocket: Bool) async throws {
     server.route("/") { request in
