@@ -114,6 +114,22 @@ import Testing
     #expect(!second.isFirst && second.frame == [1])
   }
 
+  @Test func senderAfterCloseFrameFindsItsCode() {
+    let code = WebSocketCloseCode(rawValue: 4401)
+    let error = WebSocketError.closed(code: code, reason: "expired")
+    let outcome = ConnectionState.Outcome(code: code, reason: "expired", error: error)
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    let closing = state.endByPeer([1], outcome)
+    #expect(closing.isFirst && closing.frame == [1])
+    #expect(state.sendError == error)
+    // As the answer to a close frame of this side it is no error for a reader, and a sender finds it all the same.
+    var ours = ConnectionState(capacity: 1, byteCapacity: 1)
+    _ = ours.beginClosing([1], afterMessage: true)
+    let answer = ours.endByPeer([2], outcome)
+    #expect(!answer.isFirst && answer.frame == nil && ours.outcome?.error == nil)
+    #expect(ours.sendError == error)
+  }
+
   @Test func discardingEndsMessagesBeforeConnection() async throws {
     var state = ConnectionState(capacity: 4, byteCapacity: 1_000)
     _ = state.deliver(.text("read by nobody"))

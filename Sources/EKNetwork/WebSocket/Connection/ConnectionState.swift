@@ -197,6 +197,17 @@ struct ConnectionState {
     return Closing(isFirst: isFirst, frame: afterMessage && turnTaken ? nil : closeFrame.take(), reader: takeReader())
   }
 
+  /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:
+  /// a caller that can no longer send gets the peer's code and reason (RFC 6455 §7.1.5).
+  mutating func endByPeer(_ frame: [UInt8], _ outcome: Outcome) -> Closing {
+    var outcome = outcome
+    // The answer to this side's close frame is no error, whatever its code.
+    if isClosing, case .closed = outcome.error { outcome.error = nil }
+    var closing = beginClosing(frame, afterMessage: false)
+    closing.ending = end(outcome)
+    return closing
+  }
+
   /// Starts closing because nobody reads any more: the sequence of messages ends now, and not with the connection.
   mutating func discard(_ frame: [UInt8], code: WebSocketCloseCode) -> Closing {
     var closing = beginClosing(frame, afterMessage: true)

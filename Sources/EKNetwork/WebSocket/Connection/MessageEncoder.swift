@@ -34,4 +34,9 @@ final class MessageEncoder: @unchecked Sendable {
   static func control(_ opcode: FrameOpcode, _ payload: some Sequence<UInt8>) -> [UInt8] {
     Array(payload).withUnsafeBytes { FrameEncoder.frame(opcode, $0, key: .random(in: .min ... .max)) }
   }
+
+  /// Returns a close frame.
+  static func close(_ code: WebSocketCloseCode, _ reason: String) -> [UInt8] {
+    control(.close, FrameEncoder.closePayload(code, reason))
+  }
 }

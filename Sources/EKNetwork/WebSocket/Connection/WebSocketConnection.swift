@@ -90,15 +90,18 @@ final class WebSocketConnection: Sendable {
       if !state.withLock({ $0.ahead.takeAnsweredPing() }) { sendPong(payload) }
     case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
     case .close(let code, let reason):
-      let isOurs = state.withLock { $0.isClosing }
-      sendClose(code, code == .noStatusReceived ? "" : reason, afterMessage: false)
-      let isClean = isOurs || code == .normalClosure || code == .goingAway || code == .noStatusReceived
-      end(code, reason, isClean ? nil : .closed(code: code, reason: reason))
+      let isClean = code == .normalClosure || code == .goingAway || code == .noStatusReceived
+      endByPeer(.init(code: code, reason: reason, error: isClean ? nil : .closed(code: code, reason: reason)))
     case .failure(let failure):
-      sendClose(failure.code, failure.reason, afterMessage: false)
-      end(failure.code, failure.reason, .protocolViolation(code: failure.code, reason: failure.reason))
+      let error = WebSocketError.protocolViolation(code: failure.code, reason: failure.reason)
+      endByPeer(.init(code: failure.code, reason: failure.reason, error: error))
     }
     return false
+  }
+
+  private func endByPeer(_ outcome: ConnectionState.Outcome) {
+    let frame = MessageEncoder.close(outcome.code, outcome.reason)
+    perform(state.withLock { $0.endByPeer(frame, outcome) })
   }
 
   private func deliver(_ message: WebSocketMessage) -> Bool {
@@ -250,13 +253,14 @@ final class WebSocketConnection: Sendable {
 
   // MARK: - Closing
 
-  /// Sends a close frame; returns whether this call closes the connection.
+  /// Sends a close frame after the current message; returns whether this call closes the connection.
   @discardableResult
-  private func sendClose(_ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool) -> Bool {
-    let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, reason))
-    return perform(state.withLock { $0.beginClosing(frame, afterMessage: afterMessage) })
+  private func sendClose(_ code: WebSocketCloseCode, _ reason: String) -> Bool {
+    let frame = MessageEncoder.close(code, reason)
+    return perform(state.withLock { $0.beginClosing(frame, afterMessage: true) })
   }
 
+  @discardableResult
   private func perform(_ closing: ConnectionState.Closing) -> Bool {
     closing.reader?.resume()
     if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }
@@ -274,7 +278,7 @@ final class WebSocketConnection: Sendable {
 
   /// Closes the connection and waits for its end. Cancelling the task ends the connection immediately.
   func close(_ code: WebSocketCloseCode, _ reason: String) async {
-    sendClose(code, reason, afterMessage: true)
+    sendClose(code, reason)
     let timer = limitClosing()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -291,13 +295,13 @@ final class WebSocketConnection: Sendable {
 
   /// Closes the connection in the background.
   func abandon(_ code: WebSocketCloseCode = .goingAway) {
-    if sendClose(code, "", afterMessage: true) { _ = limitClosing() }
+    if sendClose(code, "") { _ = limitClosing() }
   }
 
   /// Closes the connection in the background, and ends the sequence of messages at once.
   func discard() {
     let code = WebSocketCloseCode.goingAway
-    let frame = MessageEncoder.control(.close, FrameEncoder.closePayload(code, ""))
+    let frame = MessageEncoder.close(code, "")
     if perform(state.withLock { $0.discard(frame, code: code) }) { _ = limitClosing() }
   }
 }
