@@ -47,6 +47,8 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
 
   /// Sends a command as one line, and returns when the system has accepted it.
   ///
+  /// If the task is cancelled while earlier commands are being sent, the command is not sent; if later, it is still sent
+  /// completely.
   /// - Throws: ``PrismNetworkError/noConnectivity`` without a connection; `CancellationError`.
   public func send(command: any PrismNetworkSocketCommand) async throws {
     guard let session, !session.isOver else { throw PrismNetworkError.noConnectivity }

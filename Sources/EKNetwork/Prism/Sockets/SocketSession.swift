@@ -21,6 +21,8 @@ actor SocketSession {
   private var isInMessage = false
   /// Whether the peer or this side has ended the connection; there are no more frames then.
   private let isCancelled = Locked(false)
+  /// The turns of the lines that are sent: a transport keeps what it has got, even if nobody waits for it any more.
+  private let turns = Locked((queue: TurnQueue(), lastID: UInt64(0)))
   /// The reason why the frames ended; `nil` if the peer ended them properly, or this side did.
   private(set) var failure: (any Error)?
 
@@ -80,9 +82,28 @@ actor SocketSession {
     switch carrier {
     case .webSocket(let socket): try await socket.send(text)
     case .lines(let transport):
+      try await takeTurn()
       let sent = SingleResult()
-      transport.send(Array(text.utf8), isLast: false) { sent.finish($0) }
+      transport.send(Array(text.utf8), isLast: false) { [turns] error in
+        turns.withLock { $0.queue.end() }?.resume()
+        sent.finish(error)
+      }
       try await sent.value()
+    }
+  }
+
+  private nonisolated func takeTurn() async throws {
+    if !Task.isCancelled, turns.withLock({ $0.queue.takeFree() }) { return }
+    let id = turns.withLock { turns in
+      turns.lastID += 1
+      return turns.lastID
+    }
+    try await withCancellableContinuation { turn in
+      guard turns.withLock({ $0.queue.take(turn, id: id) }) else { return true }
+      turn.resume()
+      return false
+    } leave: { [turns] in
+      turns.withLock { $0.queue.remove(id) }
     }
   }
 

@@ -26,8 +26,7 @@ struct ConnectionState {
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   var ahead = ReadAheadState()
-  private var turnTaken = false
-  private var turns = WaiterQueue<Void>()
+  private var turns = TurnQueue()
   var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
   private var endings: [CheckedContinuation<Void, Never>] = []
   var pendingPongs = 0
@@ -153,22 +152,14 @@ struct ConnectionState {
   /// Returns whether the caller has the turn immediately; `nil` if nothing may be sent any more.
   mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
     guard !isClosing, outcome == nil else { return nil }
-    if takeFreeTurn() { return true }
-    turns.append(turn, id: id)
-    return false
+    return turns.take(turn, id: id)
   }
 
-  mutating func takeFreeTurn() -> Bool {
-    guard !turnTaken, !isClosing, outcome == nil else { return false }
-    turnTaken = true
-    return true
-  }
+  mutating func takeFreeTurn() -> Bool { !isClosing && outcome == nil && turns.takeFree() }
 
   /// Ends a turn; returns the close frame to send now, and the next sender.
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
-    let next = turns.popFirst()
-    turnTaken = next != nil
-    return (closeFrame.take(), next)
+    (closeFrame.take(), turns.end())
   }
 
   mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
@@ -194,7 +185,7 @@ struct ConnectionState {
     let isFirst = !isClosing && outcome == nil && !isOver
     isClosing = true
     if isFirst { closeFrame = frame }
-    return Closing(isFirst: isFirst, frame: afterMessage && turnTaken ? nil : closeFrame.take(), reader: takeReader())
+    return Closing(isFirst: isFirst, frame: afterMessage && turns.isTaken ? nil : closeFrame.take(), reader: takeReader())
   }
 
   /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:

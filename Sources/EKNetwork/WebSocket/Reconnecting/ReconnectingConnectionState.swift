@@ -18,8 +18,7 @@ struct ReconnectingConnectionState {
   private var linkWaiter: LinkWaiter?
   private var pendingCount = 0
   private var pendingBytes = 0
-  private var isTurnTaken = false
-  private var turns = WaiterQueue<Void>()
+  private var turns = TurnQueue()
   private var parked: (message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)?
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
@@ -78,21 +77,12 @@ struct ReconnectingConnectionState {
   /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
   mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Outcome<Void> {
     guard isRunning else { return .fail(sendError) }
-    if isTurnTaken {
-      turns.append(turn, id: id)
-      return .wait
-    }
-    isTurnTaken = true
-    return .now(())
+    return turns.take(turn, id: id) ? .now(()) : .wait
   }
 
   mutating func removeTurn(_ id: UInt64) -> Turn? { turns.remove(id) }
 
-  mutating func endTurn() -> Turn? {
-    let next = turns.popFirst()
-    isTurnTaken = next != nil
-    return next
-  }
+  mutating func endTurn() -> Turn? { turns.end() }
 
   /// Returns the connection to send on, for the sender that has the turn.
   mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {
