@@ -27,7 +27,7 @@ struct ConnectionState {
   private var reader: CheckedContinuation<Void, Never>?
   var ahead = ReadAheadState()
   private var turns = TurnQueue()
-  var pings: [Data: CheckedContinuation<Void, any Error>] = [:]
+  var pings = PingQueue()
   private var endings: [CheckedContinuation<Void, Never>] = []
   var pendingPongs = 0
   /// The number of successful reads.
@@ -97,19 +97,14 @@ struct ConnectionState {
     ahead.received(result, isHeld: isReaderHeld)
   }
 
-  /// Adds a caller that waits for the pong of its ping; returns false if none can arrive.
-  mutating func addPing(_ payload: Data, _ waiter: CheckedContinuation<Void, any Error>) -> Bool {
-    guard outcome == nil, !isClosing, !ahead.isAtEnd else { return false }
-    pings[payload] = waiter
-    return true
+  /// Adds a caller that waits for the pong of its ping; returns whether to send it now, and `nil` if no pong can arrive.
+  mutating func addPing(_ payload: Data, _ waiter: PingQueue.Waiter) -> Bool? {
+    guard outcome == nil, !isClosing, !ahead.isAtEnd else { return nil }
+    return pings.add(payload, waiter)
   }
 
   /// Removes and returns the pings whose pong can no longer arrive, when those that have arrived were removed.
-  mutating func takeLostPings() -> [CheckedContinuation<Void, any Error>] {
-    guard ahead.isAtEnd else { return [] }
-    defer { pings = [:] }
-    return Array(pings.values)
-  }
+  mutating func takeLostPings() -> [PingQueue.Waiter] { ahead.isAtEnd ? pings.removeAll() : [] }
 
   enum Reception {
     case message(WebSocketMessage, reader: CheckedContinuation<Void, Never>?)
@@ -185,7 +180,8 @@ struct ConnectionState {
     let isFirst = !isClosing && outcome == nil && !isOver
     isClosing = true
     if isFirst { closeFrame = frame }
-    return Closing(isFirst: isFirst, frame: afterMessage && turns.isTaken ? nil : closeFrame.take(), reader: takeReader())
+    let frame = afterMessage && turns.isTaken ? nil : closeFrame.take()
+    return Closing(isFirst: isFirst, frame: frame, reader: takeReader())
   }
 
   /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:
@@ -212,7 +208,7 @@ struct ConnectionState {
   struct Ending {
     var receivers: [Receiver] = []
     var turns: [CheckedContinuation<Void, any Error>] = []
-    var pings: [CheckedContinuation<Void, any Error>] = []
+    var pings: [PingQueue.Waiter] = []
     var endings: [CheckedContinuation<Void, Never>] = []
     var outcome: Outcome?
 
@@ -232,9 +228,8 @@ struct ConnectionState {
   mutating func end(_ outcome: Outcome) -> Ending {
     guard self.outcome == nil else { return Ending() }
     self.outcome = outcome
-    defer { pings = [:] }
     return Ending(
-      receivers: receivers.removeAll(), turns: turns.removeAll(), pings: Array(pings.values), outcome: outcome)
+      receivers: receivers.removeAll(), turns: turns.removeAll(), pings: pings.removeAll(), outcome: outcome)
   }
 
   /// Ends the connection itself.

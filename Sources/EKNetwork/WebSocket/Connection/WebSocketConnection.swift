@@ -2,10 +2,8 @@ import Foundation
 
 /// An open connection: reads in its own task, writes for its senders, and does what ``ConnectionState`` decides.
 final class WebSocketConnection: Sendable {
-  private static let maximumPendingPongs = 64
-
-  private let transport: any ByteTransport
-  private let options: WebSocketOptions
+  let transport: any ByteTransport
+  let options: WebSocketOptions
   private let encoder: MessageEncoder
   let state: Locked<ConnectionState>
 
@@ -88,7 +86,7 @@ final class WebSocketConnection: Sendable {
     case .message(let message): return deliver(message)
     case .ping(let payload):
       if !state.withLock({ $0.ahead.takeAnsweredPing() }) { sendPong(payload) }
-    case .pong(let payload): state.withLock { $0.pings.removeValue(forKey: payload) }?.resume()
+    case .pong(let payload): state.withLock { $0.pings.remove(payload) }?.resume()
     case .close(let code, let reason):
       let isClean = code == .normalClosure || code == .goingAway || code == .noStatusReceived
       endByPeer(.init(code: code, reason: reason, error: isClean ? nil : .closed(code: code, reason: reason)))
@@ -195,61 +193,7 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  private func failure() -> WebSocketError { state.withLock { $0.sendError } }
-
-  /// Sends a pong. The number of pending pongs is limited: a peer that pings without reading gets no more (RFC 6455
-  /// §5.5.3).
-  func sendPong(_ payload: Data) {
-    let fits = state.withLock { state in
-      guard state.pendingPongs < Self.maximumPendingPongs else { return false }
-      state.pendingPongs += 1
-      return true
-    }
-    guard fits else { return }
-    transport.send(MessageEncoder.control(.pong, payload), isLast: false) { _ in
-      self.state.withLock { $0.pendingPongs -= 1 }
-    }
-  }
-
-  /// Sends a ping and waits for the pong.
-  func ping() async throws {
-    let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
-    try await withCancellableContinuation { waiter in
-      guard state.withLock({ $0.addPing(payload, waiter) }) else {
-        waiter.resume(throwing: failure())
-        return false
-      }
-      // Not limited like pongs: there is one ping for each waiting caller, and one that is not sent is never answered.
-      transport.send(MessageEncoder.control(.ping, payload), isLast: false) { error in
-        guard error != nil else { return }
-        self.state.withLock { $0.pings.removeValue(forKey: payload) }?.resume(throwing: self.failure())
-      }
-      return true
-    } leave: { [state] in
-      state.withLock { $0.pings.removeValue(forKey: payload) }
-    }
-  }
-
-  private func keepAlive(every interval: Duration) async {
-    var keeper = KeepAliveState()
-    while true {
-      guard (try? await options.clock.sleep(for: interval.sleepable)) != nil else { return }
-      let unsent = await transport.unsentBytes() ?? 0
-      let action: KeepAliveState.Action? = state.withLock { state in
-        guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
-        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.hearsNothing)
-      }
-      switch action {
-      case nil: return
-      case .wait?: break
-      case .ping?: transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in }
-      case .end?:
-        // The messages that have arrived are delivered first.
-        state.withLock { $0.lossReason = .timedOut }
-        return transport.cancel()
-      }
-    }
-  }
+  func failure() -> WebSocketError { state.withLock { $0.sendError } }
 
   // MARK: - Closing
 

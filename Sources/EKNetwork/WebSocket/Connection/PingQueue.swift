@@ -1,0 +1,54 @@
+import Foundation
+
+/// The pings that wait for their pongs. A value: each method returns what to do.
+///
+/// One frame at a time is passed to the transport, which keeps what it has got: a ping that is cancelled before its turn
+/// is never sent, however long the peer does not read.
+struct PingQueue {
+  typealias Waiter = CheckedContinuation<Void, any Error>
+
+  private var waiters: [Data: Waiter] = [:]
+  /// The payloads of the pings that have not been sent, in order.
+  private var unsent: [Data] = []
+  private var isSending = false
+
+  /// The number of pings that wait.
+  var count: Int { waiters.count }
+
+  /// Adds a ping; returns whether to send it now.
+  mutating func add(_ payload: Data, _ waiter: Waiter) -> Bool {
+    waiters[payload] = waiter
+    guard isSending else {
+      isSending = true
+      return true
+    }
+    unsent.append(payload)
+    return false
+  }
+
+  /// Handles a frame that the system has accepted; returns the payload of the next ping to send.
+  mutating func sent() -> Data? {
+    guard unsent.isEmpty else { return unsent.removeFirst() }
+    isSending = false
+    return nil
+  }
+
+  /// Handles a frame that could not be sent, after which no other one can; returns the pings that will not be answered.
+  mutating func failed(_ payload: Data) -> [Waiter] {
+    isSending = false
+    defer { unsent = [] }
+    return ([payload] + unsent).compactMap { waiters.removeValue(forKey: $0) }
+  }
+
+  /// Removes and returns the ping with this payload, because its pong has arrived or it was cancelled.
+  mutating func remove(_ payload: Data) -> Waiter? {
+    unsent.removeAll { $0 == payload }
+    return waiters.removeValue(forKey: payload)
+  }
+
+  /// Removes and returns all pings.
+  mutating func removeAll() -> [Waiter] {
+    defer { (waiters, unsent) = ([:], []) }
+    return Array(waiters.values)
+  }
+}
