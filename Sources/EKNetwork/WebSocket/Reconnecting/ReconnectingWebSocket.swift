@@ -97,7 +97,8 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   public func receive() async throws -> WebSocketMessage? { try await connection.receive() }
 
   /// Closes permanently and waits for the connection's end, at most for the close timeout. Messages that wait to be
-  /// sent are discarded. Cancelling the task ends the connection immediately.
+  /// sent are discarded, and so are received messages that no reader waits for, except the next one. Cancelling the task
+  /// ends the connection immediately.
   ///
   /// - Parameters:
   ///   - code: Defaults to ``WebSocketCloseCode/normalClosure``.
