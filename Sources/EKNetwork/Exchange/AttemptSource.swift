@@ -8,7 +8,7 @@ import Foundation
 protocol AttemptSource {
   /// Whether a failed attempt may be followed by another at all.
   var allowsRetry: Bool { get }
-  /// Whether each attempt has a new body, so that a consumed one does not prevent a retry.
+  /// Whether each attempt certainly has a new body, so that a consumed one does not prevent a retry.
   var makesNewBodies: Bool { get }
 
   /// Builds the request of one attempt.

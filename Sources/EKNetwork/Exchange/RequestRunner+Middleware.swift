@@ -27,7 +27,12 @@ extension RequestRunner {
     let first = try firstBuilt ?? build(source)
     let isolation = #isolation
     let adapter = adapter()
-    let lent = LentCall(runner: self, source: source, policy: policy, exchange: exchange)
+    let bodyWasRead = Locked(false)
+    let lent = LentCall(runner: self, source: source, policy: policy, exchange: exchange, bodyWasRead: bodyWasRead)
+    let watchedLoad: @Sendable (URLRequest, Exchange) async throws -> Outcome<Success> = { request, exchange in
+      defer { if !request.bodyIsReplayable { bodyWasRead.withLock { $0 = true } } }
+      return try await load(request, exchange)
+    }
     let gate = CallGate()
     let last = Locked<Success?>(nil)
     let isFirst = Locked(true)
@@ -41,7 +46,7 @@ extension RequestRunner {
         }
         let changes = RequestChanges(from: first.urlRequest, to: request)
         let success = try await gate.run {
-          try await lent.attempts(changes, firstBuilt: built, isolation: isolation, load: load)
+          try await lent.attempts(changes, firstBuilt: built, isolation: isolation, load: watchedLoad)
         }
         last.withLock { $0 = success }
         return try adapter.response(success)
@@ -70,11 +75,17 @@ private struct LentCall: @unchecked Sendable {
   let source: any AttemptSource
   let policy: RetryPolicy
   let exchange: Exchange
+  /// Whether a body has been sent that cannot be sent again.
+  let bodyWasRead: Locked<Bool>
 
   func attempts<Success: Sendable>(
     _ changes: RequestChanges, firstBuilt: RequestRunner.BuiltRequest?, isolation: isolated (any Actor)?,
     load: @Sendable (URLRequest, Exchange) async throws -> RequestRunner.Outcome<Success>
   ) async throws -> Success {
+    // What a new body over the same sequence would send is only the rest.
+    if bodyWasRead.withLock({ $0 }), !changes.replacesBody, !source.makesNewBodies {
+      throw RequestBodyError.alreadySent
+    }
     var exchange = exchange
     exchange.hasLeftOrigin = changes.leavesOrigin
     let built = firstBuilt.map {

@@ -24,6 +24,9 @@ struct RequestChanges: Sendable {
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
   }
 
+  /// Whether the changed request has a body of its own.
+  var replacesBody: Bool { before.httpBodyStream !== after.httpBodyStream || before.httpBody != after.httpBody }
+
   func applied(to request: URLRequest) -> URLRequest {
     var request = request
     if before.url != after.url { request.url = after.url }

@@ -81,7 +81,8 @@ import Testing
         return try await next(request)
       }
     ]
-    await isUsedUp(RequestBody(stream: InputStream(data: data), contentType: "a/b"))
+    let body = RequestBody(stream: InputStream(data: data), contentType: "a/b")
+    await #expect(throws: RequestBodyError.alreadySent) { try await manager.send(post(body)) }
     #expect(server.requestCount == 3)
   }
 

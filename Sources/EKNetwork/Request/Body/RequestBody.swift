@@ -21,6 +21,11 @@ public struct RequestBody {
   /// The body that is sent instead of `content`'s stream.
   private var source: Source?
 
+  /// The sequence, if the body is one.
+  var sequence: SequenceBody? {
+    if case .sequence(let sequence)? = source { sequence } else { nil }
+  }
+
   private enum Source {
     case file(URL)
     case sized(SizedStream)
@@ -45,7 +50,7 @@ public struct RequestBody {
   /// Creates a body that is read from a stream as it is sent, for uploads that do not fit in memory.
   ///
   /// The stream is read once. If a retry, a token refresh or a redirect needs it again, the error that caused it is
-  /// thrown.
+  /// thrown. A retry and a token refresh can use another stream, if `body` creates one each time.
   public init(stream: InputStream, contentType: String) {
     content = .stream(stream)
     self.contentType = contentType
@@ -79,7 +84,8 @@ public struct RequestBody {
   /// Creates a body that is pulled from an asynchronous sequence, one element at a time, as it is sent.
   ///
   /// The sequence is iterated once, and released when the request ends or is cancelled. `send` rethrows its errors. If
-  /// a retry, a token refresh or a redirect needs it again, the error that caused it is thrown.
+  /// a retry, a token refresh or a redirect needs it again, the error that caused it is thrown, even if `body` creates a
+  /// new sequence each time: nothing tells it from one that is used up. A file can be sent again.
   ///
   /// - Parameters:
   ///   - sequence: The body's bytes.
@@ -109,11 +115,15 @@ public struct RequestBody {
     contentType = "application/x-www-form-urlencoded"
   }
 
-  /// Whether the body can be sent from its start: reading has not begun, or it is replayable.
+  /// Whether a new body like this one can be sent from its start, after another was sent: it is replayable, or is a
+  /// stream that has not been opened.
+  ///
+  /// A sequence is not, although this body has not begun to iterate it: it may be the one that the other body has used
+  /// up, and what is left of it would look like a complete body to the server.
   var isReplayable: Bool {
     switch (source, content) {
     case (.file?, _), (.replayable?, _): true
-    case (.sequence(let body)?, _): !body.isStarted
+    case (.sequence?, _): false
     case (_, .stream(let stream)): stream.streamStatus == .notOpen
     default: true
     }

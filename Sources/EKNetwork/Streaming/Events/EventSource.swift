@@ -31,6 +31,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private var isOver = false
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<Data?>(nil)
+    private let sequence = Locked<SequenceBody?>(nil)
 
     init(_ source: EventSource) {
       self.source = source
@@ -84,7 +85,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
-        refusal: refusal)
+        refusal: refusal, sequence: sequence)
       let response: StreamingResponse
       do {
         response = try await source.stream(request)
@@ -107,6 +108,12 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       return true
     }
 
+    /// Whether the next connection can send the whole body.
+    private var bodyIsReplayable: Bool {
+      if let sequence = sequence.withLock({ $0 }) { return !sequence.isStarted }
+      return source.request.body?.isReplayable ?? true
+    }
+
     /// Returns the error that the request's own error decoder creates from an error response.
     private func decoded(_ error: any Error) -> any Error {
       guard let body = refusal.withLock({ $0 }), let decoder = source.request.errorDecoder else { return error }
@@ -121,7 +128,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       try Task.checkCancellation()
       let action = state.lost(
         because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
-        bodyIsReplayable: source.request.body?.isReplayable ?? true, random: .random(in: 0...1))
+        bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
       switch action {
       case .fail(let error): throw decoded(error)
       case .finish: return false

@@ -14,13 +14,20 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   let silence: Duration?
   /// The body of an error response.
   let refusal: Locked<Data?>
+  /// The sequence that is sent as the body.
+  let sequence: Locked<SequenceBody?>
 
   var path: String { base.path }
   var method: HTTPMethod { base.method }
   var methodName: String { base.methodName }
   var queryParameters: [String: String]? { base.queryParameters }
   var contentType: String { base.contentType }
-  var body: RequestBody? { base.body }
+  var body: RequestBody? {
+    let body = base.body
+    // One that has begun is kept: `body` may return another one over the same, used-up sequence.
+    if let next = body?.sequence, sequence.withLock({ $0 })?.isStarted != true { sequence.replace(\.self, with: next) }
+    return body
+  }
   var multipartData: MultipartFormData? { base.multipartData }
   /// Stores the body and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
   /// own decoder when it ends.
