@@ -29,14 +29,17 @@ struct AttemptState {
   var retryCount: Int { retries.retryCount }
 
   /// Handles a response. `error` makes the error of a response that is not a success.
+  ///
+  /// - Parameter forbidsRepetition: Whether the request was carried out although a later request of a redirect failed,
+  ///   and must not be carried out again.
   mutating func received(
-    status: Int, isFromOtherOrigin: Bool = false, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?,
-    random: () -> Double, error: () -> any Error
+    status: Int, isFromOtherOrigin: Bool = false, forbidsRepetition: Bool = false, bodyIsReplayable: Bool,
+    retryAfter: @autoclosure () -> Duration?, random: () -> Double, error: () -> any Error
   ) -> Action {
     if (200..<300).contains(status) { return .deliver }
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
     // receive them. A partially read stream cannot be sent again.
-    if status == 401, !isFromOtherOrigin, canRefresh, !hasRefreshed, bodyIsReplayable {
+    if status == 401, !isFromOtherOrigin, !forbidsRepetition, canRefresh, !hasRefreshed, bodyIsReplayable {
       hasRefreshed = true
       return .refreshToken
     }

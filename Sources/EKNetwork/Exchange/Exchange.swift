@@ -24,6 +24,8 @@ struct Exchange: Sendable {
   var hasLeftOrigin = false
   /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
+  /// Set when a redirect changes the method, because the request was carried out; `nil` if nobody needs to know.
+  var wasCarriedOut: Locked<Bool>?
 
   /// Returns the request as it is sent in its first hop.
   @inline(never)
@@ -85,6 +87,16 @@ struct Exchange: Sendable {
     return response
   }
 
+  /// Returns the request's own idempotency, unless middleware around the call has changed the method.
+  private func ownIdempotency(of request: URLRequest) -> Bool? {
+    method == nil || method == request.httpMethod ? isIdempotent : nil
+  }
+
+  /// Returns whether a request may be carried out more than once (RFC 9110 §9.2.2).
+  private func mayRepeat(_ request: URLRequest) -> Bool {
+    ownIdempotency(of: request) ?? HTTPMethod(rawValue: request.httpMethod ?? "GET")?.isIdempotent ?? false
+  }
+
   /// Returns the final response to a first hop made with ``hop(_:)``.
   @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
@@ -94,8 +106,7 @@ struct Exchange: Sendable {
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     request.collectsBody = collectsBody
-    // Middleware around the call may have changed the method.
-    request.isIdempotent = method == nil || method == hop.urlRequest.httpMethod ? isIdempotent : nil
+    request.isIdempotent = ownIdempotency(of: hop.urlRequest)
     request.cacheMode = cacheMode
     request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation
@@ -115,6 +126,7 @@ struct Exchange: Sendable {
       switch redirects.received(response.head, for: request.hop, decision: response.redirect) {
       case .deliver:
         response.head.isFromOtherOrigin = redirects.hasLeftOrigin
+        if redirects.hasChangedMethod { response.head.forbidsRepetition = !mayRepeat(hop.urlRequest) }
         return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
         response.body.cancel()
@@ -124,6 +136,7 @@ struct Exchange: Sendable {
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
         // The request's own idempotency only applies to its original method.
         if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
+        if redirects.hasChangedMethod { wasCarriedOut?.withLock { $0 = true } }
         request.hop = try HopRequest(
           next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
       }

@@ -26,6 +26,9 @@ struct RedirectState {
   private var visited: [String] = []
   /// Whether the first origin has been left, by a redirect or before, so that its credentials are no longer sent.
   private(set) var hasLeftOrigin = false
+  /// Whether a redirect has changed the method. It then answers the original request, which was carried out (RFC 9110
+  /// §15.4.4), and its target is another one.
+  private(set) var hasChangedMethod = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
     self.policy = policy
@@ -80,7 +83,7 @@ struct RedirectState {
     if Origin(source) != proposed.url.flatMap({ Origin($0) }) {
       next.removeOriginFields { request.urlRequest.value(forHTTPHeaderField: $0) != $1 }
     }
-    return hop(from: source, to: next)
+    return hop(from: source, to: next, after: request.own)
   }
 
   private mutating func redirect(_ request: URLRequest, to target: URL, from source: URL, status: Int) -> Action {
@@ -97,10 +100,10 @@ struct RedirectState {
       return .deliver
     }
     if Origin(source) != Origin(target) { next.removeOriginFields() }
-    return hop(from: source, to: next)
+    return hop(from: source, to: next, after: request)
   }
 
-  private mutating func hop(from source: URL, to next: URLRequest) -> Action {
+  private mutating func hop(from source: URL, to next: URLRequest, after request: URLRequest) -> Action {
     visited.append(source.absoluteString)
     guard visited.count <= Self.maximumHops else {
       let target = next.url?.absoluteString ?? ""
@@ -111,6 +114,7 @@ struct RedirectState {
       return .fail(Self.error(.httpTooManyRedirects, text, source))
     }
     if Origin(source) != next.url.flatMap({ Origin($0) }) { hasLeftOrigin = true }
+    if next.httpMethod != request.httpMethod { hasChangedMethod = true }
     return .follow(next)
   }
 

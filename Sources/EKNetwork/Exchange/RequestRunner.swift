@@ -237,7 +237,8 @@ struct RequestRunner {
     case .success(.refusal(let response, _)):
       return state.received(
         status: response.head.statusCode ?? 0, isFromOtherOrigin: response.head.isFromOtherOrigin,
-        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter, random: random, error: error)
+        forbidsRepetition: response.head.forbidsRepetition, bodyIsReplayable: isReplayable,
+        retryAfter: response.head.retryAfter, random: random, error: error)
     case .failure:
       return state.failed(
         with: error(), bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)

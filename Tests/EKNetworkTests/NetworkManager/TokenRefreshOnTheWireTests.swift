@@ -56,6 +56,24 @@ import Testing
     }
   }
 
+  /// RFC 9110 §15.4.4: the redirect says that the POST was carried out.
+  @Test(arguments: Wire.allCases) func refreshDoesNotRepeatRedirectedPOST(_ wire: Wire) async throws {
+    for (method, isRepeated) in [(HTTPMethod.post, false), (.put, true)] {
+      server.reset()
+      server.route("/order") { _ in .redirect(to: "/item", status: 303) }
+      let tokens = TestTokens("old")
+      let manager = wire.manager(server)
+      manager.tokenRefresher = tokens
+      let order = ItemProbe(path: "/order", method: method)
+      if isRepeated {
+        #expect(try await manager.send(order) { tokens.current } == Item(id: 1))
+      } else {
+        await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(order) { tokens.current } }
+      }
+      #expect(server.requests(path: "/order").count == (isRepeated ? 2 : 1))
+    }
+  }
+
   @Test func refresherMayUseSameManager() async throws {
     server.route("/token") { $0.headers["Authorization"] == nil ? .json(Item(id: 9, name: "new")) : .status(400) }
     let manager = Wire.automatic.manager(server)

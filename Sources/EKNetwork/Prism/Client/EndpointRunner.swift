@@ -46,14 +46,16 @@ struct EndpointRunner: Sendable {
       transport: effectiveTransport(with: middleware), tokens: tokens, refresher: nil, userAgent: nil, clock: clock,
       logger: logger,
       eventHandler: eventHandler.withLock { $0 })
+    // No redirect makes a GET another method, but middleware may.
+    let mayChangeMethod = urlRequest.httpMethod != "GET" || !middleware.calls.isEmpty
+    let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
-      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil)
+      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut)
     runner.middleware = middleware.calls
     return try await runner.fetch(
-      EndpointAttempts(urlRequest: urlRequest), policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(),
-      over: exchange, successes: successes)
+      attempts, policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(), over: exchange, successes: successes)
   }
 }
 
@@ -62,6 +64,8 @@ private struct EndpointAttempts: AttemptSource {
   let urlRequest: URLRequest
   let allowsRetry = true
   let makesNewBodies = false
+  /// Whether a redirect to another method has said that the request was carried out; `nil` if there is none.
+  let wasCarriedOut: Locked<Bool>?
 
   func build() -> URLRequest { urlRequest }
 
@@ -77,7 +81,8 @@ private struct EndpointAttempts: AttemptSource {
     let isIdempotent =
       HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET")?.isIdempotent == true
       || urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
-    failure.isHarmlessToRepeat = isIdempotent || failure.wasNotCarriedOut
+    failure.isHarmlessToRepeat =
+      isIdempotent || (failure.wasNotCarriedOut && wasCarriedOut?.withLock { $0 } != true)
     return failure
   }
 }

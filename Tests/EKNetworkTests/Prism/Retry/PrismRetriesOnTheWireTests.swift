@@ -1,0 +1,53 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// Which requests of an adapter are repeated (RFC 9110 §9.2.2).
+@Suite struct PrismRetriesOnTheWireTests {
+  private let server: LoopbackServer
+  private let clock = RecordingClock()
+
+  init() throws { server = try LoopbackServer() }
+
+  /// The redirect says that the POST was carried out (RFC 9110 §15.4.4), whatever happens to the GET after it.
+  @Test(arguments: [TransportChoice.automatic, .urlSession], [301, 302, 303])
+  func postIsNotRepeatedAfterRedirectToGET(_ transport: TransportChoice, _ status: Int) async throws {
+    server.route("POST", "/item") { _ in .redirect(to: "/done", status: status) }
+    server.route("GET", "/done") { _ in .status(503) }
+    let client = PrismNetworkAdapter.forTests(
+      retryPolicy: PrismLinearRetry(maxAttempts: 2), transport: transport, clock: clock)
+    await #expect(throws: PrismNetworkError.serverError) {
+      _ = try await client.request(on: server.teapot { $0.method = .post })
+    }
+    #expect(server.requests.map(\.method) == ["POST", "GET"])
+  }
+
+  @Test func postIsNotRepeatedIfTheTargetOfItsRedirectIsUnreachable() async throws {
+    let port = try LoopbackServer.refusedPort()
+    server.route("POST", "/item") { _ in .redirect(to: "http://127.0.0.1:\(port)/done", status: 303) }
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(maxAttempts: 2), clock: clock)
+    await #expect(throws: PrismNetworkError.noConnectivity) {
+      _ = try await client.request(on: server.teapot { $0.method = .post })
+    }
+    #expect(server.requests.map(\.method) == ["POST"])
+  }
+
+  /// The next attempt may be redirected differently.
+  @Test(arguments: [307, 308]) func postIsRepeatedAfterRedirectThatKeepsIt(_ status: Int) async throws {
+    server.route("POST", "/item") { _ in .redirect(to: "/done", status: status) }
+    server.route("POST", "/done", .status(503), .json(Teapot(id: 1)))
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(maxAttempts: 2), clock: clock)
+    #expect(try await client.request(on: server.teapot { $0.method = .post }) == Teapot(id: 1))
+    #expect(server.requests.map(\.path) == ["/item", "/done", "/item", "/done"])
+  }
+
+  /// PUT and DELETE may be repeated even if they were carried out.
+  @Test func putIsRepeatedAfterRedirectToGET() async throws {
+    server.route("PUT", "/item") { _ in .redirect(to: "/done", status: 303) }
+    server.route("GET", "/done", .status(503), .json(Teapot(id: 1)))
+    let client = PrismNetworkAdapter.forTests(retryPolicy: PrismLinearRetry(maxAttempts: 2), clock: clock)
+    #expect(try await client.request(on: server.teapot { $0.method = .put }) == Teapot(id: 1))
+    #expect(server.requests.map(\.method) == ["PUT", "GET", "PUT", "GET"])
+  }
+}
