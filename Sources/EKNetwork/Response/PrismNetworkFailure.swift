@@ -59,12 +59,21 @@ public struct PrismNetworkFailure: Error, Sendable {
   public nonisolated(nonsending) static func detailed<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async throws -> Success {
+    let (result, details) = await recorded(body)
+    if case .failure(let error as PrismNetworkError) = result { throw details ?? PrismNetworkFailure(error) }
+    return try result.get()
+  }
+
+  /// Runs `body`, and returns its result, with the details if the result is an error that the library threw in it.
+  nonisolated(nonsending) static func recorded<Success>(
+    _ body: nonisolated(nonsending) () async throws -> Success
+  ) async -> (result: Result<Success, any Error>, details: PrismNetworkFailure?) {
     let recorder = Locked<PrismNetworkFailure?>(nil)
     do {
-      return try await $recorder.withValue(recorder, operation: body)
-    } catch let error as PrismNetworkError {
-      guard let failure = recorder.withLock({ $0 }), failure.error == error else { throw PrismNetworkFailure(error) }
-      throw failure
+      return (.success(try await $recorder.withValue(recorder, operation: body)), nil)
+    } catch {
+      let failure = recorder.withLock { $0 }
+      return (.failure(error), failure?.error == error as? PrismNetworkError ? failure : nil)
     }
   }
 

@@ -27,7 +27,8 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
   }
 
   /// Runs the operation until it succeeds or the policy allows no further retry. Each call starts from the first
-  /// attempt.
+  /// attempt. The policy finds the cause of an adapter's error in ``PrismNetworkFailure/current``, so that it repeats a
+  /// POST only if the server cannot have processed it.
   ///
   /// - Returns: The result of the first successful attempt.
   /// - Throws: The error of the last attempt; `CancellationError` at once when the task is cancelled. Neither a
@@ -36,13 +37,14 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
     var attempt = 0
     while true {
       try Task.checkCancellation()
-      do {
-        return try await operation()
-      } catch {
-        if Task.isCancelled { throw CancellationError() }
-        guard !error.isCancellation, policy.allowsRetry(after: error, attempt: attempt) else { throw error }
-        try await clock.sleep(for: max(policy.delay(for: attempt), .zero).sleepable)
+      let (result, details) = await PrismNetworkFailure.recorded { try await operation() }
+      guard case .failure(let error) = result else { return try result.get() }
+      if Task.isCancelled { throw CancellationError() }
+      // The details say whether the request is harmless to repeat, which the error alone does not.
+      guard !error.isCancellation, policy.allowsRetry(after: details ?? error, attempt: attempt) else {
+        throw details?.surfaced ?? error
       }
+      try await clock.sleep(for: max(policy.delay(for: attempt), .zero).sleepable)
       attempt = attempt == .max ? attempt : attempt + 1
     }
   }

@@ -50,4 +50,38 @@ import Testing
     #expect(try await client.request(on: server.teapot { $0.method = .put }) == Teapot(id: 1))
     #expect(server.requests.map(\.method) == ["PUT", "GET", "PUT", "GET"])
   }
+
+  @Test(arguments: [(PrismNetworkMethod.post, 1), (.get, 2)])
+  func retryableRequestRepeatsOnlyWhatIsHarmless(_ method: PrismNetworkMethod, _ count: Int) async throws {
+    server.route("/item", .status(500), .json(Teapot(id: 1)))
+    let (client, request) = (PrismNetworkAdapter.forTests(), server.teapot { $0.method = method })
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.request(on: request)
+    }
+    if count == 1 {
+      await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    } else {
+      #expect(try await retryable.execute() == Teapot(id: 1))
+    }
+    #expect(server.requestCount == count)
+  }
+
+  @Test func retryableRequestPassesTheCauseOn() async throws {
+    server.route("/item") { _ in .text("busy", status: 503) }
+    let (client, request) = (PrismNetworkAdapter.forTests(), server.teapot())
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(maxAttempts: 1), clock: clock) {
+      try await client.request(on: request)
+    }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      _ = try await PrismNetworkFailure.detailed { try await retryable.execute() }
+    }
+    #expect(failure?.statusCode == 503)
+    #expect(failure?.data == Data("busy".utf8))
+    // An operation that asks for the cause itself keeps it.
+    let detailed = PrismRetryableRequest(policy: PrismLinearRetry(maxAttempts: 1), clock: clock) {
+      try await PrismNetworkFailure.detailed { try await client.request(on: request) }
+    }
+    await #expect(throws: PrismNetworkFailure.self) { _ = try await detailed.execute() }
+  }
 }
