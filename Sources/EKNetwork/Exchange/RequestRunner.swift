@@ -105,12 +105,12 @@ struct RequestRunner {
   /// Returns the head of a successful response, with its body unread. There are no retries, and no progress is
   /// reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
+    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, reportsUnread: Bool = true
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
     return try await stream(
       source(request, baseURL, accessToken),
-      over: exchange(for: request, progress: nil, log: log(request.methodName)))
+      over: exchange(for: request, progress: nil, log: log(request.methodName)), reportsUnread: reportsUnread)
   }
 
   /// Streams a request of any kind, like the function above.
@@ -250,8 +250,9 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    // A body that cannot be decoded does not affect the meaning of the status.
-    case .success(.refusal(_, let unread?)) where unread.urlErrorCode != .cannotDecodeContentData: unread
+    // A body that breaks off or cannot be decoded does not affect the meaning of the status. What exceeds a limit of
+    // the caller's is reported as such.
+    case .success(.refusal(_, let unread?)) where unread.urlErrorCode == nil: unread
     case .success(.refusal(let response, _)): source.error(of: response)
     case .failure(let error): error
     }

@@ -80,6 +80,27 @@ import Testing
     #expect(error?.statusCode == 503)
   }
 
+  /// Nor if the connection breaks in the middle of the body: the server has answered.
+  @Test(arguments: Wire.allCases, [400, 401, 403])
+  func errorStatusWithIncompleteBodyKeepsItsMeaning(_ wire: Wire, _ status: Int) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item") { _ in .raw("HTTP/1.1 \(status) No\r\nContent-Length: 9\r\n\r\nno") }
+    let request = ItemProbe(retryPolicy: .transientFailures)
+    let error = await #expect(throws: (any Error).self) { _ = try await wire.manager(server).send(request) }
+    if status == 401 {
+      #expect(error as? NetworkError == .unauthorized)
+    } else {
+      #expect((error as? HTTPError)?.statusCode == status)
+    }
+    #expect(server.requestCount == 1)
+    server.reset()
+    let client = PrismNetworkAdapter.forTests(
+      retryPolicy: PrismLinearRetry(), transport: wire == .automatic ? .automatic : .urlSession)
+    await #expect(throws: PrismNetworkError(status: status)) { _ = try await client.request(on: server.teapot()) }
+    #expect(server.requestCount == 1)
+  }
+
   /// The gzip header's file name does not end, so there is no content, however much is sent.
   @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux))
   func unterminatedGzipNameFailsDecoding() async throws {
