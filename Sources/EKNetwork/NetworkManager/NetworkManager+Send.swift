@@ -23,11 +23,12 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let manager: NetworkManager = self
+    // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
+    // documentation, may be called on any thread.
+    nonisolated(unsafe) let provider = manager.decoderProvider(for: request)
     let response = try await manager.load(request, accessToken: accessToken)
     // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
-    // Unchecked: the same holds for the closure, which by its documentation may be called on any thread.
-    nonisolated(unsafe) let provider = manager.decoderProvider(for: request)
     return try await NetworkManager.decodeOffActor(lent, response, provider).value
   }
 
@@ -47,8 +48,9 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
+    let provider = decoderProvider(for: request)
     let response = try await load(request, accessToken: accessToken)
-    return try Self.decode(request, response, decoderProvider(for: request))
+    return try Self.decode(request, response, provider)
   }
 
   fileprivate nonisolated(nonsending) func load<T: NetworkRequest>(

@@ -112,6 +112,35 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(10))) func requestInProgressKeepsItsDecoder() async throws {
+    struct Dated: Decodable, Sendable { let at: Date }
+    struct Get: NetworkRequest, Sendable {
+      typealias Response = Dated
+      let path = "/item"
+      let method = HTTPMethod.get
+    }
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .json(#"{"at":1}"#)
+    }
+    let manager = Wire.automatic.manager(server)
+    let request = Get()
+    let sent = Task { try await manager.send(request) }
+    let existential = Task { try await (manager as any NetworkManaging).send(request) }
+    let cached = Task { try await manager.send(request, policy: .networkOnly, cache: PrismResponseCache()) }
+    await server.expectRequests(3)
+    manager.responseDecoderProvider = {
+      let decoder = JSONDecoder()
+      decoder.dateDecodingStrategy = .iso8601
+      return decoder
+    }
+    gate.open()
+    for task in [sent, existential, cached] {
+      #expect(try await task.value.at == Date(timeIntervalSinceReferenceDate: 1))
+    }
+  }
+
   @Test func requestMayOverrideDecoding() async throws {
     struct Text: NetworkRequest {
       typealias Response = String

@@ -49,6 +49,8 @@ extension NetworkManager {
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
     let session = runner.transport.sessionSettings
+    // Unchecked: by its documentation, the closure may be called on any thread.
+    nonisolated(unsafe) let provider = decoderProvider(for: request)
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
       revalidations: cache.revalidations,
@@ -60,8 +62,7 @@ extension NetworkManager {
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }
         return try Self.decode(
-          request, CollectedResponse(head: ResponseHead(response), data: entry.data),
-          self.decoderProvider(for: request))
+          request, CollectedResponse(head: ResponseHead(response), data: entry.data), provider)
       })
   }
 }
