@@ -38,6 +38,34 @@ import Testing
     #expect(cache.cachedResponse(for: try kept().endpoint.request) == nil)
   }
 
+  /// The key does not depend on what a streamed body contains.
+  @Test func streamedBodyBypassesCache() async throws {
+    struct Search: PrismNetworkEndpoint {
+      let scheme = PrismNetworkScheme.http
+      let host = "127.0.0.1"
+      let port: Int?
+      let path = "/item"
+      let method = PrismNetworkMethod.get
+      let queryItems: [URLQueryItem]? = nil
+      let headers: [String: String] = [:]
+      let cacheInterval: TimeInterval? = 60
+      let form: PrismMultipartFormData
+      var body: (any Encodable)? { form }
+    }
+    struct Find: PrismNetworkRequest {
+      typealias Response = Teapot
+      let endpoint: Search
+    }
+    let empty = PrismMultipartFormData()
+    for number in 1...2 {
+      var form = empty
+      form.append(string: "\(number)", name: "q")
+      let request = Find(endpoint: Search(port: server.port, form: form))
+      #expect(try await client.request(on: request).id == number)
+      await #expect(throws: PrismNetworkError.noCache) { _ = try await client.cachedResponse(on: request) }
+    }
+  }
+
   @Test(arguments: [PrismNetworkMethod.post, .put, .patch, .delete])
   func otherMethodsBypassCache(_ method: PrismNetworkMethod) async throws {
     _ = try await client.request(on: kept())

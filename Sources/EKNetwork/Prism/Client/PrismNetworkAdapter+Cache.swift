@@ -6,7 +6,7 @@ import Foundation
 
 extension PrismNetworkAdapter {
   /// Sends a request as a policy specifies, whether or not its endpoint has a `cacheInterval`; without one, a response
-  /// is fresh for ``PrismCacheEntry/defaultTTL``. Only GET requests are cached.
+  /// is fresh for ``PrismCacheEntry/defaultTTL``. Only GET requests are cached, and not those with a form as their body.
   ///
   /// With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
   /// ``responses(on:with:policy:)`` returns both.
@@ -42,8 +42,8 @@ extension PrismNetworkAdapter {
   ) async throws -> Request.Response {
     try PrismNetworkFailure.surfacing {
       let urlRequest = try urlRequest(for: request.endpoint)
-      guard let entry = store.entry(for: CacheKey(try hop(urlRequest)))?.entry,
-        let value = try? request.decode(data: entry.data, with: formatter), request.endpoint.method == .get
+      guard urlRequest.isCacheable, let entry = store.entry(for: CacheKey(try hop(urlRequest)))?.entry,
+        let value = try? request.decode(data: entry.data, with: formatter)
       else { throw PrismNetworkFailure(.noCache, url: urlRequest.url) }
       return value
     }
@@ -56,7 +56,7 @@ extension PrismNetworkAdapter {
     let endpoint = request.endpoint
     let urlRequest = try urlRequest(for: endpoint)
     let interval = Duration(cacheInterval: endpoint.cacheInterval)
-    let isCached = endpoint.method == .get && (interval != nil || policy != nil)
+    let isCached = urlRequest.isCacheable && (interval != nil || policy != nil)
     return CachedLoad(
       policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
       store: store, revalidations: revalidations,
@@ -77,6 +77,11 @@ extension PrismNetworkAdapter {
       throw PrismNetworkFailure(error, url: urlRequest.url)
     }
   }
+}
+
+extension URLRequest {
+  /// Whether the response may be stored: the request is a GET. The key does not contain what a stream contains.
+  fileprivate var isCacheable: Bool { httpMethod == "GET" && httpBodyStream == nil }
 }
 
 extension Duration {

@@ -27,6 +27,7 @@ public protocol PrismNetworkEndpoint: PrismLogger, Sendable {
   /// The idle timeout of the exchange, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeoutInterval: TimeInterval? { get }
   /// The time for which the response to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
+  /// A response to a GET with a form is not stored.
   var cacheInterval: TimeInterval? { get }
 }
 
