@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The key of exchanges of one client that can share a response: the identity, everything that is sent, and every
-/// option that affects the response.
+/// The key of exchanges of one client that can share a response: the identity, everything that is sent except for the
+/// trace, and every option that affects the response.
 struct ExchangeKey: Hashable, Sendable {
   private let method: String
   private let url: String
@@ -29,13 +29,24 @@ struct ExchangeKey: Hashable, Sendable {
     }
     method = request.httpMethod ?? "GET"
     self.url = url.absoluteString
-    fields = request.allHTTPHeaderFields ?? [:]
+    fields = Self.untraced(request.allHTTPHeaderFields ?? [:])
     identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy
     self.limits = limits
     self.decodesContent = decodesContent
     self.cacheMode = cacheMode
+  }
+
+  /// Returns the fields without those of the trace, which differ for each request and do not affect the response.
+  private static func untraced(_ fields: [String: String]) -> [String: String] {
+    func isOfTrace(_ name: String) -> Bool {
+      // Few names are that long: the others are not lowercased.
+      guard (10...11).contains(name.utf8.count) else { return false }
+      return ["traceparent", "tracestate"].contains(name.lowercased())
+    }
+    // Most requests have no trace, and their fields are not copied.
+    return fields.keys.contains(where: isOfTrace) ? fields.filter { !isOfTrace($0.key) } : fields
   }
 
   /// Returns whether the method of the request is safe.

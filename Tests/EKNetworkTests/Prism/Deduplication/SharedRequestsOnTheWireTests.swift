@@ -65,6 +65,19 @@ import Testing
     for mode in CacheMode.allCases where mode != .default { #expect(key(true, mode) != key()) }
   }
 
+  /// A span of its own does not make a request another one.
+  @Test func keyIgnoresTraceFields() throws {
+    func key(_ fields: [String: String]) -> ExchangeKey? {
+      var request = URLRequest(url: server.url("/item"))
+      request.allHTTPHeaderFields = fields
+      return ExchangeKey(HopRequest(request), redirectPolicy: .follow, limits: ResponseLimits())
+    }
+    #expect(key(["Traceparent": "1", "tracestate": "a", "X-A": "b"]) == key(["traceparent": "2", "X-A": "b"]))
+    #expect(key(["traceparent": "1", "X-A": "b"]) == key(["X-A": "b"]))
+    #expect(key(["traceparent": "1", "X-A": "b"]) != key(["traceparent": "1", "X-A": "c"]))
+    #expect(key(["traceparent2": "1"]) != key(["traceparent2": "2"]))
+  }
+
   @Test func nothingIsSharedByDefault() async throws {
     holdItem { _ in .json(Item(id: 1)) }
     let manager = Wire.automatic.manager(server)
