@@ -17,7 +17,7 @@ struct DownloadState: Equatable, Sendable {
   enum End: Equatable, Sendable {
     case complete
     /// The server has sent only a part: request the rest.
-    case goOn
+    case requestRest
     case fail(DownloadError)
   }
 
@@ -105,8 +105,8 @@ struct DownloadState: Equatable, Sendable {
     if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
     // RFC 9110 §15.3.7: a server may send less than was requested. If it does not know the total length, a further
     // request shows that there is no more after this part; the whole ends with the body.
-    guard let total else { return end == nil ? .complete : .goOn }
-    return length < total ? .goOn : .complete
+    guard let total else { return end == nil ? .complete : .requestRest }
+    return length < total ? .requestRest : .complete
   }
 
   /// Records that the bytes were discarded.

@@ -153,7 +153,7 @@ actor FileDownload {
     }
     switch state?.ended() {
     case .fail(let error)?: throw error
-    case .goOn?: return false
+    case .requestRest?: return false
     default: return true
     }
   }

@@ -188,7 +188,7 @@ struct ConnectionState {
   /// a caller that can no longer send gets the peer's code and reason (RFC 6455 §7.1.5).
   mutating func endByPeer(_ frame: [UInt8], _ outcome: Outcome) -> Closing {
     var outcome = outcome
-    // The answer to this side's close frame is no error, whatever its code.
+    // The response to this side's close frame is no error, whatever its code.
     if isClosing, case .closed = outcome.error { outcome.error = nil }
     var closing = beginClosing(frame, afterMessage: false)
     closing.ending = end(outcome)

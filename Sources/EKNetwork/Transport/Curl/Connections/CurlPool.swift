@@ -113,7 +113,7 @@
       transfer.loopPausedSocket = socket
       pausedBodies[socket] = transfer
       // The server may already have closed the connection, in which case there are no further events.
-      eventLoop.heard(transfer)
+      eventLoop.inputArrived(for: transfer)
     }
 
     /// Notes that there is more of the body, or that the transfer is over.
@@ -187,12 +187,12 @@
     func act(on socket: Int32, events: Int32) {
       var running: Int32 = 0
       _ = ekn_multi_socket_action(multi, socket, events, &running)
-      hears(from: socket)
+      inputArrived(on: socket)
     }
 
     /// Handles input on a socket, whether libcurl waits for it or not.
-    func hears(from socket: Int32) {
-      if let transfer = pausedBodies[socket] { eventLoop.heard(transfer) }
+    func inputArrived(on socket: Int32) {
+      if let transfer = pausedBodies[socket] { eventLoop.inputArrived(for: transfer) }
     }
 
     /// Returns the next transfer that has ended, and libcurl's result code.

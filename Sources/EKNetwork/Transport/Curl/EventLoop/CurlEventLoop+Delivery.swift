@@ -38,19 +38,19 @@
     }
 
     /// Notes that something arrived from the server while a transfer's body had nothing to send.
-    func heard(_ transfer: CurlTransfer) { heard.append(transfer) }
+    func inputArrived(for transfer: CurlTransfer) { transfersWithInput.append(transfer) }
 
-    func lookAtPausedBodies() {
-      guard !heard.isEmpty else { return }
+    func checkPausedBodies() {
+      guard !transfersWithInput.isEmpty else { return }
       var transfers: [CurlTransfer] = []
-      swap(&transfers, &heard)
+      swap(&transfers, &transfersWithInput)
       for transfer in transfers {
         let socket = transfer.loopPausedSocket
         guard let handle = transfer.loopHandle, socket >= 0 else { continue }
-        switch transfer.loopHeardWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
+        switch transfer.loopInputWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
         case .wait: break
         case .end(let code): ended(transfer, code)
-        case .goOn:
+        case .resume:
           transfer.loopPauseBits &= ~Int(EKN_PAUSE_SEND)
           _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
         }

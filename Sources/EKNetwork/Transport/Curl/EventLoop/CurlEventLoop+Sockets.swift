@@ -31,7 +31,7 @@
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         guard sockets.isWanted(socket) else {
-          pools[Int(event.tag >> 32)]?.hears(from: socket)
+          pools[Int(event.tag >> 32)]?.inputArrived(on: socket)
           watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)
           continue
         }

@@ -53,7 +53,7 @@
     /// The transfers that have something for their consumers.
     var dirty: [CurlTransfer] = []
     /// The transfers for which something arrived from the server while their bodies had nothing to send.
-    var heard: [CurlTransfer] = []
+    var transfersWithInput: [CurlTransfer] = []
     var deliveries: [CurlTransfer.Queue.Delivery] = []
 
     /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
@@ -245,7 +245,7 @@
           ended(transfer, code)
         }
       }
-      lookAtPausedBodies()
+      checkPausedBodies()
     }
 
     func ended(_ transfer: CurlTransfer, _ code: Int) {

@@ -182,8 +182,8 @@
     var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
 
     /// - Parameter isAtEnd: Whether the server has closed its side of the connection.
-    func loopHeardWhilePaused(isAtEnd: () -> Bool) -> UploadBodyState.PausedBodyAction {
-      loopUpload.heardWhilePaused(received: loopReceived, isAtEnd: isAtEnd)
+    func loopInputWhilePaused(isAtEnd: () -> Bool) -> UploadBodyState.PausedBodyAction {
+      loopUpload.inputWhilePaused(received: loopReceived, isAtEnd: isAtEnd)
     }
 
     /// The body will be sent again from its start, because the connection was stale.

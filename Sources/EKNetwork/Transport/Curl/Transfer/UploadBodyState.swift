@@ -6,7 +6,7 @@
     enum PausedBodyAction: Equatable {
       case wait
       /// Resume the body: libcurl then stops sending it by itself.
-      case goOn
+      case resume
       /// End the transfer with this result code of libcurl's.
       case end(Int)
     }
@@ -25,7 +25,7 @@
     private var hasEnded = false
     private var head: Head?
     /// Whether a paused body was resumed because there is a response.
-    private var wentOn = false
+    private var wasResumed = false
 
     init(length: Int64?) { self.length = length }
 
@@ -48,10 +48,10 @@
     /// - Parameters:
     ///   - received: The number of bytes of the response's body.
     ///   - isAtEnd: Whether the server has closed its side of the connection.
-    mutating func heardWhilePaused(received: Int64, isAtEnd: () -> Bool) -> PausedBodyAction {
-      if let head, head.status >= 300, !wentOn {
-        wentOn = true
-        return .goOn
+    mutating func inputWhilePaused(received: Int64, isAtEnd: () -> Bool) -> PausedBodyAction {
+      if let head, head.status >= 300, !wasResumed {
+        wasResumed = true
+        return .resume
       }
       guard isAtEnd() else { return .wait }
       guard let head else { return .end(CurlError.emptyReply) }

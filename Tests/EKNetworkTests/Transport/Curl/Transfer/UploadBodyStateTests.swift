@@ -38,18 +38,18 @@
 
     @Test func pausedBodyIsResumedOnceForARefusal() {
       var refused = state(413, response: 2)
-      #expect(refused.heardWhilePaused(received: 0, isAtEnd: { true }) == .goOn)
-      #expect(refused.heardWhilePaused(received: 0, isAtEnd: { false }) == .wait)
-      #expect(refused.heardWhilePaused(received: 0, isAtEnd: { true }) == .end(CurlError.partialBody))
-      #expect(refused.heardWhilePaused(received: 2, isAtEnd: { true }) == .end(0))
+      #expect(refused.inputWhilePaused(received: 0, isAtEnd: { true }) == .resume)
+      #expect(refused.inputWhilePaused(received: 0, isAtEnd: { false }) == .wait)
+      #expect(refused.inputWhilePaused(received: 0, isAtEnd: { true }) == .end(CurlError.partialBody))
+      #expect(refused.inputWhilePaused(received: 2, isAtEnd: { true }) == .end(0))
     }
 
     @Test func endOfTheConnectionEndsAPausedBody() {
       var none = UploadBodyState(length: nil)
-      #expect(none.heardWhilePaused(received: 0, isAtEnd: { true }) == .end(CurlError.emptyReply))
+      #expect(none.inputWhilePaused(received: 0, isAtEnd: { true }) == .end(CurlError.emptyReply))
       var (open, chunked) = (state(200), state(200, isChunked: true))
-      #expect(open.heardWhilePaused(received: 5, isAtEnd: { true }) == .end(0))
-      #expect(chunked.heardWhilePaused(received: 5, isAtEnd: { true }) == .end(CurlError.partialBody))
+      #expect(open.inputWhilePaused(received: 5, isAtEnd: { true }) == .end(0))
+      #expect(chunked.inputWhilePaused(received: 5, isAtEnd: { true }) == .end(CurlError.partialBody))
     }
   }
 #endif
