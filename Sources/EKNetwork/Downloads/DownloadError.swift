@@ -21,13 +21,13 @@ public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendabl
   /// A description of the error, with the name of the file.
   public var errorDescription: String? {
     switch self {
-    case .notAFileURL(let url): "\(url.absoluteString) is not a file"
+    case .notAFileURL(let url): "\(url.absoluteString) is not a file URL"
     case .fileExists(let url): "There is a file \(url.path) already"
     case .folderNotFound(let url): "There is no folder \(url.path)"
     case .alreadyDownloading(let url): "\(url.path) is being downloaded already"
     case .diskFull(let url): "There is no space left for \(url.path)"
     case .notWritable(let url, let code): "\(url.path) cannot be written: \(String(cString: strerror(code)))"
-    case .incomplete(let received, let announced): "\(received) bytes came, of \(announced) that were announced"
+    case .incomplete(let received, let announced): "Received \(received) bytes, but \(announced) were announced"
     }
   }
 

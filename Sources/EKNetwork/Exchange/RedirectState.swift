@@ -26,8 +26,8 @@ struct RedirectState {
   private var visited: [String] = []
   /// Whether the first origin has been left, by a redirect or before, so that its credentials are no longer sent.
   private(set) var hasLeftOrigin = false
-  /// Whether a redirect has changed the method. It then answers the original request, which was carried out (RFC 9110
-  /// §15.4.4), and its target is another one.
+  /// Whether a redirect has changed the method. The redirect is then the response to the original request, which was
+  /// carried out (RFC 9110 §15.4.4); its target is another request.
   private(set) var hasChangedMethod = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
@@ -61,7 +61,7 @@ struct RedirectState {
   /// Returns the reason why a target must not be followed, regardless of who chose it.
   private static func refusal(of target: URL?, from source: URL) -> URLError? {
     guard let target, let scheme = target.scheme?.lowercased() else {
-      return error(.badURL, "The server redirects to something that is not a URL", source)
+      return error(.badURL, "The redirect's Location is not a URL", source)
     }
     guard scheme == "http" || scheme == "https" else {
       return error(.unsupportedURL, "The server redirects to a URL that is not http or https", source)
@@ -109,7 +109,7 @@ struct RedirectState {
       let target = next.url?.absoluteString ?? ""
       let text =
         visited.contains(target)
-        ? "The redirects run in a circle"
+        ? "Redirect loop"
         : "More than \(Self.maximumHops) redirects"
       return .fail(Self.error(.httpTooManyRedirects, text, source))
     }

@@ -16,7 +16,7 @@ public enum HARError: NonRetriableError, LocalizedError, Equatable, Sendable {
     switch self {
     case .notReadable(let url, let reason): "\(url.path) cannot be read: \(reason)"
     case .tooLarge(let limit): "The HAR file has more than \(limit) bytes"
-    case .notHAR(let reason): "This is no HAR file: \(reason)"
+    case .notHAR(let reason): "Not a HAR file: \(reason)"
     case .invalidEntry(let index, let reason): "Entry \(index) of the HAR file is invalid: \(reason)"
     }
   }

@@ -46,11 +46,11 @@ extension ReplaySession {
 
     private var explanation: String {
       switch reason {
-      case .notRecorded: "there is no such method and URL"
-      case .otherBody: "its body is another"
-      case .otherFields: "its conditions are others"
-      case .otherCredentials: "its credentials are others"
-      case .usedUp: "each one was given"
+      case .notRecorded: "no request with this method and URL was recorded"
+      case .otherBody: "recorded with a different body"
+      case .otherFields: "recorded with different conditional headers"
+      case .otherCredentials: "recorded with different credentials"
+      case .usedUp: "all recorded responses were used"
       }
     }
   }
@@ -67,7 +67,7 @@ extension ReplaySession {
     public var errorDescription: String? {
       switch self {
       case .recorded(let text): "The request failed when it was recorded: \(text)"
-      case .incompleteBody(let request): "The recording has not the whole body of \(request)"
+      case .incompleteBody(let request): "The recording does not contain the whole body of \(request)"
       }
     }
 

@@ -25,7 +25,7 @@ public final class CircuitBreaker: NetworkMiddleware {
     }
 
     /// A description of the error.
-    public var errorDescription: String? { "\(host) has failed repeatedly, and is not asked for now" }
+    public var errorDescription: String? { "Requests to \(host) are suspended after repeated failures" }
   }
 
   private typealias Circuit = CircuitState<ContinuousClock.Instant>

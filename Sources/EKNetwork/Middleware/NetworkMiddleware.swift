@@ -80,9 +80,11 @@ extension NetworkMiddlewareError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .changedDestination: "Middleware around attempts has sent a request elsewhere"
-    case .overlappingCalls: "Middleware has sent a request on while it was at work, or after its end"
-    case .invalidResponse: "Middleware has made a response that no response can be, or has read a part of its body"
+    case .changedDestination: "Attempt middleware changed the scheme, host, port or path of a request"
+    case .overlappingCalls:
+      "Middleware called `next` while an earlier call was in progress, or after the call had ended"
+    case .invalidResponse:
+      "Middleware returned a response with an invalid status or header field, or with a partly read body"
     }
   }
 }

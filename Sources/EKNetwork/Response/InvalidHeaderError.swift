@@ -32,8 +32,8 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
   public var errorDescription: String? {
     switch reason {
     case .invalidName: "The header field name \"\(printableField)\" is not a token"
-    case .invalidValue where field == Self.subprotocols: "A subprotocol is no token, or is named twice"
-    case .invalidValue: "The value of the header field \"\(printableField)\" holds a control character"
+    case .invalidValue where field == Self.subprotocols: "A subprotocol is not a token, or is listed twice"
+    case .invalidValue: "The value of the header field \"\(printableField)\" contains a control character"
     case .managedByLibrary: "The header field \"\(printableField)\" is set by the library"
     }
   }

@@ -26,7 +26,7 @@ extension NetworkError: LocalizedError {
     case .invalidMultipartEncoding: "The multipart form cannot be encoded"
     case .emptyResponse: "The response has no body"
     case .unauthorized: "The server requires authentication"
-    case .invalidResponse: "The response is no HTTP response"
+    case .invalidResponse: "The response is not an HTTP response"
     case .conflictingBodyTypes: "The request has both a body and a multipart form"
     }
   }

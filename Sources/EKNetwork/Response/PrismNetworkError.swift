@@ -45,9 +45,9 @@ extension PrismNetworkError: LocalizedError {
     case .noConnectivity: "There is no connection, it was lost, or the host was not found or did not respond in time."
     case .unauthorized: "The server did not accept the credentials of the request, or it had none."
     case .forbidden: "The server understood the request and refuses it."
-    case .badRequest: "The server could not make sense of the request, or it could not be put together."
-    case .serverError: "The server is overloaded, restarting or broken."
-    case .invalidResponse: "The response has an unexpected status, cannot be decoded or did not arrive whole."
+    case .badRequest: "The server rejected the request as invalid, or it could not be built."
+    case .serverError: "The server is overloaded, restarting or failing."
+    case .invalidResponse: "The response has an unexpected status, cannot be decoded or is incomplete."
     case .noCache: "Nothing was stored for this request, or it was removed."
     }
   }

@@ -38,11 +38,13 @@ enum TransportSelection {
       if case .secured(let options) = choice {
         // A private key in a file is not an identity: the system keeps those in a keychain.
         guard options.clientCertificate == nil else {
-          return UnavailableTransport(.clientCertificateRejected, "Client certificates need a delegate of the session")
+          return UnavailableTransport(
+            .clientCertificateRejected,
+            "A client certificate must be presented by the session's delegate, not by TLSOptions.")
         }
         // A second session with the same identifier may receive the callbacks of the first.
         guard session.configuration.identifier == nil else {
-          return UnavailableTransport(.resourceUnavailable, "A background session takes files alone.")
+          return UnavailableTransport(.resourceUnavailable, "TLSOptions cannot be used with a background session.")
         }
         return URLSessionTransport(session, host: .shared(for: session, options))
       }

@@ -12,7 +12,7 @@ extension StreamingError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .invalidResponse: "The response is no HTTP response"
+    case .invalidResponse: "The response is not an HTTP response"
     case .errorPayloadTooLarge(let limit): "The body of the error response is longer than \(limit) bytes"
     }
   }

@@ -26,7 +26,7 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
 
     /// The request and the routes on one line.
     public var description: String {
-      "No stub for \(request). " + (routes.isEmpty ? "There are none." : "There are: " + routes.joined(separator: ", "))
+      "No route for \(request). Routes: " + (routes.isEmpty ? "none" : routes.joined(separator: ", "))
     }
 
     /// The same as ``description``.

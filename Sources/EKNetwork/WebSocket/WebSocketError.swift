@@ -27,7 +27,7 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .invalidURL: "The URL is not one of a WebSocket"
+    case .invalidURL: "The URL is not a WebSocket URL"
     case .refused(let status, _): "The server refused the WebSocket with status \(status)"
     case .invalidHandshake(let reason): "The response to the WebSocket handshake is not acceptable: \(reason)"
     case .timedOut: "The WebSocket peer did not respond in time"

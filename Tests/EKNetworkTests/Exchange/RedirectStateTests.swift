@@ -156,7 +156,7 @@ import Testing
     }
     let action = state.received(try head(302, "/1"), for: HopRequest(request), decision: .undecided)
     #expect(action.errorCode == .httpTooManyRedirects)
-    #expect(action.error?.localizedDescription.contains("circle") == true)
+    #expect(action.error?.localizedDescription.contains("Redirect loop") == true)
   }
 
   @Test(arguments: [(301, "PUT"), (302, "PATCH"), (307, "POST"), (308, "POST")])

@@ -76,7 +76,7 @@ import Testing
     server.route("/other") { _ in .redirect(to: "/item", status: 302) }
     let error = await #expect(throws: URLError.self) { _ = try await wire.manager(server).send(ItemProbe()) }
     #expect(error?.code == .httpTooManyRedirects)
-    #expect(error?.localizedDescription.contains("circle") == true)
+    #expect(error?.localizedDescription.contains("Redirect loop") == true)
     #expect(server.requestCount == 21)
   }
 

@@ -6,7 +6,7 @@ import Testing
   @Test func namesTheFieldAndNeverTheValue() throws {
     let secret = "s3cr3t\r\n"
     let error = try #require(throws: InvalidHeaderError.self) { try HeaderFields(["X-Key": secret]) }
-    #expect(error.errorDescription == "The value of the header field \"X-Key\" holds a control character")
+    #expect(error.errorDescription == "The value of the header field \"X-Key\" contains a control character")
     for text in ["\(error)", String(reflecting: error), error.localizedDescription] {
       #expect(!text.contains("s3cr3t"))
     }

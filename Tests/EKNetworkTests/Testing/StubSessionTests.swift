@@ -90,12 +90,12 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     session.on(.get, "/c", .status(200))
     session.on(.get, "/c")
     let error = await #expect(throws: StubSession.UnexpectedRequest.self) { try await manager.send(ItemProbe()) }
-    #expect(error.map { "\($0)" } == "No stub for GET /item. There are: GET /a, POST /b")
+    #expect(error.map { "\($0)" } == "No route for GET /item. Routes: GET /a, POST /b")
     #expect(session.requests.count == 1)
     let empty = StubSession()
     let request = URLRequest(url: try #require(URL(string: "https://x")))
     let other = await #expect(throws: StubSession.UnexpectedRequest.self) { _ = try await empty.data(for: request) }
-    #expect(other?.description.hasSuffix("There are none.") == true)
+    #expect(other?.description.hasSuffix("Routes: none") == true)
   }
 
   @Test func streamComesInPiecesAndMayFail() async throws {

@@ -49,7 +49,7 @@ public final class RateLimiter: NetworkMiddleware {
     /// A description of the error.
     public var errorDescription: String? {
       switch reason {
-      case .waitTooLong: "The rate limit of \(host) leaves no room for this request in time"
+      case .waitTooLong: "The rate limit of \(host) would delay the request for longer than allowed"
       case .tooManyWaiting: "Too many requests wait for the rate limit of \(host)"
       }
     }

@@ -12,7 +12,7 @@ extension EventStreamError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .unexpectedContentType(let type): "The response is no event stream, but \(type ?? "of no named type")"
+    case .unexpectedContentType(let type): "Expected text/event-stream, received \(type ?? "no Content-Type")"
     case .unexpectedStatus(let status): "An event stream cannot have the status code \(status)"
     }
   }

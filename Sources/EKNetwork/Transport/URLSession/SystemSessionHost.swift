@@ -77,7 +77,8 @@ final class SystemSessionHost: Sendable {
     let original = request.urlRequest
     // Here, and for an invalidated session below, Foundation would terminate the process with an exception.
     guard !isBackground else {
-      throw URLError.unusable(original.url, "A background session takes files alone.")
+      throw URLError.unusable(
+        original.url, "A background session only uploads and downloads files; it cannot send this request.")
     }
     // Foundation's own timer enforces the request's idle timeout: it takes `waitsForConnectivity` into account.
     let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)

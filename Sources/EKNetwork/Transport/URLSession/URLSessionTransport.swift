@@ -112,7 +112,7 @@ extension URLRequest {
     }
     #if canImport(Darwin)
       guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
-        throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession sends no GET with a body.")
+        throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession cannot send a GET with a body.")
       }
     #endif
   }

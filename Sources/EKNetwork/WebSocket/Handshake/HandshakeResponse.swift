@@ -23,7 +23,7 @@ struct HandshakeResponse: Sendable {
   mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
     bytes += part
     if bytes.first.map({ $0 != UInt8(ascii: "H") }) == true {
-      throw .invalidHandshake(reason: "it does not begin like HTTP")
+      throw .invalidHandshake(reason: "it is not HTTP")
     }
     var index = searched
     while index + 3 < bytes.count {
@@ -33,7 +33,7 @@ struct HandshakeResponse: Sendable {
         if let agreement { return agreement }
         start = index + 4
         if start < bytes.count, bytes[start] != UInt8(ascii: "H") {
-          throw .invalidHandshake(reason: "it does not begin like HTTP")
+          throw .invalidHandshake(reason: "it is not HTTP")
         }
         index = start
         continue
@@ -55,13 +55,13 @@ struct HandshakeResponse: Sendable {
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
       status >= 100
     else {
-      throw .invalidHandshake(reason: "its status line is broken")
+      throw .invalidHandshake(reason: "its status line is invalid")
     }
     var headers: [String: String] = [:]
     var cookieLines: [String] = []
     for line in lines {
       guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])) else {
-        throw .invalidHandshake(reason: "a header line is broken")
+        throw .invalidHandshake(reason: "a header line is invalid")
       }
       let name = line[..<colon].lowercased()
       let value = HTTPField.trim(line[line.index(after: colon)...])
@@ -72,9 +72,9 @@ struct HandshakeResponse: Sendable {
     guard status == 101 else { throw .refused(status: status, headers: headers) }
     guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
       HTTPField.list(headers["connection"] ?? "", contains: "upgrade")
-    else { throw .invalidHandshake(reason: "it does not switch to WebSocket") }
+    else { throw .invalidHandshake(reason: "its Upgrade or Connection header, or its HTTP version, is invalid") }
     guard headers["sec-websocket-accept"] == request.expectedAccept else {
-      throw .invalidHandshake(reason: "it does not prove that the server understood the key")
+      throw .invalidHandshake(reason: "Sec-WebSocket-Accept does not match the key")
     }
     let subprotocol = headers["sec-websocket-protocol"]
     if let subprotocol, !request.protocols.contains(subprotocol) {

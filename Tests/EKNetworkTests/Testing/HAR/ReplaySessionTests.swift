@@ -198,7 +198,8 @@ import Testing
       try await manager.send(ItemProbe(path: "/other"))
     }
     let text = try #require(error).description
-    #expect(text.hasPrefix("No recorded response for GET \(server.url("/other")): there is no such method and URL."))
+    let reason = "no request with this method and URL was recorded."
+    #expect(text.hasPrefix("No recorded response for GET \(server.url("/other")): \(reason)"))
     #expect(text.contains("Recorded: GET \(server.url("/item"))?id=redacted-"))
     let empty = NetworkManager(baseURL: server.baseURL, session: try ReplaySession(HARRecorder()))
     let other = await #expect(throws: ReplaySession.UnexpectedRequest.self) { try await empty.send(probe(1)) }

@@ -44,7 +44,7 @@ struct HandshakeTests {
     #expect(throws: WebSocketError.invalidURL) { try request("ws:///path") }
     for protocols in [[""], ["a b"], ["a", "b", "a"]] {
       let error = #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: protocols) }
-      #expect(error?.errorDescription == "A subprotocol is no token, or is named twice")
+      #expect(error?.errorDescription == "A subprotocol is not a token, or is listed twice")
     }
     #expect(throws: InvalidHeaderError.self) { try request("ws://a/", headers: ["Sec-WebSocket-Key": "x"]) }
     #expect(throws: InvalidHeaderError.self) { try request("ws://a/", protocols: ["a b"]) }

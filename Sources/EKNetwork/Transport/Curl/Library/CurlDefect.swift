@@ -91,21 +91,22 @@
     var remedy: String {
       switch self {
       case .danglingHeader: "an easy handle is used for one transfer only; connections are kept"
-      case .resendsUnasked: "libcurl's log is watched, and the transfer ended where it may not be sent again"
+      case .resendsUnasked: "libcurl's log is monitored, and the transfer is ended if it must not be resent"
       case .joinsResolver: "a cancelled transfer stays with libcurl until its host's name is resolved"
       case .readsWhilePaused: "the sockets of paused transfers are not watched"
       case .sharesTunnels: "connections are shared only where the proxies and their credentials are the same"
       case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
       case .resendsAfterExpectation: "the transfer ends with the first response"
-      case .believesResetStreams, .pausesWholeConnections: "HTTP/1.1 is used over TLS, too"
-      case .believesStatusLines: "what TLS negotiated counts, and an origin that claims HTTP/2 without it gets HTTP/1.1"
+      case .believesResetStreams, .pausesWholeConnections: "HTTP/2 is not used"
+      case .believesStatusLines:
+        "the version negotiated by TLS is used; an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
       case .stallsUploads: "uploads that may have to wait use HTTP/1.1"
       case .ignoresResets: "an upload that ends early has failed, unless it was refused or the response is complete"
-      case .resendsBodyFromMiddle: "the body is rewound, or the transfer ended where it cannot be"
-      case .waitsForPausedBodies: "the transfer goes on, or ends, where its socket says so"
-      case .trustsReadableConnections: "a connection on which something has come is closed instead"
-      case .limitsResolvers: "it may wait for none, and have up to 256"
+      case .resendsBodyFromMiddle: "the body is rewound; if that is not possible, the transfer is ended"
+      case .waitsForPausedBodies: "the library checks the socket, and resumes or ends the transfer"
+      case .trustsReadableConnections: "an idle connection with unread data is not reused"
+      case .limitsResolvers: "up to 256 resolver threads are allowed, and cleanup does not wait for them"
       }
     }
 

@@ -224,7 +224,7 @@
       return CurlError.make(
         .networkConnectionLost,
         "The server closed the connection without a response; the \(request.method) request is not sent again, "
-          + "because it may have been acted upon", url: request.url)
+          + "because the server may have processed it", url: request.url)
     }
 
     /// Returns whether the transfer has to be sent again, because its connection was just being closed, or was not

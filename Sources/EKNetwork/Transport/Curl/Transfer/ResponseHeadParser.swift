@@ -71,7 +71,7 @@ struct ResponseHeadParser {
     }
     if head.statusCode == 101 {
       // RFC 9110 §15.2.2: this is only allowed for requests with an Upgrade field, and none is sent here.
-      return .failure(.badServerResponse, "The server switched protocols without being asked to")
+      return .failure(.badServerResponse, "The server switched protocols without an Upgrade request")
     }
     guard head.statusCode >= 200 else { return interimResponse() }
     if let failure = unknownTransferCoding(head) ?? contradictoryLength(head) { return failure }
@@ -97,7 +97,7 @@ struct ResponseHeadParser {
     let codings = head.values("transfer-encoding").flatMap { $0.split(separator: ",") }
       .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     guard let coding = codings.first(where: { $0 != "chunked" && $0 != "identity" }) else { return nil }
-    return .failure(.badServerResponse, "The transfer coding \"\(coding.prefix(40))\" was not asked for")
+    return .failure(.badServerResponse, "The response has an unsupported transfer coding: \(coding.prefix(40))")
   }
 
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error, unless the body is chunked and they are ignored.
@@ -111,7 +111,7 @@ struct ResponseHeadParser {
       return .failure(.badServerResponse, "The response has contradictory Content-Length fields")
     }
     guard first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), Int64(first) != nil else {
-      return .failure(.badServerResponse, "The response's Content-Length is not a length")
+      return .failure(.badServerResponse, "The response's Content-Length is not a valid number")
     }
     return nil
   }
