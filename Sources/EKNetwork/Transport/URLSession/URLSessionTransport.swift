@@ -12,19 +12,8 @@ import Foundation
 /// its consumer does not keep up.
 ///
 /// On Linux they run on sessions of the library's own with the same configuration; redirects, challenges and upload
-/// progress are forwarded to the user's delegate. A client cannot work around these defects of FoundationNetworking:
-/// - A response with trailers, a bare status line, an interim response without a final one, or a `Content-Length` of
-///   2^63 - 1 crashes the process. So does a redirect to certain malformed locations.
-/// - A header line without a space after its colon, with a byte that is not UTF-8, or ended by a bare LF, and a status
-///   line without the space before an absent reason phrase, fail the response with `URLError.badServerResponse`.
-/// - A response with two different lengths hangs until the timeout; a truncated gzip body counts as complete.
-/// - Of two fields whose names differ in case, the last one wins; repeated fields are joined.
-/// - IPv6 literals do not work.
-/// - There is no back-pressure. More than ``streamLimit`` unread bytes of a streamed body fail with
-///   `URLError.dataLengthExceedsMaximum`; the body of a redirect is kept in memory until it is complete.
-/// - A request that waits on a new connection keeps a core busy.
-/// - A session that was invalidated cannot be told from one that was not.
-/// - A `Digest` challenge cannot be answered: its 401 is the result.
+/// progress are forwarded to the user's delegate. The article <doc:RunningOnLinux> lists the defects of
+/// FoundationNetworking that cannot be worked around.
 ///
 /// A request with a body is never sent on a reused connection on Linux: Foundation would lose the body if the server
 /// has just closed it. The price is a new connection for each such request; `Content-Length` is kept. HTTP/2 has no
