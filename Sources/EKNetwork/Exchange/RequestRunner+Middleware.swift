@@ -10,7 +10,7 @@ extension RequestRunner {
     /// Makes the response that middleware receives for a result of `next`.
     let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
     /// Makes the outcome of the middleware's response to a request, given the result of `next` that it was made from:
-    /// the last one if it does not tell, `nil` if there was none.
+    /// the last one if the response was not made from any, `nil` if there was none.
     let outcome: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Outcome<Success>
   }
 

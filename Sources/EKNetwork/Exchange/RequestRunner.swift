@@ -50,7 +50,7 @@ struct RequestRunner {
   /// Returns the response of the first successful attempt, with its whole body. An incomplete body is a failed attempt.
   ///
   /// - Parameter firstBuilt: The request of the first attempt, if it was already built.
-  /// - Returns: The response, and the request that it answers, as it was sent, redirects aside.
+  /// - Returns: The response, and the request that led to it, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
     _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {

@@ -1,9 +1,10 @@
 /// Options for what a ``HARRecorder`` records, and how much of it.
 public struct HAROptions: Sendable, Equatable {
-  /// Whether secrets are recorded unredacted. Defaults to `false`: the values of header fields that hold credentials
-  /// are left out, each value in a URL's query is replaced by a salted digest, and of a request's body only its size
-  /// and a digest are recorded. A token cannot be recovered from its digest; a short value, such as a PIN, can be found
-  /// by brute force.
+  /// Whether secrets are recorded unredacted. Defaults to `false`: the value of a header field with credentials is
+  /// `<redacted>`, with a salted fingerprint of it in `_fingerprints` (for Basic credentials, of the user name only);
+  /// each value in a URL's query is replaced by a salted digest; of a request's body only the size and a digest are
+  /// recorded. The salt is in the file: a token cannot be recovered from its digest, but a short value, such as a PIN
+  /// or a short key, can be found by brute force.
   ///
   /// Response bodies are recorded unredacted, because they are replayed: set ``maximumBodySize`` to 0 if they are
   /// secret.

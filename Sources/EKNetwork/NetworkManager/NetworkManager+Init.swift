@@ -8,7 +8,7 @@ import Foundation
 // sent: `let session = MockSession(); let manager = NetworkManager(baseURL: url, session: session)` would not compile
 // in Swift 6 if the test uses `session` afterwards.
 extension NetworkManaging where Self == NetworkManager {
-  /// Creates a manager whose base URL is read for each request, so that it can change between requests.
+  /// Creates a manager whose base URL is read for each attempt, so that it can change between attempts.
   ///
   /// - Parameters:
   ///   - baseURL: Returns the base URL. It is called on the sender's actor, and concurrently if there are several

@@ -1,6 +1,8 @@
 import Foundation
 
-/// Settings can be changed at any time, from any thread; a request in progress keeps those that it started with.
+/// Settings can be changed at any time, from any thread. A request in progress keeps the values that it started with,
+/// except that a new `logHandler` receives its remaining entries if it was already being logged. A subscription uses
+/// the current values for each connection.
 extension NetworkManager {
   /// The provider that renews the access token when the server responds with 401. Held strongly. Defaults to `nil`: a
   /// 401 throws ``NetworkError/unauthorized``.
@@ -50,8 +52,8 @@ extension NetworkManager {
   ///
   /// Each caller has its own retries, token refresh, decoding and cancellation: only the attempts are shared, and an
   /// attempt is cancelled once its last caller has been cancelled. A request with a ``NetworkRequest/progress``, a
-  /// stream and a download are never shared, and neither is a response that was requested before the end of a request
-  /// that changes something.
+  /// stream and a download are never shared. Requests that start after a request with an unsafe method has ended never
+  /// share a response requested before that.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { settings.withLock { $0.sharesIdenticalRequests } }
     set { settings.replace(\.sharesIdenticalRequests, with: newValue) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Options of a ``PrismOfflineQueue``. The defaults suit most uses.
 public struct PrismOfflineQueueOptions: Sendable {
-  /// A closure that receives a request that can never be delivered, and the reason.
+  /// A closure that receives a request that cannot be delivered, and the reason.
   public typealias UndeliveredHandler = @Sendable (_ request: PrismQueuedRequest, _ error: any Error) async -> Void
 
   /// The maximum number of waiting requests. Defaults to 10,000.
@@ -22,10 +22,10 @@ public struct PrismOfflineQueueOptions: Sendable {
   public var synchronizes = true
   /// Reports when the network is back, so that a flush does not wait for the end of the backoff. Defaults to `nil`.
   public var connectivity: PrismConnectivityMonitor?
-  /// Called with each request that can never be delivered: after a 4xx other than 401, 408, 425 and 429, with a missing
-  /// body file, or given up after too many retries. It is called before the request is removed; if the process is
-  /// killed in between, it may be called again. If it is `nil`, the request is written to the developer's log and
-  /// dropped.
+  /// Called with each request that cannot be delivered: after a 3xx, or a 4xx other than 401, 408, 425 and 429; after
+  /// an error that no further attempt can change, such as a ``NonRetriableError``, an invalid URL or a missing body
+  /// file; or after too many retries. It is called before the request is removed; if the process is killed in between,
+  /// it may be called again. If it is `nil`, the request is written to the developer's log and dropped.
   public var undelivered: UndeliveredHandler?
   /// The clock that measures the backoff.
   var clock: any Clock<Duration> = ContinuousClock()

@@ -34,8 +34,8 @@ public protocol NetworkRequest {
   var progress: NetworkProgress? { get }
   /// The policy for repeating a failed attempt. Defaults to `RetryPolicy()`: no retries.
   var retryPolicy: RetryPolicy { get }
-  /// A closure that makes an error of your own from the body of a non-2xx response; if it returns `nil`, ``HTTPError``
-  /// is thrown. Defaults to `nil`.
+  /// A closure that makes an error of your own from the body of a non-2xx response; if it returns `nil`,
+  /// ``NetworkError/unauthorized`` is thrown for 401 and ``HTTPError`` for every other status. Defaults to `nil`.
   var errorDecoder: ((Data) -> Error?)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }
@@ -57,14 +57,14 @@ public protocol NetworkRequest {
   var timeout: Duration? { get }
   /// The handling of redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }
-  /// Whether the body waits for the server's consent, by `Expect: 100-continue` (RFC 9110 §10.1.1), so that a body that
-  /// is refused is not sent at all. If the server does not answer within a second, the body is sent. On Apple platforms
-  /// the system decides whether the body waits. Defaults to `false`.
+  /// Whether to send `Expect: 100-continue` (RFC 9110 §10.1.1) and wait for the server's 100 (Continue) before the body
+  /// is sent, so that a body that is refused is not sent at all. If no response arrives within a second, the body is
+  /// sent. On Apple platforms the system decides whether the body waits. Defaults to `false`.
   var expectsContinue: Bool { get }
   /// Whether the request can be sent again automatically if its connection is lost before a response begins, as happens
   /// when a server closes an idle connection at that moment. If not, `URLError.networkConnectionLost` is passed to
   /// ``retryPolicy``. Defaults to the idempotency of ``method`` (RFC 9110 §9.2.2), or `true` with an `Idempotency-Key`
-  /// header. On Apple platforms the system decides.
+  /// header. On Apple platforms, and with Foundation's implementation, the system decides.
   var isIdempotent: Bool { get }
   /// How the request uses the manager's ``NetworkManager/httpCache``. Defaults to ``CacheMode/default``; without a
   /// cache it has no effect.
@@ -78,7 +78,7 @@ public protocol NetworkRequest {
   /// system still decodes those that it knows. Defaults to `true`.
   var decodesContent: Bool { get }
   /// The maximum ratio between a decoded body and the bytes received; a larger one throws a ``ResponseLimitError``. The
-  /// first MiB is always allowed. Defaults to `nil`: no limit.
+  /// first MiB is always allowed. Defaults to `nil`: no limit. It has no effect with Foundation's implementation.
   var maximumInflation: Int? { get }
 
   /// Decodes a successful response.

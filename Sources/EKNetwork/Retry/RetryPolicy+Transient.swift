@@ -5,7 +5,8 @@ import Foundation
 #endif
 
 extension RetryPolicy {
-  /// Returns whether an error is likely to be transient: an overloaded or restarting server, a lost connection.
+  /// Returns whether an error is likely to be transient: 408, 425, 429, 500, 502, 503 and 504; connections that could
+  /// not be opened, were lost or timed out; and responses that are not valid HTTP.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
   /// connection was lost may have been carried out.

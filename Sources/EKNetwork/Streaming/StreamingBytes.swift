@@ -27,7 +27,7 @@ public struct StreamingBytes: AsyncSequence, Sendable {
     ///
     /// - Returns: `nil` at the end of the body.
     /// - Throws: `URLError` when the exchange failed; `CancellationError` at the end of the current chunk when the task
-    ///   is cancelled, which closes the connection.
+    ///   is cancelled, which ends the exchange.
     @inlinable public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> UInt8? {
       if index == chunk.count, try await !refill(isolation: actor) { return nil }
       defer { index += 1 }

@@ -9,7 +9,8 @@ import Foundation
 /// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, …. A
 /// concurrent second loop throws a ``ConcurrentReadError``; the first continues and loses nothing. Each form is pulled
 /// by its consumer: a loop that stops reading slows the server down. Leaving the loop, by `break`, by an error or by
-/// cancelling the task, ends the exchange and closes its connection; so does releasing the response unread.
+/// cancelling the task, ends the exchange, and so does releasing the response unread: an HTTP/1.1 connection is closed,
+/// an HTTP/2 stream is reset.
 public struct StreamingResponse: Sendable {
   /// The status code, which is 2xx.
   public let statusCode: Int

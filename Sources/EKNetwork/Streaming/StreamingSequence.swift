@@ -2,7 +2,8 @@
 ///
 /// An element that has already arrived costs a function call, a fraction of its cost with `AsyncThrowingStream`. The
 /// sequence is read once, by one loop at a time: a second loop continues where the first one stopped. Leaving the loop
-/// and releasing the sequence, or cancelling the task, ends the exchange and closes its connection.
+/// and releasing the sequence, or cancelling the task, ends the exchange: an HTTP/1.1 connection is closed, an HTTP/2
+/// stream is reset.
 public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   // Closures, because calling them does not involve the type `Element` at run time.
   private let ready: @Sendable () -> Element?
@@ -43,7 +44,7 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
     ///
     /// - Returns: `nil` at the end of the body.
     /// - Throws: The error that ended the exchange or the parsing of the body: `URLError`, `StreamLineTooLongError`,
-    ///   `DecodingError`, …; `CancellationError` when the task is cancelled, which closes the connection.
+    ///   `DecodingError`, …; `CancellationError` when the task is cancelled, which ends the exchange.
     @inlinable public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       if let element = ready() { return element }
       return try await pull()

@@ -25,7 +25,7 @@
   }
 
   extension TLSOptions {
-    /// The files that determine whom a connection trusts, and for whom it speaks.
+    /// The files with the trusted authorities and the client's identity.
     var files: [URL] {
       [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
     }

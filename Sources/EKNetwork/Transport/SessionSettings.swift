@@ -14,7 +14,7 @@ final class SessionSettings: Sendable {
   let cookies: SessionCookies
   /// The proxies to use; `nil` leaves the choice to the system, which on Linux is the environment.
   let proxies: SessionProxies?
-  /// Whether the system sends and stores the cookies, in which case ``cookies`` only tells which they are.
+  /// Whether the system sends and stores the cookies; ``cookies`` then only describes them.
   let systemSendsCookies: Bool
   /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
   let owner: String?

@@ -70,7 +70,8 @@ struct TransportResponse: Sendable {
   var redirect = RedirectDecision.undecided
 }
 
-/// A response body. Releasing the last reference, or `cancel()`, ends the exchange and closes its connection.
+/// A response body. Releasing the last reference, or `cancel()`, ends the exchange: an HTTP/1.1 connection is closed, an
+/// HTTP/2 stream is reset.
 protocol TransportBody: AnyObject, Sendable {
   /// Returns the next bytes as soon as there are any, never empty, or `nil` at the end. One caller at a time.
   func next() async throws -> Data?

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An error thrown when the implementation below a session refuses a setting that safety, or the meaning of a request,
-/// depends on, because it does not know the setting or its value. Nothing has been sent.
+/// An error thrown when libcurl does not support a setting that security, or the meaning of the request, depends on.
+/// Nothing has been sent.
 public struct TransportOptionError: LocalizedError, NonRetriableError, Equatable, Sendable {
   /// The name of the setting in the implementation, such as `CURLOPT_PINNEDPUBLICKEY`.
   public let option: String

@@ -7,9 +7,10 @@ import Foundation
 /// A WebSocket client connection (RFC 6455) with message compression (RFC 7692), on every platform.
 ///
 /// It is an asynchronous sequence of the received messages, which ends after a clean close and throws a
-/// ``WebSocketError`` otherwise. Pings are answered automatically. Messages are received at the pace at which they are
-/// read: a slow reader slows the peer down. Releasing the last reference closes the connection, and so does cancelling
-/// the task that reads.
+/// ``WebSocketError`` otherwise. The library responds to pings automatically. Received messages wait in a queue of
+/// limited size (``WebSocketOptions/maximumQueuedMessages``, ``WebSocketOptions/maximumQueuedBytes``); when it is full,
+/// the library stops reading, so a slow reader slows the peer down. Releasing the last reference closes the connection,
+/// and so does cancelling the task that reads.
 ///
 /// ```swift
 /// let socket = try await WebSocket.connect(to: URL(string: "wss://example.com/chat")!)

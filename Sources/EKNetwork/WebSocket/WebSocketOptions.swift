@@ -12,7 +12,7 @@ public struct WebSocketOptions: Sendable {
   /// the connection with ``WebSocketCloseCode/messageTooBig``.
   public var maximumMessageSize = 64 << 20
   /// The maximum number of received messages that wait to be read. Behind them up to 256 KiB are still received and
-  /// buffered, so that pings are answered; beyond that the peer is slowed down. Defaults to 16.
+  /// buffered, so that the library can respond to pings; beyond that the peer is slowed down. Defaults to 16.
   public var maximumQueuedMessages = 16
   /// The timeout for opening the connection, including the handshake. Defaults to 30 seconds.
   public var connectTimeout: Duration = .seconds(30)

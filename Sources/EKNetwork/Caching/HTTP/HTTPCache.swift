@@ -1,22 +1,23 @@
 import Foundation
 
 /// A private HTTP cache (RFC 9111), which stores responses for as long as their servers allow, revalidates stale ones,
-/// and uses them meanwhile, or during an outage, where the server permits that.
+/// and uses a stale response during revalidation or an outage where the server permits that.
 ///
 /// Assign a cache to ``NetworkManager/httpCache`` or ``PrismNetworkAdapter/httpCache``; several clients may share it.
 /// `send`, `stream` and `download` read from it and fill it; ``NetworkRequest/cacheMode`` controls how a request uses
 /// it. The response's `Cache-Status` field tells what happened (RFC 9211).
 ///
-/// Two users never share a response: it is used only for requests with the same credentials and cookies, unless it is
-/// `public` and not `private`. A response to a request with neither is also used for requests that have cookies by now.
+/// A response is used only for requests with the same credentials and cookies, unless it is `public` and not `private`.
+/// A response to a request without credentials and cookies is also used for requests that only have cookies.
 public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
   public struct Statistics: Sendable, Equatable {
-    /// The number of requests served from the cache, without any traffic to or from the server.
+    /// The number of requests for which a stored response was returned without confirmation by the server: fresh, stale
+    /// (`stale-while-revalidate`, `stale-if-error`), or just stored by a concurrent identical request.
     public var hits = 0
     /// The number of requests whose stored response the server confirmed (304).
     public var validations = 0
-    /// The number of requests whose response came from the server.
+    /// The number of requests for which the server's own response was returned.
     public var misses = 0
     /// The number of responses that were stored.
     public var stores = 0
@@ -97,7 +98,8 @@ public final class HTTPCache: Sendable {
     }
   }
 
-  /// Removes every response, including those of other processes that share the directory.
+  /// Removes all responses, of all users, from memory and from the directory, for every process that shares it.
+  /// Responses in the memory of other processes remain.
   public func removeAll() async { await Self.apart { self.clear() } }
 
   /// Removes the responses for a URL, of all users. The fragment is ignored.

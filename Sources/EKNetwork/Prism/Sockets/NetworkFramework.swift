@@ -112,7 +112,7 @@
       /// The maximum size of a received message in bytes; 0, the default, for none but
       /// ``WebSocketOptions/maximumMessageSize``. The smaller one applies.
       public var maximumMessageSize = 0
-      /// Has no effect: pings are always answered (RFC 6455 §5.5.2).
+      /// Has no effect: the library responds to pings automatically (RFC 6455 §5.5.2).
       public var autoReplyPing = false
 
       /// Creates options for a version.

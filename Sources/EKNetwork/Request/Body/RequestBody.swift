@@ -85,7 +85,8 @@ public struct RequestBody {
   ///
   /// The sequence is iterated once, and released when the request ends or is cancelled. `send` rethrows its errors. If
   /// a retry, a token refresh or a redirect needs it again, the error that caused it is thrown, even if `body` creates a
-  /// new sequence each time: nothing tells it from one that is used up. A file can be sent again.
+  /// new sequence each time, because the library cannot detect whether a sequence has already been consumed. A file can
+  /// be sent again.
   ///
   /// - Parameters:
   ///   - sequence: The body's bytes.

@@ -2,7 +2,8 @@
 public struct EventReconnectPolicy: Sendable, Equatable {
   /// The delay before reconnecting, unless the server has set one with `retry`.
   public var initialDelay: Duration
-  /// The maximum delay after repeated failures, also for a server's `Retry-After`.
+  /// The limit up to which the delay doubles, and for a server's `Retry-After`. A longer ``initialDelay``, or a longer
+  /// `retry` of the server, is not shortened.
   public var maximumDelay: Duration
   /// The maximum number of consecutive failed attempts; the error of the next one is thrown. `nil` for no limit. An
   /// attempt that opens a stream has not failed, whether or not an event arrives.

@@ -1,7 +1,7 @@
 /// Options of a subscription to server-sent events.
 public struct EventSourceOptions: Sendable {
   /// The event ID to resume after, from an earlier subscription: the first request sends it as `Last-Event-ID`.
-  /// Defaults to none. An ID that is not a valid header field value causes an ``InvalidHeaderError``.
+  /// Defaults to none. An ID that is not a valid header field value throws ``InvalidHeaderError``.
   public var lastEventID: String
   /// The maximum silence of the server, before its response and during the stream, after which the connection counts as
   /// lost.

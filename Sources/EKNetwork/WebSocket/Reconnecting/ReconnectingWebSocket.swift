@@ -10,13 +10,16 @@ import Foundation
 /// ``events`` reports what happens to them. The delay before an attempt doubles, with jitter, while attempts fail. It
 /// does not reconnect after a final close code (``WebSocketReconnectPolicy/finalCodes``), a permanent refusal of the
 /// handshake (any status but 408, 425, 429 and 5xx other than 501 and 505), an untrusted certificate, or
-/// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads. Messages
-/// are received, and a lost connection is noticed, only while the sequence is read: read it even if you ignore the
-/// messages.
+/// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads.
+///
+/// Keep reading, even if you ignore the messages: while a received message waits to be read, a lost connection is not
+/// noticed, and once the queue of the connection is full (``WebSocketOptions/maximumQueuedMessages``,
+/// ``WebSocketOptions/maximumQueuedBytes``), nothing more is received.
 ///
 /// Messages are sent at most once. A message that the system has accepted is not sent again, even if its connection is
-/// lost before the peer has read it; one that was not accepted completely, of which no peer sees a part, is sent on the
-/// next connection. If you have to know that the peer has received a message, let the peer acknowledge it.
+/// lost before the peer has read it. A message that was not accepted completely is sent again on the next connection;
+/// the peer of the lost connection has received at most an incomplete message. If you have to know that the peer has
+/// received a message, let the peer acknowledge it.
 ///
 /// ```swift
 /// let socket = ReconnectingWebSocket(to: URL(string: "wss://example.com/chat")!)
@@ -97,8 +100,8 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   public func receive() async throws -> WebSocketMessage? { try await connection.receive() }
 
   /// Closes permanently and waits for the connection's end, at most for the close timeout. Messages that wait to be
-  /// sent are discarded, and so are received messages that no reader waits for, except the next one. Cancelling the task
-  /// ends the connection immediately.
+  /// sent are discarded. Of the received messages that nobody is waiting for, one is kept and the others are discarded.
+  /// Cancelling the task ends the connection immediately.
   ///
   /// - Parameters:
   ///   - code: Defaults to ``WebSocketCloseCode/normalClosure``.

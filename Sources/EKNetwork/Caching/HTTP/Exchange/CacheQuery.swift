@@ -15,7 +15,7 @@ struct CacheQuery: Sendable {
   let mode: CacheMode
   /// Whether the request's own mode is `onlyIfCached`.
   let isOnlyIfCached: Bool
-  /// Whether the server may be asked, or only the cache: because of the mode, or of the `only-if-cached` directive.
+  /// Whether the request may be sent: not with the mode `onlyIfCached` or the directive `only-if-cached`.
   let mayBeSent: Bool
   let identity: CacheIdentity
   let locations: [CacheLocation]

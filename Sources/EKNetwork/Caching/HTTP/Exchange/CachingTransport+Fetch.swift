@@ -51,7 +51,7 @@ extension CachingTransport {
     return stored(response, code, request, query, replacing: entry, status, requestTime)
   }
 
-  /// Sends a request that no stored response can answer, and performs the invalidations that it requires.
+  /// Sends a request that cannot be served from the cache, and performs the invalidations that it requires.
   func uncached(_ request: TransportRequest, _ query: CacheQuery) async throws -> TransportResponse {
     let requestTime = cache.now()
     let response = try await wire.start(adding([], to: request, query))

@@ -11,7 +11,7 @@ struct StoredResponse: Sendable, Equatable {
   let requestTime: Date
   let responseTime: Date
   let varying: VaryingFields
-  /// The identity whose request the response answers.
+  /// The identity of the request that the response was received for.
   let identity: CacheIdentity
   /// Whether the body is stored with its content coding, as it was sent.
   let isEncoded: Bool

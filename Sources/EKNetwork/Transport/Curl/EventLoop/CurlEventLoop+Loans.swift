@@ -1,7 +1,7 @@
 #if os(Linux)
-  /// The way in which loops help each other with a busy origin. The origin's own loop has the queue and the connection
-  /// limit, and lends transfers that may begin; another loop runs them, on its own connections, and delivers the
-  /// response to the consumer itself.
+  /// How an origin's requests are divided among event loops. The origin's own loop has the queue and the connection
+  /// limit; another loop may run a transfer on its own connections, and then delivers the response to the consumer
+  /// itself.
   ///
   /// A consumer only calls the origin's loop, which forwards what concerns a loan. A transfer may have been returned,
   /// and lent again, before that arrives: a loop only acts on transfers that it has borrowed.
