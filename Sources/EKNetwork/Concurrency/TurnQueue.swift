@@ -1,5 +1,5 @@
-/// A turn that one caller has at a time, and the first-in, first-out queue of those that wait for it. A value: its owner
-/// resumes what it returns, outside of its lock.
+/// A lock for asynchronous callers, which get it in the order in which they asked for it. A value: its owner resumes what
+/// it returns, outside of its own lock.
 struct TurnQueue {
   typealias Turn = CheckedContinuation<Void, any Error>
 
@@ -24,7 +24,7 @@ struct TurnQueue {
   }
 
   /// Passes the turn on; returns the next caller, which has it now.
-  mutating func end() -> Turn? {
+  mutating func passOn() -> Turn? {
     let next = waiters.popFirst()
     isTaken = next != nil
     return next

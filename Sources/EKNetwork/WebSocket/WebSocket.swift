@@ -24,7 +24,7 @@ public final class WebSocket: Sendable, AsyncSequence {
   public let responseHeaders: [String: String]
   /// Whether message compression was negotiated.
   public let isCompressed: Bool
-  private let connection: WebSocketConnection
+  let connection: WebSocketConnection
 
   private init(_ agreement: HandshakeResponse.Agreement, _ connection: WebSocketConnection) {
     subprotocol = agreement.subprotocol
@@ -39,7 +39,7 @@ public final class WebSocket: Sendable, AsyncSequence {
   func abandon(_ code: WebSocketCloseCode = .goingAway) { connection.abandon(code) }
 
   /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
-  func discard() { connection.discard() }
+  func discard(_ code: WebSocketCloseCode = .goingAway) { connection.discard(code) }
 
   /// Ends the connection immediately.
   func cancel() { connection.cancel() }

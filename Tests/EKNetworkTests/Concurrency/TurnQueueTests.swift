@@ -28,12 +28,12 @@ import Testing
     try await tasks[0].value
     #expect(queue.withLock { !$0.takeFree() })
     for task in tasks[1...] {
-      let next = queue.withLock { $0.end() }
+      let next = queue.withLock { $0.passOn() }
       #expect(next != nil)
       next?.resume()
       try await task.value
     }
-    #expect(queue.withLock { $0.end() } == nil)
+    #expect(queue.withLock { $0.passOn() } == nil)
     #expect(queue.withLock { $0.takeFree() })
   }
 
@@ -43,8 +43,8 @@ import Testing
     tasks[1].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[1].value }
     #expect(queue.withLock { $0.count } == 1)
-    queue.withLock { $0.end() }?.resume()
+    queue.withLock { $0.passOn() }?.resume()
     try await tasks[2].value
-    #expect(queue.withLock { $0.end() } == nil)
+    #expect(queue.withLock { $0.passOn() } == nil)
   }
 }

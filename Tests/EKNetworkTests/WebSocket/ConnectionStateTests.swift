@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Testing
 
 @testable import EKNetwork
@@ -46,15 +47,15 @@ import Testing
   @Test func peerIsNotReadWhileReadAheadIsFull() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1_000)
     _ = state.deliver(.binary(Data()))
-    #expect(!state.hearsNothing, "the reader goes on")
+    #expect(!state.isReadingStopped, "the reader goes on")
     await withCheckedContinuation { reader in
       #expect(state.awaitRoom(reader, unscanned: nil)?.beginsToRead == true)
-      #expect(!state.hearsNothing, "it reads ahead")
+      #expect(!state.isReadingStopped, "it reads ahead")
       let goesOn = state.readAhead(.success([UInt8](repeating: 0, count: ReadAheadState.limit))).goesOn
       #expect(!goesOn)
-      #expect(state.hearsNothing)
+      #expect(state.isReadingStopped)
       state.takeMessage()?.reader?.resume()
-      #expect(!state.hearsNothing)
+      #expect(!state.isReadingStopped)
     }
   }
 
@@ -85,7 +86,7 @@ import Testing
     var open = ConnectionState(capacity: 1, byteCapacity: 1)
     var closing = open
     var finished = open
-    _ = closing.beginClosing([1], afterMessage: false)
+    _ = closing.close([1])
     _ = finished.end(ConnectionState.Outcome(code: .normalClosure, reason: ""))
     try await withCheckedThrowingContinuation { (ping: CheckedContinuation<Void, any Error>) in
       let isRefused = closing.addPing(Data([1]), ping) == nil && finished.addPing(Data([1]), ping) == nil
@@ -97,9 +98,9 @@ import Testing
 
   @Test func firstCloseFrameWins() {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
-    let first = state.beginClosing([1], afterMessage: true)
+    let first = state.close([1])
     #expect(first.isFirst && first.frame == [1])
-    let second = state.beginClosing([2], afterMessage: false)
+    let second = state.closeAtOnce([2], .init(code: .normalClosure, reason: ""))
     #expect(!second.isFirst && second.frame == nil)
   }
 
@@ -107,11 +108,37 @@ import Testing
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let isFree = state.takeFreeTurn()
     #expect(isFree)
-    let first = state.beginClosing([1], afterMessage: true)
+    let first = state.close([1])
     #expect(first.isFirst && first.frame == nil)
     // A second reason does not change the frame, but sends it without waiting.
-    let second = state.beginClosing([2], afterMessage: false)
+    let second = state.closeAtOnce([2], .init(code: .normalClosure, reason: ""))
     #expect(!second.isFirst && second.frame == [1])
+  }
+
+  /// Their messages would be encoded for nothing, as the close frame precedes them.
+  @Test func closingFailsWaitingSenders() async {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    let isFree = state.takeFreeTurn()
+    #expect(isFree)
+    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) {
+      try await withCheckedThrowingContinuation { turn in
+        let hasTurn = state.takeTurn(id: 1, turn)
+        #expect(hasTurn == false)
+        state.close([1]).waiting.resume()
+      }
+    }
+    let (closeFrame, next) = state.endTurn()
+    #expect(closeFrame == [1] && next == nil)
+  }
+
+  @Test func closeTimerIsCancelledAtTheEnd() {
+    var state = ConnectionState(capacity: 1, byteCapacity: 1)
+    let timer = Task<Void, Never> { await Gate().wait() }
+    let isKept = state.keep(closeTimer: timer)
+    state.finish().0.resume()
+    #expect(timer.isCancelled)
+    let isKeptAfterTheEnd = state.keep(closeTimer: timer)
+    #expect(isKept && !isKeptAfterTheEnd)
   }
 
   @Test func senderAfterCloseFrameFindsItsCode() {
@@ -119,14 +146,14 @@ import Testing
     let error = WebSocketError.closed(code: code, reason: "expired")
     let outcome = ConnectionState.Outcome(code: code, reason: "expired", error: error)
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
-    let closing = state.endByPeer([1], outcome)
+    let closing = state.closeAtOnce([1], outcome)
     #expect(closing.isFirst && closing.frame == [1])
     #expect(state.sendError == error)
-    // As the answer to a close frame of this side it is no error for a reader, and a sender finds it all the same.
+    // As the response to a close frame of this side it is no error for a reader; a sender gets it nevertheless.
     var ours = ConnectionState(capacity: 1, byteCapacity: 1)
-    _ = ours.beginClosing([1], afterMessage: true)
-    let answer = ours.endByPeer([2], outcome)
-    #expect(!answer.isFirst && answer.frame == nil && ours.outcome?.error == nil)
+    _ = ours.close([1])
+    let response = ours.closeAtOnce([2], outcome)
+    #expect(!response.isFirst && response.frame == nil && ours.outcome?.error == nil)
     #expect(ours.sendError == error)
   }
 
@@ -144,17 +171,17 @@ import Testing
 
   @Test func endOfFinishedConnectionIsNotAwaited() async {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
-    await withCheckedContinuation { ending in
-      let waits = state.awaitEnd(ending)
+    await withCheckedContinuation { closer in
+      let waits = state.awaitEnd(closer)
       #expect(waits)
-      let (ended, reader) = state.finish()
-      #expect(ended.endings.count == 1 && reader == nil)
-      for ending in ended.endings { ending.resume() }
+      let (waiting, reader) = state.finish()
+      #expect(waiting.closers.count == 1 && reader == nil)
+      waiting.resume()
     }
-    await withCheckedContinuation { ending in
-      let waits = state.awaitEnd(ending)
+    await withCheckedContinuation { closer in
+      let waits = state.awaitEnd(closer)
       #expect(!waits)
-      if !waits { ending.resume() }
+      if !waits { closer.resume() }
     }
   }
 }

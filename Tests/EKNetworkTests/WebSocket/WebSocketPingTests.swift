@@ -8,6 +8,7 @@ struct WebSocketPingTests {
   @Test("Pings that are cancelled while the peer does not read are not sent later")
   func cancelledPings() async throws {
     let server = try LoopbackServer()
+    defer { server.stop() }
     let mayRead = Gate()
     let pingsReceived = Locked(0)
     // More than the system's buffers hold.
@@ -43,21 +44,18 @@ struct WebSocketPingTests {
     try await connection.ping()
     #expect(pingsReceived.withLock { $0 } <= 2, "one had its turn before it was cancelled")
     connection.cancel()
-    server.stop()
   }
 
-  @Test func failedPingFailsThoseBehindIt() async {
+  @Test func failedPingFailsThoseBehindIt() async throws {
     var queue = PingQueue()
     let (first, second) = (Data([1]), Data([2]))
-    await #expect(throws: CancellationError.self) {
-      try await withCheckedThrowingContinuation { (ping: PingQueue.Waiter) in
-        let sendsFirst = queue.add(first, ping)
-        let sendsSecond = queue.add(second, ping)
-        #expect(sendsFirst && !sendsSecond)
-        #expect(queue.failed(first).count == 2)
-        #expect(queue.count == 0)
-        ping.resume(throwing: CancellationError())
-      }
+    try await withCheckedThrowingContinuation { (ping: PingQueue.Waiter) in
+      let sendsFirst = queue.add(first, ping)
+      let sendsSecond = queue.add(second, ping)
+      #expect(sendsFirst && !sendsSecond)
+      #expect(queue.failed(first).count == 2)
+      #expect(queue.count == 0)
+      ping.resume()
     }
     #expect(queue.sent() == nil)
   }
@@ -66,7 +64,7 @@ struct WebSocketPingTests {
     var queue = PingQueue()
     try await withCheckedThrowingContinuation { (ping: PingQueue.Waiter) in
       for number in 1...3 as ClosedRange<UInt8> { _ = queue.add(Data([number]), ping) }
-      _ = queue.remove(Data([2]))
+      #expect(queue.cancelled(Data([2])) != nil)
       #expect(queue.sent() == Data([3]))
       #expect(queue.sent() == nil)
       #expect(queue.removeAll().count == 2)

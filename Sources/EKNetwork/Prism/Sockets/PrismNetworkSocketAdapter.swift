@@ -15,7 +15,8 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   private let options: WebSocketOptions
   private let maximumLineLength: Int
   private var opening: Task<SocketSession.Carrier, any Error>?
-  private var session: SocketSession?
+  private(set) var session: SocketSession?
+  /// Counts the calls that end an earlier attempt to connect.
   private var generation = 0
 
   /// Creates an adapter without a connection.
@@ -39,10 +40,10 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   ///   `CancellationError`. ``PrismNetworkFailure/detailed(_:)`` makes the cause available.
   public func connect(to endpoint: any PrismNetworkSocketEndpoint) async throws -> AsyncStream<Data> {
     disconnect()
-    let new = SocketSession(try await open(SocketDestination(endpoint)), maximumLineLength: maximumLineLength)
-    session = new
-    let token = SocketStreamToken(new)
-    return AsyncStream(unfolding: { await token.session.next() }, onCancel: { new.cancel() })
+    let session = SocketSession(try await open(SocketDestination(endpoint)), maximumLineLength: maximumLineLength)
+    self.session = session
+    let token = SocketStreamToken(session)
+    return AsyncStream(unfolding: { await token.session.next() }, onCancel: { session.cancel() })
   }
 
   /// Sends a command as one line, and returns when the system has accepted it.
@@ -81,7 +82,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
 
   /// Opens a connection in a task of its own, which ``disconnect()`` can cancel.
   private func open(_ target: SocketDestination) async throws -> SocketSession.Carrier {
-    let mine = generation
+    let generationAtStart = generation
     let attempt = Task { [options] in try await Self.carrier(to: target, options: target.applied(to: options)) }
     opening = attempt
     let result = await withTaskCancellationHandler {
@@ -89,7 +90,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } onCancel: {
       attempt.cancel()
     }
-    guard mine == generation else {
+    guard generation == generationAtStart else {
       // It may have been opened at the last moment.
       if case .success(let carrier) = result { carrier.cancel() }
       throw CancellationError()

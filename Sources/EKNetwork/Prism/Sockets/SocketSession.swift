@@ -6,28 +6,31 @@ actor SocketSession {
     case webSocket(WebSocket)
     case lines(any ByteTransport)
 
-    /// Closes the connection.
-    func cancel() {
+    /// Closes the connection, and discards what has been received.
+    func cancel(_ code: WebSocketCloseCode = .goingAway) {
       switch self {
-      case .webSocket(let socket): socket.discard()
+      case .webSocket(let socket): socket.discard(code)
       case .lines(let transport): transport.cancel()
       }
     }
   }
 
   private let carrier: Carrier
+  private let maximumLineLength: Int
   private var splitter: SocketLineSplitter
   /// Whether the splitter holds the rest of a message, whose end also ends a line.
   private var isInMessage = false
   /// Whether the peer or this side has ended the connection; there are no more frames then.
-  private let isCancelled = Locked(false)
-  /// The turns of the lines that are sent: a transport keeps what it has got, even if nobody waits for it any more.
-  private let turns = Locked((queue: TurnQueue(), lastID: UInt64(0)))
+  private let hasEnded = Locked(false)
+  /// The turns of the lines that are sent: what was passed to the transport cannot be taken back, so one line at a time
+  /// is.
+  nonisolated let turns = Locked((queue: TurnQueue(), lastID: UInt64(0)))
   /// The reason why the frames ended; `nil` if the peer ended them properly, or this side did.
   private(set) var failure: (any Error)?
 
   init(_ carrier: Carrier, maximumLineLength: Int) {
     self.carrier = carrier
+    self.maximumLineLength = maximumLineLength
     splitter = SocketLineSplitter(maximumLength: maximumLineLength)
   }
 
@@ -36,7 +39,7 @@ actor SocketSession {
   /// Returns the next frame; `nil` if the connection has ended. After ``cancel()`` what has been received is not
   /// returned any more.
   func next() async -> Data? {
-    while !isCancelled.withLock({ $0 }) {
+    while !hasEnded.withLock({ $0 }) {
       do {
         if let frame = try splitter.next() { return frame }
         if isInMessage {
@@ -45,11 +48,14 @@ actor SocketSession {
         }
         try await receive()
       } catch {
-        // The cancellation of the task that reads ends the connection from this side, even before it is known here.
-        if !isCancelled.withLock({ $0 }), !(error is CancellationError) { failure = error }
-        cancel()
+        // Cancelling the task that reads closes the connection, which may not be known here yet.
+        if !hasEnded.withLock({ $0 }), !(error is CancellationError) { failure = error }
+        // RFC 6455 §7.4.1.
+        cancel(error is SocketLineSplitter.TooLong ? .messageTooBig : .goingAway)
       }
     }
+    // Releases the rest of a message, which may be long: the session is kept for its failure.
+    splitter = SocketLineSplitter(maximumLength: maximumLineLength)
     return nil
   }
 
@@ -75,7 +81,7 @@ actor SocketSession {
 
   nonisolated var isOver: Bool {
     if case .webSocket(let socket) = carrier, socket.closeCode != nil { return true }
-    return isCancelled.withLock { $0 }
+    return hasEnded.withLock { $0 }
   }
 
   nonisolated func send(_ text: String) async throws {
@@ -85,7 +91,7 @@ actor SocketSession {
       try await takeTurn()
       let sent = SingleResult()
       transport.send(Array(text.utf8), isLast: false) { [turns] error in
-        turns.withLock { $0.queue.end() }?.resume()
+        turns.withLock { $0.queue.passOn() }?.resume()
         sent.finish(error)
       }
       try await sent.value()
@@ -108,11 +114,11 @@ actor SocketSession {
   }
 
   /// Closes the connection, once.
-  nonisolated func cancel() {
-    let isFirst = isCancelled.withLock { isCancelled in
-      defer { isCancelled = true }
-      return !isCancelled
+  nonisolated func cancel(_ code: WebSocketCloseCode = .goingAway) {
+    let isFirst = hasEnded.withLock { hasEnded in
+      defer { hasEnded = true }
+      return !hasEnded
     }
-    if isFirst { carrier.cancel() }
+    if isFirst { carrier.cancel(code) }
   }
 }

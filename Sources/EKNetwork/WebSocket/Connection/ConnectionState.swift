@@ -28,8 +28,12 @@ struct ConnectionState {
   var ahead = ReadAheadState()
   private var turns = TurnQueue()
   var pings = PingQueue()
-  private var endings: [CheckedContinuation<Void, Never>] = []
+  /// The callers of ``WebSocket/close(code:reason:)``, which wait for the end of the connection.
+  private var closers: [CheckedContinuation<Void, Never>] = []
+  private var closeTimer: Task<Void, Never>?
   var pendingPongs = 0
+  /// Whether a ping of the keep-alive has been passed to the transport, and the system has not accepted it.
+  var isKeepAlivePingPending = false
   /// The number of successful reads.
   var received = 0
   /// The number of message frames that the system has accepted.
@@ -52,8 +56,11 @@ struct ConnectionState {
 
   var isReaderHeld: Bool { reader != nil }
 
+  /// The number of callers that wait for a message.
+  var receiverCount: Int { receivers.count }
+
   /// Whether nothing is being read: the queue is full, and reading ahead has stopped.
-  var hearsNothing: Bool { isReaderHeld && !ahead.isReading }
+  var isReadingStopped: Bool { isReaderHeld && !ahead.isReading }
 
   // MARK: - Receiving
 
@@ -68,7 +75,7 @@ struct ConnectionState {
   mutating func deliver(_ message: WebSocketMessage) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     // A caller that closes has stopped reading: messages that do not fit are dropped, so that the peer's close frame
-    // can be read. After the outcome there is no message.
+    // can be read. Once the outcome is set, nobody can read another message.
     if outcome != nil || isClosing && isFull { return .dropped }
     queue.append(message)
     queuedBytes += Self.cost(of: message)
@@ -154,7 +161,7 @@ struct ConnectionState {
 
   /// Ends a turn; returns the close frame to send now, and the next sender.
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
-    (closeFrame.take(), turns.end())
+    (closeFrame.take(), turns.passOn())
   }
 
   mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
@@ -167,16 +174,21 @@ struct ConnectionState {
     /// The frame to send now.
     var frame: [UInt8]?
     var reader: CheckedContinuation<Void, Never>?
-    var ending = Ending()
+    var waiting = Waiting()
   }
 
-  /// Starts closing.
+  /// Starts closing after the message that is being sent. Callers that wait for their turn can no longer send.
   ///
-  /// - Parameters:
-  ///   - frame: The close frame; only the first one is sent.
-  ///   - afterMessage: Whether to finish the message that is being sent first. A peer that has sent a close frame or
-  ///     violated the protocol does not accept the rest of it.
-  mutating func beginClosing(_ frame: [UInt8], afterMessage: Bool) -> Closing {
+  /// - Parameter frame: The close frame; only the first one is sent.
+  mutating func close(_ frame: [UInt8]) -> Closing {
+    var closing = beginClosing(frame, afterMessage: true)
+    if closing.isFirst { closing.waiting = Waiting(turns: turns.removeAll(), sendError: sendError) }
+    return closing
+  }
+
+  /// - Parameter afterMessage: Whether to finish the message that is being sent first. A peer that has sent a close frame
+  ///   or violated the protocol does not accept the rest of it.
+  private mutating func beginClosing(_ frame: [UInt8], afterMessage: Bool) -> Closing {
     let isFirst = !isClosing && outcome == nil && !isOver
     isClosing = true
     if isFirst { closeFrame = frame }
@@ -186,63 +198,73 @@ struct ConnectionState {
 
   /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:
   /// a caller that can no longer send gets the peer's code and reason (RFC 6455 §7.1.5).
-  mutating func endByPeer(_ frame: [UInt8], _ outcome: Outcome) -> Closing {
+  mutating func closeAtOnce(_ frame: [UInt8], _ outcome: Outcome) -> Closing {
     var outcome = outcome
     // The response to this side's close frame is no error, whatever its code.
     if isClosing, case .closed = outcome.error { outcome.error = nil }
     var closing = beginClosing(frame, afterMessage: false)
-    closing.ending = end(outcome)
+    closing.waiting = end(outcome)
     return closing
   }
 
   /// Starts closing because nobody reads any more: the sequence of messages ends now, and not with the connection.
   mutating func discard(_ frame: [UInt8], code: WebSocketCloseCode) -> Closing {
     var closing = beginClosing(frame, afterMessage: true)
-    closing.ending = end(Outcome(code: code, reason: ""))
+    closing.waiting = end(Outcome(code: code, reason: ""))
     queue = []
     queuedBytes = 0
     return closing
   }
 
-  /// The continuations to resume when the messages have ended.
-  struct Ending {
+  /// The callers to resume when the messages, or the connection, have ended.
+  struct Waiting {
     var receivers: [Receiver] = []
+    /// Why the sequence of messages has ended; `nil` after a clean close.
+    var receiveError: WebSocketError?
     var turns: [CheckedContinuation<Void, any Error>] = []
     var pings: [PingQueue.Waiter] = []
-    var endings: [CheckedContinuation<Void, Never>] = []
-    var outcome: Outcome?
+    var sendError = WebSocketError.connectionLost(reason: "")
+    var closers: [CheckedContinuation<Void, Never>] = []
+    var closeTimer: Task<Void, Never>?
 
     func resume() {
       for receiver in receivers {
-        if let error = outcome?.error { receiver.resume(throwing: error) } else { receiver.resume(returning: nil) }
+        if let receiveError { receiver.resume(throwing: receiveError) } else { receiver.resume(returning: nil) }
       }
-      let error =
-        outcome.map { $0.error ?? .closed(code: $0.code, reason: $0.reason) } ?? .connectionLost(reason: "")
-      for turn in turns { turn.resume(throwing: error) }
-      for ping in pings { ping.resume(throwing: error) }
-      for ending in endings { ending.resume() }
+      for turn in turns { turn.resume(throwing: sendError) }
+      for ping in pings { ping.resume(throwing: sendError) }
+      for closer in closers { closer.resume() }
+      closeTimer?.cancel()
     }
   }
 
   /// Sets the outcome, unless there is one already.
-  mutating func end(_ outcome: Outcome) -> Ending {
-    guard self.outcome == nil else { return Ending() }
+  mutating func end(_ outcome: Outcome) -> Waiting {
+    guard self.outcome == nil else { return Waiting() }
     self.outcome = outcome
-    return Ending(
-      receivers: receivers.removeAll(), turns: turns.removeAll(), pings: pings.removeAll(), outcome: outcome)
+    return Waiting(
+      receivers: receivers.removeAll(), receiveError: outcome.error, turns: turns.removeAll(),
+      pings: pings.removeAll(), sendError: sendError)
   }
 
   /// Ends the connection itself.
-  mutating func finish() -> (Ending, reader: CheckedContinuation<Void, Never>?) {
+  mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
-    defer { endings = [] }
-    return (Ending(endings: endings), takeReader())
+    defer { (closers, closeTimer) = ([], nil) }
+    return (Waiting(closers: closers, closeTimer: closeTimer), takeReader())
   }
 
   /// Stores a continuation to resume at the end; returns false if the connection has ended already.
-  mutating func awaitEnd(_ ending: CheckedContinuation<Void, Never>) -> Bool {
+  mutating func awaitEnd(_ closer: CheckedContinuation<Void, Never>) -> Bool {
     guard !isOver else { return false }
-    endings.append(ending)
+    closers.append(closer)
+    return true
+  }
+
+  /// Stores the timer that limits closing, to be cancelled at the end; returns false if the connection has ended already.
+  mutating func keep(closeTimer timer: Task<Void, Never>) -> Bool {
+    guard !isOver else { return false }
+    closeTimer = timer
     return true
   }
 }

@@ -1,6 +1,7 @@
 /// Decides at each interval whether a peer is alive. It is if there is progress in either direction: bytes are
-/// received, frames of a message are sent, or the system transmits bytes that it has accepted. The first interval counts
-/// as progress: a peer that is silent from the start is pinged after two intervals and given up after three.
+/// received, frames of a message are sent, or the system transmits bytes that it has accepted. The first interval
+/// has none before it to compare with: a peer that is silent from the start is pinged after two intervals and given up
+/// after three.
 struct KeepAliveState {
   enum Action { case wait, ping, end }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// The pings that wait for their pongs. A value: each method returns what to do.
 ///
-/// One frame at a time is passed to the transport, which keeps what it has got: a ping that is cancelled before its turn
-/// is never sent, however long the peer does not read.
+/// What was passed to the transport cannot be taken back, so one frame at a time is: a ping that is cancelled before its
+/// turn is never sent, however long the peer does not read.
 struct PingQueue {
   typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -33,15 +33,18 @@ struct PingQueue {
     return nil
   }
 
-  /// Handles a frame that could not be sent, after which no other one can; returns the pings that will not be answered.
+  /// Handles a frame that could not be sent, after which none can be; returns the pings that will get no pong.
   mutating func failed(_ payload: Data) -> [Waiter] {
     isSending = false
     defer { unsent = [] }
     return ([payload] + unsent).compactMap { waiters.removeValue(forKey: $0) }
   }
 
-  /// Removes and returns the ping with this payload, because its pong has arrived or it was cancelled.
-  mutating func remove(_ payload: Data) -> Waiter? {
+  /// Handles a pong; returns the ping with its payload, if that waits.
+  mutating func answered(_ payload: Data) -> Waiter? { waiters.removeValue(forKey: payload) }
+
+  /// Removes and returns a ping that was cancelled, if it still waits.
+  mutating func cancelled(_ payload: Data) -> Waiter? {
     unsent.removeAll { $0 == payload }
     return waiters.removeValue(forKey: payload)
   }

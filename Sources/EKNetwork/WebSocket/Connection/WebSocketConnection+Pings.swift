@@ -31,7 +31,7 @@ extension WebSocketConnection {
       }
       return true
     } leave: { [state] in
-      state.withLock { $0.pings.remove(payload) }
+      state.withLock { $0.pings.cancelled(payload) }
     }
   }
 
@@ -45,6 +45,18 @@ extension WebSocketConnection {
     }
   }
 
+  /// Sends a ping, unless the last one still waits for the system: a peer that does not read gets no more.
+  private func sendKeepAlivePing() {
+    let isPending = state.withLock { state in
+      defer { state.isKeepAlivePingPending = true }
+      return state.isKeepAlivePingPending
+    }
+    guard !isPending else { return }
+    transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in
+      self.state.withLock { $0.isKeepAlivePingPending = false }
+    }
+  }
+
   func keepAlive(every interval: Duration) async {
     var keeper = KeepAliveState()
     while true {
@@ -52,12 +64,12 @@ extension WebSocketConnection {
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
-        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.hearsNothing)
+        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.isReadingStopped)
       }
       switch action {
       case nil: return
       case .wait?: break
-      case .ping?: transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in }
+      case .ping?: sendKeepAlivePing()
       case .end?:
         // The messages that have arrived are delivered first.
         state.withLock { $0.lossReason = .timedOut }

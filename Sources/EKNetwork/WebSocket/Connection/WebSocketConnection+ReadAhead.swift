@@ -34,7 +34,7 @@ extension WebSocketConnection {
     for control in controls {
       switch control {
       case .ping(let payload): sendPong(payload)
-      case .pong(let payload): state.withLock { $0.pings.remove(payload) }?.resume()
+      case .pong(let payload): state.withLock { $0.pings.answered(payload) }?.resume()
       }
     }
     // The end itself is reported when the messages before it have been read. No pong will arrive.

@@ -56,9 +56,9 @@ final class WebSocketConnection: Sendable {
       lose(error)
     }
     transport.cancel()
-    let (ending, reader) = state.withLock { $0.finish() }
+    let (waiting, reader) = state.withLock { $0.finish() }
     reader?.resume()
-    ending.resume()
+    waiting.resume()
   }
 
   /// Returns the next bytes, and whether their pings have been answered.
@@ -86,20 +86,20 @@ final class WebSocketConnection: Sendable {
     case .message(let message): return deliver(message)
     case .ping(let payload):
       if !state.withLock({ $0.ahead.takeAnsweredPing() }) { sendPong(payload) }
-    case .pong(let payload): state.withLock { $0.pings.remove(payload) }?.resume()
+    case .pong(let payload): state.withLock { $0.pings.answered(payload) }?.resume()
     case .close(let code, let reason):
       let isClean = code == .normalClosure || code == .goingAway || code == .noStatusReceived
-      endByPeer(.init(code: code, reason: reason, error: isClean ? nil : .closed(code: code, reason: reason)))
+      closeAtOnce(.init(code: code, reason: reason, error: isClean ? nil : .closed(code: code, reason: reason)))
     case .failure(let failure):
       let error = WebSocketError.protocolViolation(code: failure.code, reason: failure.reason)
-      endByPeer(.init(code: failure.code, reason: failure.reason, error: error))
+      closeAtOnce(.init(code: failure.code, reason: failure.reason, error: error))
     }
     return false
   }
 
-  private func endByPeer(_ outcome: ConnectionState.Outcome) {
+  private func closeAtOnce(_ outcome: ConnectionState.Outcome) {
     let frame = MessageEncoder.close(outcome.code, outcome.reason)
-    perform(state.withLock { $0.endByPeer(frame, outcome) })
+    perform(state.withLock { $0.closeAtOnce(frame, outcome) })
   }
 
   private func deliver(_ message: WebSocketMessage) -> Bool {
@@ -201,15 +201,21 @@ final class WebSocketConnection: Sendable {
   @discardableResult
   private func sendClose(_ code: WebSocketCloseCode, _ reason: String) -> Bool {
     let frame = MessageEncoder.close(code, reason)
-    return perform(state.withLock { $0.beginClosing(frame, afterMessage: true) })
+    return perform(state.withLock { $0.close(frame) })
   }
 
+  /// Returns whether this step started closing.
   @discardableResult
   private func perform(_ closing: ConnectionState.Closing) -> Bool {
     closing.reader?.resume()
     if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }
-    closing.ending.resume()
+    closing.waiting.resume()
     return closing.isFirst
+  }
+
+  private func limitClosingInBackground() {
+    let timer = limitClosing()
+    if !state.withLock({ $0.keep(closeTimer: timer) }) { timer.cancel() }
   }
 
   private func limitClosing() -> Task<Void, Never> {
@@ -239,13 +245,12 @@ final class WebSocketConnection: Sendable {
 
   /// Closes the connection in the background.
   func abandon(_ code: WebSocketCloseCode = .goingAway) {
-    if sendClose(code, "") { _ = limitClosing() }
+    if sendClose(code, "") { limitClosingInBackground() }
   }
 
   /// Closes the connection in the background, and ends the sequence of messages at once.
-  func discard() {
-    let code = WebSocketCloseCode.goingAway
+  func discard(_ code: WebSocketCloseCode) {
     let frame = MessageEncoder.close(code, "")
-    if perform(state.withLock { $0.discard(frame, code: code) }) { _ = limitClosing() }
+    if perform(state.withLock { $0.discard(frame, code: code) }) { limitClosingInBackground() }
   }
 }

@@ -82,7 +82,7 @@ struct ReconnectingConnectionState {
 
   mutating func removeTurn(_ id: UInt64) -> Turn? { turns.remove(id) }
 
-  mutating func endTurn() -> Turn? { turns.end() }
+  mutating func endTurn() -> Turn? { turns.passOn() }
 
   /// Returns the connection to send on, for the sender that has the turn.
   mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// What this side ends, it ends at once: the clock stands still, so that no timeout helps.
+/// The clock never advances, so that a test only passes without a timeout.
 @Suite("The socket page: disconnecting", .timeLimit(.minutes(10)))
 struct SocketDisconnectTests {
   private let server: LoopbackServer
@@ -66,6 +66,46 @@ struct SocketDisconnectTests {
     server.stop()
     #expect(await reader.value == nil)
     #expect(await socket.disconnectionError == nil)
+  }
+
+  @Test("A reader that waits for a frame is woken")
+  func waitingReader() async throws {
+    server.route("/") { request in
+      .webSocket(request) { peer in while peer.bytes.read() != nil {} }
+    }
+    defer { server.stop() }
+    var options = WebSocketOptions()
+    options.clock = ManualClock()
+    let socket = try await WebSocket.connect(to: server.url("/"), options: options)
+    let session = SocketSession(.webSocket(socket), maximumLineLength: 100)
+    let reader = Task { await session.next() }
+    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
+    session.cancel()
+    #expect(await reader.value == nil)
+  }
+
+  @Test("A line that is too long closes a WebSocket with the code for it")
+  func longLine() async throws {
+    let code = Locked(Data())
+    let isClosed = Gate()
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        peer.send(String(repeating: "a", count: 101))
+        while let frame = peer.readFrame() {
+          guard frame.opcode == 8 else { continue }
+          code.withLock { $0 = frame.payload }
+          return isClosed.open()
+        }
+      }
+    }
+    defer { server.stop() }
+    let socket = PrismNetworkSocketAdapter(maximumLineLength: 100)
+    var frames = try await socket.connect(to: endpoint()).makeAsyncIterator()
+    #expect(await frames.next() == nil)
+    #expect(await isClosed.wait())
+    // RFC 6455 §7.4.1: 1009.
+    #expect(code.withLock { $0 }.prefix(2) == Data([0x03, 0xF1]))
+    #expect(await socket.disconnectionError is SocketLineSplitter.TooLong)
   }
 
   @Test("Cancelling the task that reads is not a failure of the connection")

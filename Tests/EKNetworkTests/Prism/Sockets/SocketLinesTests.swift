@@ -8,6 +8,7 @@ struct SocketLinesTests {
   @Test("A line whose task is cancelled while an earlier one is being sent is never sent")
   func cancelledLines() async throws {
     let server = try LoopbackServer()
+    defer { server.stop() }
     let (isStarted, mayRead, isDone) = (Gate(), Gate(), Gate())
     let end = Locked(Data())
     server.route("/") { _ in
@@ -30,8 +31,10 @@ struct SocketLinesTests {
     // More than the system's buffers hold.
     let long = Task { try await socket.send(command: SocketCommand(String(repeating: "a", count: 24 << 20))) }
     #expect(await isStarted.wait())
+    let session = try #require(await socket.session)
     for _ in 0..<3 {
       let cancelled = Task { try await socket.send(command: SocketCommand("cancelled")) }
+      while session.turns.withLock({ $0.queue.count }) == 0 { await Task.yield() }
       cancelled.cancel()
       await #expect(throws: CancellationError.self) { try await cancelled.value }
     }
@@ -42,6 +45,5 @@ struct SocketLinesTests {
     #expect(await isDone.wait())
     #expect(end.withLock { String(decoding: $0, as: UTF8.self) }.hasSuffix("aaa\nlast\n"))
     withExtendedLifetime(stream) {}
-    server.stop()
   }
 }
