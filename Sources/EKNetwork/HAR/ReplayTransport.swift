@@ -17,9 +17,9 @@ struct ReplayTransport: Transport {
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
     guard let url = request.urlRequest.url else { throw URLError(.badURL) }
-    let asked = HARRequest(request.urlRequest, redaction: redaction)
+    let given = HARRequest(request.urlRequest, redaction: redaction)
     let entry: ReplayEntry
-    switch recording.withLock({ $0.next(asked) }) {
+    switch recording.withLock({ $0.next(given) }) {
     case .entry(let found): entry = found
     case .unexpected(let error): throw error
     }

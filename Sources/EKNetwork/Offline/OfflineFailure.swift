@@ -7,7 +7,7 @@ import Foundation
 /// What a failed delivery means for the request.
 enum OfflineFailure: Equatable {
   /// Another attempt may succeed.
-  case passing(retryAfter: Duration?)
+  case temporary(retryAfter: Duration?)
   /// Middleware refused the request for a limited time, and did not send it.
   case refused(retryAfter: Duration)
   /// No attempt will ever succeed.
@@ -19,12 +19,12 @@ enum OfflineFailure: Equatable {
     switch error {
     case _ where error.isCancellation: self = .cancelled
     case let error as any TemporaryRefusal: self = .refused(retryAfter: error.retryAfter)
-    case let error as RequestBodyError where error.isPassing: self = .passing(retryAfter: nil)
+    case let error as RequestBodyError where error.isTemporary: self = .temporary(retryAfter: nil)
     case is NonRetriableError, is EncodingError: self = .permanent
     case let error as HTTPError:
       self = Self.meaning(of: error.statusCode, retryAfter: RetryAfter.delay(in: error, now: now))
     case let error as NetworkError:
-      self = error == .unauthorized || error == .invalidResponse ? .passing(retryAfter: nil) : .permanent
+      self = error == .unauthorized || error == .invalidResponse ? .temporary(retryAfter: nil) : .permanent
     case let failure as PrismNetworkFailure:
       if let cause = failure.underlyingError, cause is HTTPError || cause is any TemporaryRefusal {
         self.init(cause, now: now)
@@ -35,19 +35,19 @@ enum OfflineFailure: Equatable {
       }
     case let error as PrismNetworkError: self = Self.meaning(of: error)
     default:
-      self = Self.isPermanent(error.urlErrorCode) ? .permanent : .passing(retryAfter: nil)
+      self = Self.isPermanent(error.urlErrorCode) ? .permanent : .temporary(retryAfter: nil)
     }
   }
 
   /// Whether it counts as a failed attempt of the request.
   var isFailedAttempt: Bool {
-    if case .passing = self { true } else { false }
+    if case .temporary = self { true } else { false }
   }
 
   /// The minimum time until the next attempt, if it is known.
   var retryAfter: Duration? {
     switch self {
-    case .passing(let delay): delay
+    case .temporary(let delay): delay
     case .refused(let delay): delay
     case .permanent, .cancelled: nil
     }
@@ -66,24 +66,24 @@ enum OfflineFailure: Equatable {
   private static func meaning(of error: PrismNetworkError) -> OfflineFailure {
     switch error {
     case .invalidURL, .badRequest, .forbidden: .permanent
-    case .noConnectivity, .unauthorized, .serverError, .invalidResponse, .noCache: .passing(retryAfter: nil)
+    case .noConnectivity, .unauthorized, .serverError, .invalidResponse, .noCache: .temporary(retryAfter: nil)
     }
   }
 
   private static func meaning(of status: Int, retryAfter: Duration?) -> OfflineFailure {
     switch status {
     // RFC 9110 §15.5.2: credentials can be renewed. §15.5.9, RFC 8470 §5.2, RFC 6585 §4: a later attempt may succeed.
-    case 401, 408, 425, 429: .passing(retryAfter: retryAfter)
+    case 401, 408, 425, 429: .temporary(retryAfter: retryAfter)
     // A redirect that could not be followed, or a client error (RFC 9110 §15.5).
     case 300..<500: .permanent
-    default: .passing(retryAfter: retryAfter)
+    default: .temporary(retryAfter: retryAfter)
     }
   }
 }
 
 extension RequestBodyError {
   /// Whether a later attempt may be able to read the file: too many files were open, or it was being written.
-  fileprivate var isPassing: Bool {
+  fileprivate var isTemporary: Bool {
     switch self {
     case .fileChanged: true
     case .fileNotReadable(_, let code): ![EACCES, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(code)

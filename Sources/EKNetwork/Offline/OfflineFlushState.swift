@@ -8,7 +8,7 @@ struct OfflineFlushState {
   }
 
   /// The maximum for a server's `Retry-After`.
-  private static let longestWish = Duration.seconds(300)
+  private static let maximumRetryAfter = Duration.seconds(300)
 
   private let backoff: any PrismRetryPolicy
   private var phase = Phase.idle
@@ -51,7 +51,7 @@ struct OfflineFlushState {
   mutating func failed(retryAfter: Duration?) -> Duration {
     phase = .waiting
     defer { if failures < .max { failures += 1 } }
-    return max(backoff.delay(for: failures), min(retryAfter ?? .zero, Self.longestWish), .zero)
+    return max(backoff.delay(for: failures), min(retryAfter ?? .zero, Self.maximumRetryAfter), .zero)
   }
 
   /// Records that the flush was cancelled.

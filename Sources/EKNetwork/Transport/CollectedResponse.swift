@@ -78,12 +78,12 @@ extension TransportResponse {
     if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
     // A server that withholds the rest must not delay the redirect: cancelling ends the wait below.
     let isOver = Locked(false)
-    let patience = Task { [body] in
+    let timer = Task { [body] in
       try await Task.sleep(for: Self.redirectDrainPatience)
       isOver.withLock { $0 = true }
       body.cancel()
     }
-    defer { patience.cancel() }
+    defer { timer.cancel() }
     var drained = 0
     do {
       while drained <= Self.redirectDrainLimit {

@@ -8,7 +8,7 @@
   /// A server that responds over HTTP/2 before the request is complete (RFC 9113 §8.1), with Python's `h2`.
   @Suite(
     "Early responses over HTTP/2", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
-    .enabled(if: CurlLibrary.capabilities?.speaksHTTP2 == true))
+    .enabled(if: CurlLibrary.capabilities?.supportsHTTP2 == true))
   struct HTTP2EarlyResponsePeerTests {
     private struct Size: Decodable { var size: Int }
 

@@ -8,7 +8,7 @@
   /// HTTP/2 with a server (Python's `h2`) that violates the protocol, or uses its rare features.
   @Suite(
     "HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
-    .enabled(if: CurlLibrary.capabilities?.speaksHTTP2 == true))
+    .enabled(if: CurlLibrary.capabilities?.supportsHTTP2 == true))
   struct HTTP2FaultPeerTests {
     private struct Counts: Decodable, Equatable {
       var asked: Int

@@ -8,7 +8,7 @@
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
     /// The maximum time for the first responses, in milliseconds. The kernel sends them at once.
-    private static let patience: Int32 = 2_000
+    private static let initialTimeout: Int32 = 2_000
 
     private let descriptor: Int32
     private let report: @Sendable (Bool) -> Void
@@ -26,10 +26,10 @@
         fileDescriptor: descriptor, queue: DispatchQueue(label: "EKNetwork.connectivity"))
       perform(state.withLock { $0.start() })
       // Changes that never stop must not delay the caller for longer than this.
-      let end = ContinuousClock.now + .milliseconds(Int64(Self.patience))
-      while state.withLock({ $0.isAsking }), ContinuousClock.now < end {
+      let end = ContinuousClock.now + .milliseconds(Int64(Self.initialTimeout))
+      while state.withLock({ $0.isDumping }), ContinuousClock.now < end {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&poller, 1, Self.patience) > 0 || errno == EINTR else { break }
+        guard poll(&poller, 1, Self.initialTimeout) > 0 || errno == EINTR else { break }
         drain()
       }
       source.setEventHandler { [weak self] in self?.drain() }
@@ -79,22 +79,22 @@
       switch action {
       case .none: break
       case .report(let isConnected): report(isConnected)
-      case .ask(let question, let sequence): ask(question, sequence)
-      case .reportAndAsk(let isConnected, let question, let sequence):
+      case .request(let dump, let sequence): request(dump, sequence)
+      case .reportAndRequest(let isConnected, let dump, let sequence):
         report(isConnected)
-        ask(question, sequence)
+        request(dump, sequence)
       }
     }
 
     /// Sends a dump request: a `struct nlmsghdr`, and a `struct rtgenmsg` with family 0 for all.
-    private func ask(_ question: NetlinkState.Question, _ sequence: UInt32) {
+    private func request(_ dump: NetlinkState.Dump, _ sequence: UInt32) {
       // NLM_F_REQUEST, NLM_F_DUMP.
       let flags: UInt32 = 0x1 | 0x300
-      let request: [UInt32] = [20, UInt32(question.rawValue) | flags << 16, sequence, 0, 0].map {
+      let request: [UInt32] = [20, UInt32(dump.rawValue) | flags << 16, sequence, 0, 0].map {
         #if _endian(little)
           $0
         #else
-          $0 == UInt32(question.rawValue) | flags << 16 ? UInt32(question.rawValue) << 16 | flags : $0
+          $0 == UInt32(dump.rawValue) | flags << 16 ? UInt32(dump.rawValue) << 16 | flags : $0
         #endif
       }
       let sent = request.withUnsafeBytes { bytes in

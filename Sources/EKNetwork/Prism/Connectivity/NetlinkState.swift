@@ -1,7 +1,7 @@
 /// The state of the machine's network, updated message by message. A value without side effects: it decides which
 /// action its owner performs.
 struct NetlinkState {
-  enum Question: UInt16, CaseIterable, Sendable {
+  enum Dump: UInt16, CaseIterable, Sendable {
     case links = 18  // RTM_GETLINK
     case addresses = 22  // RTM_GETADDR
     case routes = 26  // RTM_GETROUTE
@@ -10,11 +10,11 @@ struct NetlinkState {
   enum Action: Equatable {
     case none
     /// Request a dump of all objects of a kind. There is one dump at a time.
-    case ask(Question, sequence: UInt32)
+    case request(Dump, sequence: UInt32)
     /// Report the connectivity, which is known completely.
     case report(Bool)
     /// Report the connectivity known so far, and request the dumps again.
-    case reportAndAsk(Bool, Question, sequence: UInt32)
+    case reportAndRequest(Bool, Dump, sequence: UInt32)
   }
 
   /// The number of interrupted dumps after which the incomplete state is reported.
@@ -23,13 +23,13 @@ struct NetlinkState {
   private var links: [Int32: NetlinkMessage.Link] = [:]
   private var addresses: Set<NetlinkMessage.Address> = []
   private var routes: Set<NetlinkMessage.Route> = []
-  private var open: [Question] = []
+  private var open: [Dump] = []
   private var sequence: UInt32 = 0
   private var mustStartOver = false
   private var interruptions = 0
 
   /// Whether a dump is in progress.
-  var isAsking: Bool { !open.isEmpty }
+  var isDumping: Bool { !open.isEmpty }
 
   /// Whether packets can leave the machine: over a link that is running and has an address, along a route through it.
   var isConnected: Bool {
@@ -49,8 +49,8 @@ struct NetlinkState {
     links = [:]
     addresses = []
     routes = []
-    open = Question.allCases
-    return ask()
+    open = Dump.allCases
+    return request()
   }
 
   mutating func received(_ message: NetlinkMessage) -> Action {
@@ -73,31 +73,31 @@ struct NetlinkState {
     case .done(let number, let wasInterrupted):
       guard number == sequence, !open.isEmpty else { return .none }
       if wasInterrupted { mustStartOver = true }
-      return answered()
+      return dumpEnded()
     case .refused(let number, _):
       guard number == sequence, !open.isEmpty else { return .none }
-      return answered()
+      return dumpEnded()
     case .overrun: return start()
     }
     return open.isEmpty ? .report(isConnected) : .none
   }
 
-  private mutating func answered() -> Action {
+  private mutating func dumpEnded() -> Action {
     open.removeFirst()
     if mustStartOver, interruptions < Self.maximumInterruptions {
       interruptions += 1
       open = []
       return start()
     }
-    guard open.isEmpty else { return ask() }
+    guard open.isEmpty else { return request() }
     interruptions = 0
     let isConnected = isConnected
-    guard mustStartOver, case .ask(let question, let sequence) = start() else { return .report(isConnected) }
-    return .reportAndAsk(isConnected, question, sequence: sequence)
+    guard mustStartOver, case .request(let dump, let sequence) = start() else { return .report(isConnected) }
+    return .reportAndRequest(isConnected, dump, sequence: sequence)
   }
 
-  private mutating func ask() -> Action {
+  private mutating func request() -> Action {
     sequence &+= 1
-    return .ask(open[0], sequence: sequence)
+    return .request(open[0], sequence: sequence)
   }
 }

@@ -71,11 +71,11 @@ public actor PrismGraphQLClient {
     guard options.usesPersistedQueries, !refusesHashes.withLock({ $0 }) else { return try await send(query) }
     let hash = SHA256.hexadecimal(Array(query.query.utf8))
     let response: PrismGraphQLResponse<T> = try await send(query, sendsDocument: false, hash: hash)
-    if response.says("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
+    if response.hasError("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
       refusesHashes.withLock { $0 = true }
       return try await send(query)
     }
-    guard response.says("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return response }
+    guard response.hasError("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return response }
     return try await send(query, hash: hash)
   }
 
@@ -128,7 +128,7 @@ public actor PrismGraphQLClient {
 
 extension PrismGraphQLResponse {
   /// Returns whether an error has this message or code.
-  fileprivate func says(_ message: String, _ code: String) -> Bool {
+  fileprivate func hasError(_ message: String, _ code: String) -> Bool {
     errors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } ?? false
   }
 }

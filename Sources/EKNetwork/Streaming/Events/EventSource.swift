@@ -102,7 +102,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
         response.source.body, heartbeat: HeartbeatState(fixed: ownTimeout), clock: source.options.clock)
       let parser = EventStreamParser(
         maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID,
-        onComment: { [weak body] in body?.heard() })
+        onComment: { [weak body] in body?.receivedComment() })
       reader = StreamReader(ReadOnceBody(body), parser: parser)
       source.options.onOpen?(response.headers)
       return true

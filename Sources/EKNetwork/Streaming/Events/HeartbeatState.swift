@@ -28,7 +28,7 @@ struct HeartbeatState: Sendable {
   }
 
   /// Records that they contained a comment.
-  mutating func heard() {
+  mutating func receivedComment() {
     if let sinceHeartbeat, sinceHeartbeat < Self.shortestPace { return }
     sinceHeartbeat = .zero
     heartbeats += 1

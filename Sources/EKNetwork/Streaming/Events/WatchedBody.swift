@@ -38,7 +38,7 @@ final class WatchedBody: TransportBody {
   }
 
   /// Records that the received bytes contained a comment.
-  func heard() { state.withLock { $0.heartbeat.heard() } }
+  func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
 
   var timings: NetworkTimings? { body.timings }
 
@@ -77,7 +77,7 @@ final class WatchedBody: TransportBody {
     }
     guard isFirst else { return }
     let task = Task { [weak self, sleep] in
-      while let wait = self?.patience() {
+      while let wait = self?.timeUntilNextCheck() {
         guard (try? await sleep(wait)) != nil else { return }
       }
     }
@@ -90,7 +90,7 @@ final class WatchedBody: TransportBody {
 
   /// Returns how long to sleep until the silence could be too long, whatever arrives meanwhile; `nil` when the body has
   /// ended or timed out.
-  private func patience() -> Duration? {
+  private func timeUntilNextCheck() -> Duration? {
     let now = elapsed()
     let (wait, expires): (Duration?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }

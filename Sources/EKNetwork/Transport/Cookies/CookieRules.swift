@@ -34,7 +34,7 @@ struct CookieRules: Sendable {
         return nil
       }
     }
-    guard Self.keepsPromise(of: line, isHostOnly: !domain.hasPrefix("."), path: path) else { return nil }
+    guard Self.satisfiesNamePrefix(of: line, isHostOnly: !domain.hasPrefix("."), path: path) else { return nil }
     let now = Date(timeIntervalSinceReferenceDate: created)
     let old = stored.first {
       $0.name == line.name && $0.domain.lowercased() == domain && $0.path == path && !$0.hasExpired(by: now)
@@ -72,7 +72,7 @@ struct CookieRules: Sendable {
   }
 
   /// Checks the name prefixes, which guarantee properties that the server cannot see otherwise (§5.7, steps 20 and 21).
-  private static func keepsPromise(of line: SetCookieLine, isHostOnly: Bool, path: String) -> Bool {
+  private static func satisfiesNamePrefix(of line: SetCookieLine, isHostOnly: Bool, path: String) -> Bool {
     let name = line.name.lowercased()
     if name.hasPrefix("__secure-") { return line.isSecure }
     if name.hasPrefix("__http-") { return line.isSecure && line.isHTTPOnly }

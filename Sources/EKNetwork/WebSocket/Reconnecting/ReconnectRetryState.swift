@@ -8,7 +8,7 @@ struct ReconnectRetryState {
     case stop((any Error)?)
   }
 
-  private enum Verdict { case passing, final, done }
+  private enum Verdict { case temporary, final, done }
 
   private let policy: WebSocketReconnectPolicy
   private let backoff: RetryBackoff
@@ -34,7 +34,7 @@ struct ReconnectRetryState {
     switch verdict(on: error) {
     case .done: return .stop(nil)
     case .final: return .stop(error)
-    case .passing: break
+    case .temporary: break
     }
     // An idle connection receives no message, and yet a server that accepts connections and drops them at once must not
     // be hammered.
@@ -47,15 +47,15 @@ struct ReconnectRetryState {
 
   private func verdict(on error: any Error) -> Verdict {
     guard let error = error as? WebSocketError else {
-      return !error.isCancellation && RetryPolicy.isTransient(error) ? .passing : .final
+      return !error.isCancellation && RetryPolicy.isTransient(error) ? .temporary : .final
     }
     switch error {
     case .closed(let code, _):
-      guard policy.finalCodes.contains(code) else { return .passing }
+      guard policy.finalCodes.contains(code) else { return .temporary }
       return code == .normalClosure ? .done : .final
-    case .protocolViolation(let code, _): return policy.finalCodes.contains(code) ? .final : .passing
-    case .refused(let status, _): return Self.isTransient(status) ? .passing : .final
-    case .timedOut, .connectionLost: return .passing
+    case .protocolViolation(let code, _): return policy.finalCodes.contains(code) ? .final : .temporary
+    case .refused(let status, _): return Self.isTransient(status) ? .temporary : .final
+    case .timedOut, .connectionLost: return .temporary
     case .invalidURL, .invalidHandshake, .invalidControlFrame, .sendQueueFull: return .final
     }
   }

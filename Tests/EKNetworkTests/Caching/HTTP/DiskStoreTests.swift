@@ -126,15 +126,15 @@ import Testing
     func add(_ size: Int64) -> Bool { usage.add(size) }
     #expect(add(4096), "at first, somebody has to look")
     #expect(!add(4096) && !usage.isExceeded)
-    usage.looked(990 * 4096)
+    usage.surveyed(990 * 4096)
     #expect(!usage.isExceeded && !add(4096))
     #expect(add(10 * 4096) && usage.isExceeded, "too much")
     #expect(usage.hasPlace(for: 4096 * 100) && !usage.hasPlace(for: 4096 * 251))
     for _ in 0..<480 { #expect(!add(4096)) }
     #expect(!usage.hasPlace(for: 4096 * 100), "what makes place is late")
-    usage.looked(900 * 4096)
+    usage.surveyed(900 * 4096)
     #expect(usage.isExceeded && add(4096))
-    usage.looked(100)
+    usage.surveyed(100)
     for _ in 0..<124 { #expect(!add(4096)) }
     #expect(add(2 * 4096), "others may have written as well")
     #expect(!DiskUsage(capacity: 0).hasPlace(for: 0) && !DiskUsage(capacity: -1).hasPlace(for: 0))

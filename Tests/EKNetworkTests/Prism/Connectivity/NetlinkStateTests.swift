@@ -26,9 +26,10 @@
       let (state, actions) = state(after: [])
       #expect(
         actions.filter { $0 != .none } == [
-          .ask(.links, sequence: 1), .ask(.addresses, sequence: 2), .ask(.routes, sequence: 3), .report(false),
+          .request(.links, sequence: 1), .request(.addresses, sequence: 2), .request(.routes, sequence: 3),
+          .report(false),
         ])
-      #expect(!state.isAsking)
+      #expect(!state.isDumping)
     }
 
     @Test func connectionNeedsLinkAddressAndRoute() {
@@ -60,8 +61,8 @@
       actions = []
       feed(RecordedNetlink.down, to: &state, &actions)
       // The kernel removes the link's routes without a message: everything is dumped again.
-      #expect(actions.contains(.ask(.links, sequence: 4)))
-      #expect(state.isAsking)
+      #expect(actions.contains(.request(.links, sequence: 4)))
+      #expect(state.isDumping)
     }
 
     @Test func routesAreReplacedAndRemoved() {
@@ -98,41 +99,43 @@
 
     @Test func overrunStartsNewDump() {
       var (state, _) = state(after: connected)
-      #expect(state.received(.overrun) == .ask(.links, sequence: 4))
+      #expect(state.received(.overrun) == .request(.links, sequence: 4))
       // One dump at a time: the current one completes first.
       #expect(state.received(.overrun) == .none)
-      #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .ask(.links, sequence: 5))
+      #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .request(.links, sequence: 5))
       #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .none)
-      #expect(state.received(.done(sequence: 5, wasInterrupted: false)) == .ask(.addresses, sequence: 6))
+      #expect(state.received(.done(sequence: 5, wasInterrupted: false)) == .request(.addresses, sequence: 6))
     }
 
     @Test func interruptedDumpsEndEventually() {
       var state = NetlinkState()
       var action = state.start()
       var count = 0
-      while case .ask(_, let sequence) = action, count < 1_000 {
+      while case .request(_, let sequence) = action, count < 1_000 {
         action = state.received(.done(sequence: sequence, wasInterrupted: true))
         count += 1
       }
       // The first 16 start over, the last three dump everything.
       #expect(count == 16 + 3)
       // The known state is reported for now, and everything dumped again.
-      guard case .reportAndAsk(false, .links, let sequence) = action else {
+      guard case .reportAndRequest(false, .links, let sequence) = action else {
         Issue.record("\(action)")
         return
       }
       #expect(
-        state.received(.done(sequence: sequence, wasInterrupted: false)) == .ask(.addresses, sequence: sequence + 1))
+        state.received(.done(sequence: sequence, wasInterrupted: false)) == .request(.addresses, sequence: sequence + 1)
+      )
       #expect(
-        state.received(.done(sequence: sequence + 1, wasInterrupted: false)) == .ask(.routes, sequence: sequence + 2))
+        state.received(.done(sequence: sequence + 1, wasInterrupted: false))
+          == .request(.routes, sequence: sequence + 2))
       #expect(state.received(.done(sequence: sequence + 2, wasInterrupted: false)) == .report(false))
-      #expect(!state.isAsking)
+      #expect(!state.isDumping)
     }
 
     @Test func refusedDumpIsSkipped() {
       var state = NetlinkState()
       _ = state.start()
-      #expect(state.received(.refused(sequence: 1, code: 1)) == .ask(.addresses, sequence: 2))
+      #expect(state.received(.refused(sequence: 1, code: 1)) == .request(.addresses, sequence: 2))
     }
 
     @Test func malformedMessagesDoNotCrash() {

@@ -168,32 +168,32 @@ import Testing
 
   @Test(arguments: [401, 408, 425, 429, 500, 502, 503, 504])
   func statusIsTransientFailure(_ status: Int) {
-    #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .temporary(retryAfter: nil))
     let patient = HTTPError(statusCode: status, data: Data(), headers: ["Retry-After": "7"])
-    #expect(OfflineFailure(patient) == .passing(retryAfter: .seconds(7)))
+    #expect(OfflineFailure(patient) == .temporary(retryAfter: .seconds(7)))
   }
 
   @Test func classifiesOtherErrors() {
     #expect(OfflineFailure(CancellationError()) == .cancelled)
     #expect(OfflineFailure(URLError(.cancelled)) == .cancelled)
-    #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(URLError(.notConnectedToInternet)) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(URLError(.badURL)) == .permanent)
     #expect(OfflineFailure(URLError(.httpTooManyRedirects)) == .permanent)
     #expect(OfflineFailure(URLError(.dataLengthExceedsMaximum)) == .permanent)
     #expect(OfflineFailure(Hopeless()) == .permanent)
-    #expect(OfflineFailure(NetworkError.unauthorized) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(NetworkError.unauthorized) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(NetworkError.invalidURL) == .permanent)
-    #expect(OfflineFailure(PrismNetworkError.noConnectivity) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(PrismNetworkError.noConnectivity) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(PrismNetworkError.badRequest) == .permanent)
-    #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(PrismNetworkFailure(.invalidResponse, statusCode: 404)) == .permanent)
     #expect(OfflineFailure(RequestBodyError.alreadySent) == .permanent)
     let file = URL(fileURLWithPath: "/a")
     #expect(OfflineFailure(RequestBodyError.fileNotFound(file)) == .permanent)
     #expect(OfflineFailure(RequestBodyError.fileNotReadable(file, code: EACCES)) == .permanent)
-    #expect(OfflineFailure(RequestBodyError.fileNotReadable(file, code: EMFILE)) == .passing(retryAfter: nil))
+    #expect(OfflineFailure(RequestBodyError.fileNotReadable(file, code: EMFILE)) == .temporary(retryAfter: nil))
     #expect(
-      OfflineFailure(RequestBodyError.fileChanged(file, announced: 1, actual: 2)) == .passing(retryAfter: nil))
+      OfflineFailure(RequestBodyError.fileChanged(file, announced: 1, actual: 2)) == .temporary(retryAfter: nil))
     let limit = RateLimiter.LimitError(host: "a", reason: .waitTooLong, retryAfter: .seconds(7))
     #expect(OfflineFailure(limit) == .refused(retryAfter: .seconds(7)))
     #expect(

@@ -59,18 +59,18 @@ import Testing
 
   /// Records the calls of `shouldRetry`.
   private final class Recorder: PrismRetryPolicy {
-    struct Question: Equatable {
+    struct Dump: Equatable {
       var error: PrismNetworkError?
       var attempt: Int
       var status: Int?
     }
 
-    let asked = Locked<[Question]>([])
+    let asked = Locked<[Dump]>([])
     let limit: Int
     init(limit: Int = 3) { self.limit = limit }
 
     func shouldRetry(for error: Error, attempt: Int) -> Bool {
-      let question = Question(
+      let question = Dump(
         error: error as? PrismNetworkError, attempt: attempt, status: PrismNetworkFailure.current?.statusCode)
       asked.withLock { $0.append(question) }
       return attempt < limit

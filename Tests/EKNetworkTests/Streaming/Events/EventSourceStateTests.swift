@@ -160,11 +160,11 @@ import Testing
     var state = HeartbeatState()
     #expect(state.allowance == HeartbeatState.quiet)
     for _ in 0..<2 {
-      state.heard()
+      state.receivedComment()
       state.received(after: .seconds(15))
       #expect(state.allowance == HeartbeatState.quiet)
     }
-    state.heard()
+    state.receivedComment()
     state.received(after: .seconds(15))
     #expect(state.allowance == .seconds(45))
     state.received(after: .seconds(1))
@@ -173,14 +173,14 @@ import Testing
     #expect(state.allowance == HeartbeatState.quiet)
     var quick = HeartbeatState()
     for _ in 0..<10 {
-      quick.heard()
+      quick.receivedComment()
       quick.received(after: .seconds(1))
     }
     #expect(quick.allowance == HeartbeatState.shortest)
     var burst = HeartbeatState()
     burst.received(after: .seconds(5))
     for _ in 0..<10 {
-      burst.heard()
+      burst.receivedComment()
       burst.received(after: .milliseconds(10))
     }
     #expect(burst.allowance == HeartbeatState.quiet)
@@ -190,7 +190,7 @@ import Testing
   @Test func heartbeatsOneSecondApartAreCounted() {
     var state = HeartbeatState()
     for _ in 0..<3 {
-      state.heard()
+      state.receivedComment()
       state.received(after: .seconds(1))
     }
     #expect(state.allowance == HeartbeatState.shortest)

@@ -29,7 +29,7 @@ import Testing
     let body = WatchedBody(AsyncSequenceBody(source), heartbeat: HeartbeatState(), clock: clock)
     for _ in 0..<4 {
       #expect(try await body.next() != nil)
-      body.heard()
+      body.receivedComment()
       clock.advance(by: .seconds(10))
     }
     let reader = Task { try await body.next() }

@@ -86,8 +86,8 @@ struct TraceMiddleware: RouterMiddleware {
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
     let field = { (name: String) in HTTPField.Name(name).flatMap { request.headers[$0] } }
-    let asked = field("traceparent").flatMap { TraceContext(traceparent: $0, tracestate: field("tracestate")) }
-    return try await Self.$current.withValue(asked?.child() ?? TraceContext()) {
+    let incoming = field("traceparent").flatMap { TraceContext(traceparent: $0, tracestate: field("tracestate")) }
+    return try await Self.$current.withValue(incoming?.child() ?? TraceContext()) {
       try await next(request, context)
     }
   }

@@ -17,19 +17,19 @@ extension CachingTransport {
       cache.flights.mayShare(query.key)
     else { return try await fetch(request, query, entry, plan) }
     let isOwn = Locked(false)
-    let landing: CacheFlights.Landing
+    let result: CacheFlights.SharedResult
     do {
-      landing = try await cache.flights.join(FlightKey(request, query, wire)) {
+      result = try await cache.flights.join(FlightKey(request, query, wire)) {
         isOwn.withLock { $0 = true }
-        return try await fly(request, query, entry, plan)
+        return try await fetchShared(request, query, entry, plan)
       }
     } catch let error as URLError where error.code == .timedOut && !isOwn.withLock({ $0 }) {
       // The timeout was that of another request.
       return try await fetch(request, query, entry, plan)
     }
-    if let response = landing.take() { return response }
+    if let response = result.take() { return response }
     // The response cannot be shared: send this request separately.
-    guard let entry = landing.shared else { return try await fetch(request, query, entry, plan) }
+    guard let entry = result.shared else { return try await fetch(request, query, entry, plan) }
     var status = CacheStatus(forward: plan.forward ?? .uriMiss)
     status.isCollapsed = true
     guard let response = entry.response(to: query, status: status, at: cache.now()) else {
@@ -40,12 +40,12 @@ extension CachingTransport {
   }
 
   /// Performs the flight: reads a body that is being stored, so that the other requests can use it.
-  private func fly(
+  private func fetchShared(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
-  ) async throws -> CacheFlights.Landing {
+  ) async throws -> CacheFlights.SharedResult {
     var response = try await fetch(request, query, entry, plan)
     if let body = response.body as? StoringBody {
-      guard response.head.contentLength ?? 0 <= CacheFlights.greatestBody else { return alone(response, query) }
+      guard response.head.contentLength ?? 0 <= CacheFlights.greatestBody else { return unshared(response, query) }
       var chunks: [Data] = []
       var count: Int64 = 0
       while let chunk = try await body.next() {
@@ -53,7 +53,7 @@ extension CachingTransport {
         count += Int64(chunk.count)
         if count > CacheFlights.greatestBody {
           response.body = PrefixedBody(chunks, body, hasRest: true)
-          return alone(response, query)
+          return unshared(response, query)
         }
       }
       response.body = PrefixedBody(chunks, body, hasRest: false)
@@ -61,12 +61,12 @@ extension CachingTransport {
     // A response stored or renewed a moment ago can be used by all whom the rules allow to use it.
     guard let stored = cache.find(query).entry,
       case .use = CachePlan(mode: query.mode, request: query.directives, stored: stored.response, now: cache.now())
-    else { return alone(response, query) }
-    return CacheFlights.Landing(response, shared: stored)
+    else { return unshared(response, query) }
+    return CacheFlights.SharedResult(response, shared: stored)
   }
 
-  private func alone(_ response: TransportResponse, _ query: CacheQuery) -> CacheFlights.Landing {
+  private func unshared(_ response: TransportResponse, _ query: CacheQuery) -> CacheFlights.SharedResult {
     cache.flights.note(query.key, isShared: false)
-    return CacheFlights.Landing(response, shared: nil)
+    return CacheFlights.SharedResult(response, shared: nil)
   }
 }

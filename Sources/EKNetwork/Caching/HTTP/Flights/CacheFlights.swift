@@ -7,7 +7,7 @@ import Foundation
 /// a response could be stored.
 final class CacheFlights: Sendable {
   /// The result of a flight.
-  final class Landing: Sendable {
+  final class SharedResult: Sendable {
     private let response: Locked<TransportResponse?>
     /// The response for the other requests, as it was stored; `nil` if they may not use it.
     let shared: CacheEntry?
@@ -38,7 +38,8 @@ final class CacheFlights: Sendable {
   ///
   /// - Throws: The error of the flight, for every caller; `CancellationError` at once if the caller's task is
   ///   cancelled. The flight continues for the others, and is cancelled with the last of them.
-  func join(_ key: FlightKey, _ start: @escaping @Sendable () async throws -> Landing) async throws -> Landing {
+  func join(_ key: FlightKey, _ start: @escaping @Sendable () async throws -> SharedResult) async throws -> SharedResult
+  {
     try await flights.run(key, start)
   }
 
@@ -58,5 +59,5 @@ final class CacheFlights: Sendable {
   }
 
   /// For tests: the number of callers that wait for any response.
-  var waiting: Int { flights.waiterCount(Landing.self) }
+  var waiting: Int { flights.waiterCount(SharedResult.self) }
 }

@@ -27,7 +27,7 @@ enum CachePlan: Sendable, Equatable {
       // RFC 8246 §2: an immutable response cannot have changed while it is fresh.
       let isImmutable = stored.directives.isImmutable && !stored.directives.noCache
       let isFresh = stored.freshness.remaining(at: now) > 0
-      self = isImmutable && isFresh ? .use : Self.asking(stored, isFresh ? .request : .stale)
+      self = isImmutable && isFresh ? .use : Self.validating(stored, isFresh ? .request : .stale)
     case .default: self = Self.byRules(request, stored, now)
     }
     if case .use = self { return }
@@ -46,19 +46,19 @@ enum CachePlan: Sendable, Equatable {
     let remaining = stored.freshness.remaining(at: now)
     let isFresh = remaining > 0
     // §5.2.1.4 and §5.2.2.4
-    if request.noCache { return asking(stored, isFresh ? .request : .stale) }
-    if stored.directives.noCache { return asking(stored, .stale) }
+    if request.noCache { return validating(stored, isFresh ? .request : .stale) }
+    if stored.directives.noCache { return validating(stored, .stale) }
     // §5.2.1.1. An invalid number of seconds requires the newest response.
     if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge.orStale) {
-      return asking(stored, isFresh ? .request : .stale)
+      return validating(stored, isFresh ? .request : .stale)
     }
     // §5.2.1.3
     if let minFresh = request.minFresh, remaining < Double(minFresh) {
-      return asking(stored, isFresh ? .request : .stale)
+      return validating(stored, isFresh ? .request : .stale)
     }
     if isFresh { return .use }
     // §5.2.2.2: must never be used stale.
-    guard !stored.directives.mustRevalidate else { return asking(stored, .stale) }
+    guard !stored.directives.mustRevalidate else { return validating(stored, .stale) }
     // §5.2.1.2
     if let maxStale = request.maxStale, maxStale == DeltaSeconds.greatest || -remaining <= Double(maxStale) {
       return .use
@@ -69,10 +69,10 @@ enum CachePlan: Sendable, Equatable {
       // §5.2.1.7: no request is sent if the caller does not allow it.
       return request.onlyIfCached ? .use : .useAndRevalidate
     }
-    return asking(stored, .stale)
+    return validating(stored, .stale)
   }
 
-  private static func asking(_ stored: StoredResponse, _ reason: CacheStatus.Forward) -> CachePlan {
+  private static func validating(_ stored: StoredResponse, _ reason: CacheStatus.Forward) -> CachePlan {
     stored.validators.exist ? .validate(reason) : .forward(reason)
   }
 }

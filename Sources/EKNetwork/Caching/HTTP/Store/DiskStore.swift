@@ -230,7 +230,7 @@ final class DiskStore: Sendable {
 
   private func count(_ size: Int64) {
     guard usage.withLock({ $0.add(size) }) else { return }
-    Self.queue.async { self.look() }
+    Self.queue.async { self.survey() }
   }
 
   /// Waits for pending background work.
@@ -238,7 +238,7 @@ final class DiskStore: Sendable {
 
   /// Measures what is stored, including by other processes, and evicts the least recently used responses down to nine
   /// tenths of the capacity.
-  private func look() {
+  private func survey() {
     let capacity = usage.withLock { $0.capacity }
     var survey = DiskSurvey(folder)
     if survey.bytes > capacity {
@@ -251,6 +251,6 @@ final class DiskStore: Sendable {
     }
     for file in survey.abandoned { folder.remove(file) }
     let left = survey.evict(downTo: survey.bytes > capacity ? capacity / 10 * 9 : capacity) { folder.remove($0) }
-    usage.withLock { $0.looked(left) }
+    usage.withLock { $0.surveyed(left) }
   }
 }

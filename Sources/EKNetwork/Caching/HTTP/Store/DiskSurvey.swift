@@ -3,7 +3,7 @@ import Foundation
 /// A survey of the folder of a store: each response with its bodies, their sizes, and when they were used.
 struct DiskSurvey {
   /// The age in seconds at which an unchanged temporary file, or a body without a response, counts as abandoned.
-  private static let patience: TimeInterval = 3600
+  private static let abandonedAge: TimeInterval = 3600
 
   struct Response {
     /// The path of the record, relative to the store's folder.
@@ -29,7 +29,7 @@ struct DiskSurvey {
   private(set) var bytes: Int64 = 0
 
   init(_ folder: DiskFolder, now: Date = Date()) {
-    let limit = now.timeIntervalSince1970 - Self.patience
+    let limit = now.timeIntervalSince1970 - Self.abandonedAge
     for name in folder.names() {
       if DiskFolder.isTemporary(name) {
         guard let (size, time) = Self.status(folder.full(name)) else { continue }

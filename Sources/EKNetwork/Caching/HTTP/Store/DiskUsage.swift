@@ -5,7 +5,7 @@ struct DiskUsage: Sendable {
   private var found: Int64?
   /// The number of bytes written since the last survey began.
   private var written: Int64 = 0
-  private var isLooking = false
+  private var isSurveying = false
   /// The number of bytes that had been written when the current survey began.
   private var seen: Int64 = 0
 
@@ -28,23 +28,23 @@ struct DiskUsage: Sendable {
   /// from time to time, as other processes may write as well.
   mutating func add(_ size: Int64) -> Bool {
     written += size
-    guard !isLooking, isExceeded || found == nil || written > capacity / 8 else { return false }
-    isLooking = true
+    guard !isSurveying, isExceeded || found == nil || written > capacity / 8 else { return false }
+    isSurveying = true
     seen = written
     return true
   }
 
   /// Records the size that a survey has left.
-  mutating func looked(_ left: Int64) {
+  mutating func surveyed(_ left: Int64) {
     found = left
     written -= seen
     seen = 0
-    isLooking = false
+    isSurveying = false
   }
 
   /// Records that everything was removed.
   mutating func clear() {
-    guard !isLooking else { return }
+    guard !isSurveying else { return }
     (found, written) = (0, 0)
   }
 

@@ -95,7 +95,7 @@
     private func watchResend(
       of request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
-      if capabilities.asksBeforeSending {
+      if capabilities.hasPrereqCallback {
         if ekn_easy_set_prereq_callback(easy, CurlCallbacks.prereq, context) != 0 {
           settings.note(.xferinfofunction, 1)
         }

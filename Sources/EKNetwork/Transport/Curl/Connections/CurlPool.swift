@@ -74,7 +74,7 @@
     private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     /// Whether libcurl reports when it begins to send a request.
-    var reportsSending: Bool { eventLoop.capabilities.asksBeforeSending }
+    var reportsSending: Bool { eventLoop.capabilities.hasPrereqCallback }
 
     /// Uses HTTP/1.1 for all further requests to an origin, so that they share no connection.
     func distrust(_ origin: Origin) {

@@ -70,7 +70,7 @@
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.speaksHTTP2, loops: group.count)
+      queue = RequestQueue(mayShareConnections: capabilities.supportsHTTP2, loops: group.count)
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
@@ -218,7 +218,7 @@
     /// Notes that libcurl is sending a transfer's request, from this local port.
     func sent(_ transfer: CurlTransfer, port: Int32) {
       transfer.loopLastActivity = now
-      guard transfer.request.isSecure, capabilities.speaksHTTP2, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.isSecure, capabilities.supportsHTTP2, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, port: port)
     }
 
@@ -260,7 +260,7 @@
 
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
-        transfer.loopLook(at: now)
+        transfer.loopCheckProgress(at: now)
         // A transfer that waits for another request on the same connection does not wait for the server. One that is
         // connecting has a socket.
         if transfer.request.deadline > now, transfer.loopHandle?.watched == nil, let ticket = transfer.loopTicket,

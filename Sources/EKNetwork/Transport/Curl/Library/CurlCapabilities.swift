@@ -28,12 +28,12 @@
 
     // Derived values that every transfer reads.
     let reusesHandles: Bool
-    let asksBeforeSending: Bool
+    let hasPrereqCallback: Bool
     let joinsResolver: Bool
     let readsWhilePaused: Bool
     let leavesDataBehind: Bool
     let trustsReadableConnections: Bool
-    let speaksHTTP2: Bool
+    let supportsHTTP2: Bool
     let stallsUploads: Bool
     let ignoresResets: Bool
 
@@ -55,14 +55,14 @@
       note(.joinsResolver, missingOptions.contains(.quickExit))
       self.defects = defects
       reusesHandles = !defects.contains(.danglingHeader)
-      asksBeforeSending = !defects.contains(.resendsUnasked)
+      hasPrereqCallback = !defects.contains(.resendsUnasked)
       joinsResolver = defects.contains(.joinsResolver)
       readsWhilePaused = defects.contains(.readsWhilePaused)
       leavesDataBehind = defects.contains(.leavesDataBehind)
       trustsReadableConnections = defects.contains(.trustsReadableConnections)
       stallsUploads = defects.contains(.stallsUploads)
       ignoresResets = defects.contains(.ignoresResets)
-      speaksHTTP2 =
+      supportsHTTP2 =
         features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
     }
 
@@ -71,7 +71,7 @@
 
     /// Returns whether HTTP/2 may be used for a request with this body.
     func allowsHTTP2(for upload: (any UploadSource)?) -> Bool {
-      guard speaksHTTP2, stallsUploads, let upload else { return speaksHTTP2 }
+      guard supportsHTTP2, stallsUploads, let upload else { return supportsHTTP2 }
       // A body in memory is there at once. It only waits for the server's window.
       return upload is DataUpload && upload.length ?? .max <= Self.initialWindow
     }

@@ -121,14 +121,14 @@
       // idle time.
       guard loopHandle != nil, loopPauseBits == 0 else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
-      let nextLook = loopIsSending ? loopProgress.nextLook(after: loopLastActivity, idle: request.idleTimeout) : .max
-      return min(idleEnd, nextLook, request.deadline)
+      let nextCheck = loopIsSending ? loopProgress.nextCheck(after: loopLastActivity, idle: request.idleTimeout) : .max
+      return min(idleEnd, nextCheck, request.deadline)
     }
 
     private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
 
     /// Checks whether the kernel is still sending what libcurl has given it, which counts as activity.
-    func loopLook(at now: UInt64) {
+    func loopCheckProgress(at now: UInt64) {
       guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
       if loopProgress.hasMoved(handle.output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }

@@ -63,10 +63,10 @@
 
     @Test func availableOptionsOverrideTheVersion() {
       let old = capabilities(CurlVersion(8, 21), missing: [.prereqfunction, .quickExit])
-      #expect(!old.asksBeforeSending)
+      #expect(!old.hasPrereqCallback)
       #expect(old.joinsResolver)
       let patched = capabilities(CurlVersion(7, 76))
-      #expect(patched.asksBeforeSending)
+      #expect(patched.hasPrereqCallback)
       #expect(!patched.joinsResolver)
     }
 
@@ -220,13 +220,13 @@
 
     @Test func idleTimeIsCheckedEightTimes() {
       var progress = SendProgress()
-      #expect(progress.nextLook(after: 100, idle: 80) == 110)
+      #expect(progress.nextCheck(after: 100, idle: 80) == 110)
       _ = progress.hasMoved(ekn_socket_output(), since: 0, at: 110)
-      #expect(progress.nextLook(after: 100, idle: 80) == 120)
-      #expect(progress.nextLook(after: 130, idle: 80) == 140)
-      #expect(progress.nextLook(after: 5, idle: .max) == 110 + UInt64.max / 8)
-      #expect(progress.nextLook(after: .max, idle: .max) == .max)
-      #expect(progress.nextLook(after: 5, idle: 0) == 111)
+      #expect(progress.nextCheck(after: 100, idle: 80) == 120)
+      #expect(progress.nextCheck(after: 130, idle: 80) == 140)
+      #expect(progress.nextCheck(after: 5, idle: .max) == 110 + UInt64.max / 8)
+      #expect(progress.nextCheck(after: .max, idle: .max) == .max)
+      #expect(progress.nextCheck(after: 5, idle: 0) == 111)
     }
   }
 #endif
