@@ -34,6 +34,13 @@ struct CacheKey: Sendable {
     let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.httpBody ?? Data()))
     text = "\(sent.httpMethod ?? "GET") \(sent.url?.withoutUser ?? "") \(hash)"
   }
+
+  /// Creates the key under which the response to a request that was sent is stored; `nil` if it must not be, because it
+  /// may be to another user.
+  init?(responseTo sent: HopRequest) {
+    guard sent.isOfCurrentUser else { return nil }
+    self.init(sent)
+  }
 }
 
 extension URL {

@@ -20,6 +20,11 @@ struct HopRequest: Sendable {
   /// Whether a redirect has led to this hop.
   var isRedirected: Bool { start != nil }
   private var session: SessionSettings?
+  /// The certificate that the session presented when the hop was made. Its files may be replaced while the request is
+  /// in progress, and the response still belongs to the user of this one.
+  private var certificate: String?
+  /// The cookies that the system added when the hop was made, for the same reason.
+  private var systemCookie: String?
 
   /// Creates a hop to which no session adds anything.
   init(_ request: URLRequest) {
@@ -60,6 +65,8 @@ struct HopRequest: Sendable {
     if !session.systemSendsCookies, session.cookies.apply(to: &sent, start: start) { added.append("Cookie") }
     urlRequest = sent
     addedFields = added
+    certificate = session.clientCertificate
+    systemCookie = Self.systemCookie(for: sent, of: session, start: start)
   }
 
   /// Adds the credentials in the URL as an `Authorization` field, which is kept within the origin and dropped
@@ -85,6 +92,8 @@ struct HopRequest: Sendable {
     var hop = self
     hop.urlRequest = request
     hop.session = session
+    hop.certificate = session.clientCertificate
+    hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
     hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
     return hop
   }
@@ -100,16 +109,31 @@ struct HopRequest: Sendable {
 
   /// All header fields that are sent, including the cookies that the system adds.
   var sentFields: [String: String] {
-    guard let session, session.systemSendsCookies else { return urlRequest.allHTTPHeaderFields ?? [:] }
-    var sent = urlRequest
-    session.cookies.apply(to: &sent, start: start)
-    return sent.allHTTPHeaderFields ?? [:]
+    var fields = urlRequest.allHTTPHeaderFields ?? [:]
+    // There is none in the request itself, to which the system would not add another.
+    if let systemCookie { fields["Cookie"] = systemCookie }
+    return fields
+  }
+
+  /// Whether the session still has the certificate and the cookies with which the hop was made. If not, the response may
+  /// be to another user, and must not be stored: a connection reads the certificate's files when it is opened, and the
+  /// system adds the cookies when it sends the request.
+  var isOfCurrentUser: Bool {
+    guard let session else { return true }
+    return certificate == session.clientCertificate
+      && systemCookie == Self.systemCookie(for: urlRequest, of: session, start: start)
+  }
+
+  private static func systemCookie(for request: URLRequest, of session: SessionSettings, start: URL?) -> String? {
+    guard session.systemSendsCookies else { return nil }
+    var sent = request
+    return session.cookies.apply(to: &sent, start: start) ? sent.value(forHTTPHeaderField: "Cookie") : nil
   }
 
   /// The properties of the session, other than its header fields, that tell users apart.
   var sessionIdentity: String? {
-    guard let session, session.owner != nil || session.clientCertificate != nil else { return nil }
-    return "\(session.owner ?? "")\n\(session.clientCertificate ?? "")"
+    guard session?.owner != nil || certificate != nil else { return nil }
+    return "\(session?.owner ?? "")\n\(certificate ?? "")"
   }
 
   /// The identity of the user, as far as the request reveals it.
@@ -121,13 +145,12 @@ struct HopRequest: Sendable {
   }
 
   private func identity(without neutral: Set<String>) -> RequestIdentity {
-    RequestIdentity(
-      fields: sentFields, without: neutral, session: session.map { [$0.owner, $0.clientCertificate] } ?? [])
+    RequestIdentity(fields: sentFields, without: neutral, session: session.map { [$0.owner, certificate] } ?? [])
   }
 
   /// Whether the response may be specific to one user.
   var namesUser: Bool {
-    session?.owner != nil || session?.clientCertificate != nil
+    session?.owner != nil || certificate != nil
       || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
   }
 }

@@ -121,6 +121,37 @@ import Testing
     #expect(try identity("http://a/", [:], system) == identity("http://a/", [:], session(cookies: ["u": "dora"])))
   }
 
+  /// The files of a certificate may be replaced, and the system's cookies change, while a request is in progress.
+  @Test func identityIsThatOfTheTimeOfSending() throws {
+    let certificate = Locked("1")
+    let configuration = URLSessionConfiguration.ephemeral
+    let session = SessionSettings(
+      configuration, systemSendsCookies: true, clientCertificate: { certificate.withLock { $0 } })
+    func set(_ cookie: String) throws {
+      let properties: [HTTPCookiePropertyKey: Any] = [.name: "u", .value: cookie, .domain: "a", .path: "/"]
+      configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
+    }
+    try set("anna")
+    let hop = try HopRequest(try request("http://a/"), session: session)
+    let replaced = hop.replaced(by: hop.urlRequest, session: session)
+    for hop in [hop, replaced] {
+      #expect(hop.isOfCurrentUser)
+      let (key, fields, identity, certified) = (CacheKey(hop).text, hop.sentFields, hop.identity, hop.sessionIdentity)
+      #expect(fields == ["Cookie": "u=anna"])
+      #expect(CacheKey(responseTo: hop)?.text == key)
+      for change in [{ certificate.withLock { $0 = "2" } }, { try set("berta") }] {
+        try change()
+        #expect(CacheKey(hop).text == key && hop.sentFields == fields)
+        #expect(hop.identity == identity && hop.sessionIdentity == certified)
+        #expect(!hop.isOfCurrentUser && CacheKey(responseTo: hop) == nil)
+        certificate.withLock { $0 = "1" }
+        try set("anna")
+      }
+    }
+    certificate.withLock { $0 = "2" }
+    #expect(hop.replaced(by: hop.urlRequest, session: session).isOfCurrentUser)
+  }
+
   @Test(arguments: [
     ("http://a/x", "http://A:80/y", true), ("https://a", "https://a:443/", true), ("ws://a/", "http://a/", true),
     ("wss://a/", "https://a:443/", true), ("http://a/", "http://a:81/", false), ("http://a/", "https://a/", false),

@@ -57,7 +57,7 @@ extension NetworkManager {
       fetch: {
         let (response, sent) = try await self.runner(over: self.transport).fetch(
           request, firstBuilt: built, baseURL: self.baseURL, accessToken: accessToken)
-        return (PrismCacheEntry(response, ttl: ttl), isCached ? CacheKey(sent) : nil)
+        return (PrismCacheEntry(response, ttl: ttl), isCached ? CacheKey(responseTo: sent) : nil)
       },
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }

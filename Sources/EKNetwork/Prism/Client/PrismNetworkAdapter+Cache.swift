@@ -64,7 +64,8 @@ extension PrismNetworkAdapter {
       fetch: {
         let (response, sent) = try await self.runner.fetch(urlRequest)
         let ttl = interval ?? PrismCacheEntry.defaultTTL
-        return (PrismCacheEntry(response, ttl: ttl, at: self.store.now()), isCached ? CacheKey(sent) : nil)
+        let entry = PrismCacheEntry(response, ttl: ttl, at: self.store.now())
+        return (entry, isCached ? CacheKey(responseTo: sent) : nil)
       },
       decode: { try EntityDecoding.decode($0, for: request, url: urlRequest.url, with: formatter) })
   }

@@ -178,7 +178,7 @@ extension CachingTransport {
     let fields = response.head.cacheFields
     let now = cache.now()
     status.forwardStatus = code
-    if let stored = storable(response.head, fields, code, query, requestTime, now),
+    if request.hop.isOfCurrentUser, let stored = storable(response.head, fields, code, query, requestTime, now),
       let gatherer = cache.makeGatherer(expected: response.head.contentLength)
     {
       status.isStored = true
