@@ -6,11 +6,24 @@
     private let device: UInt64
     private let inode: UInt64
     private let size: Int64
-    private let seconds: Int
-    private let nanoseconds: Int
+    private let modified: Time
+    /// When the file was last changed in any way. A program can set the time of the modification, but not this one.
+    private let changed: Time
+
+    private struct Time: Hashable, Sendable {
+      let seconds: Int
+      let nanoseconds: Int
+
+      init(_ time: timespec) {
+        seconds = Int(time.tv_sec)
+        nanoseconds = Int(time.tv_nsec)
+      }
+
+      var text: String { "\(seconds) \(nanoseconds)" }
+    }
 
     /// The same text for the same file.
-    var text: String { "\(device) \(inode) \(size) \(seconds) \(nanoseconds)" }
+    var text: String { "\(device) \(inode) \(size) \(modified.text) \(changed.text)" }
 
     /// Returns `nil` if there is no such file.
     init?(path: String) {
@@ -19,8 +32,8 @@
       device = UInt64(status.st_dev)
       inode = UInt64(status.st_ino)
       size = Int64(status.st_size)
-      seconds = Int(status.st_mtim.tv_sec)
-      nanoseconds = Int(status.st_mtim.tv_nsec)
+      modified = Time(status.st_mtim)
+      changed = Time(status.st_ctim)
     }
   }
 
