@@ -30,8 +30,8 @@ struct AttemptState {
 
   /// Handles a response. `error` makes the error of a response that is not a success.
   ///
-  /// - Parameter forbidsRepetition: Whether the request was carried out although a later request of a redirect failed,
-  ///   and must not be carried out again.
+  /// - Parameter forbidsRepetition: Whether a redirect has shown that the request was processed, so that it must not be
+  ///   sent again.
   mutating func received(
     status: Int, isFromOtherOrigin: Bool = false, forbidsRepetition: Bool = false, bodyIsReplayable: Bool,
     retryAfter: @autoclosure () -> Duration?, random: () -> Double, error: () -> any Error
@@ -44,13 +44,16 @@ struct AttemptState {
       return .refreshToken
     }
     return failed(
-      with: error(), bodyIsReplayable: bodyIsReplayable, wasCancelled: false, retryAfter: retryAfter(), random: random)
+      with: error(), forbidsRepetition: forbidsRepetition, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
+      retryAfter: retryAfter(), random: random)
   }
 
   /// Handles an attempt that ended without a response, or with an error response.
   mutating func failed(
-    with error: any Error, bodyIsReplayable: Bool, wasCancelled: Bool, retryAfter: Duration?, random: () -> Double
+    with error: any Error, forbidsRepetition: Bool = false, bodyIsReplayable: Bool, wasCancelled: Bool,
+    retryAfter: Duration?, random: () -> Double
   ) -> Action {
+    if forbidsRepetition { return .fail(wasCancelled ? CancellationError() : error) }
     let action = retries.failed(
       with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
       random: random)

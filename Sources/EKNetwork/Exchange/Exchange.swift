@@ -24,7 +24,8 @@ struct Exchange: Sendable {
   var hasLeftOrigin = false
   /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
-  /// Set when a redirect changes the method, because the request was carried out; `nil` if nobody needs to know.
+  /// Set when a redirect changes the method, because the request was carried out (RFC 9110 §15.4.4); `nil` if it is not
+  /// tracked.
   var wasCarriedOut: Locked<Bool>?
 
   /// Returns the request as it is sent in its first hop.
@@ -92,9 +93,9 @@ struct Exchange: Sendable {
     method == nil || method == request.httpMethod ? isIdempotent : nil
   }
 
-  /// Returns whether a request may be carried out more than once (RFC 9110 §9.2.2).
-  private func mayRepeat(_ request: URLRequest) -> Bool {
-    ownIdempotency(of: request) ?? HTTPMethod(rawValue: request.httpMethod ?? "GET")?.isIdempotent ?? false
+  /// Returns whether a request was carried out, and must not be carried out again (RFC 9110 §9.2.2).
+  func forbidsRepetition(of request: URLRequest) -> Bool {
+    wasCarriedOut?.withLock { $0 } == true && !(ownIdempotency(of: request) ?? request.isIdempotent)
   }
 
   /// Returns the final response to a first hop made with ``hop(_:)``.
@@ -126,7 +127,6 @@ struct Exchange: Sendable {
       switch redirects.received(response.head, for: request.hop, decision: response.redirect) {
       case .deliver:
         response.head.isFromOtherOrigin = redirects.hasLeftOrigin
-        if redirects.hasChangedMethod { response.head.forbidsRepetition = !mayRepeat(hop.urlRequest) }
         return try limits.applied(to: response, of: request.urlRequest)
       case .fail(let error):
         response.body.cancel()
@@ -145,6 +145,12 @@ struct Exchange: Sendable {
 }
 
 extension URLRequest {
+  /// Whether the method is idempotent (RFC 9110 §9.2.2), or the server can tell a repetition by its `Idempotency-Key`.
+  var isIdempotent: Bool {
+    HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent == true
+      || value(forHTTPHeaderField: "Idempotency-Key") != nil
+  }
+
   /// The request without `Expect`; `nil` if it has none, or its body cannot be sent again.
   fileprivate var withoutExpectation: URLRequest? {
     guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return nil }

@@ -160,11 +160,14 @@ struct RequestRunner {
   func exchange<T: NetworkRequest>(
     for request: T, progress: ProgressReporter?, log: RequestLog?
   ) -> Exchange {
-    Exchange(
-      transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: request.isIdempotent,
+    let isIdempotent = request.isIdempotent
+    // What may be repeated anyway needs no tracking, unless middleware changes the method.
+    let wasCarriedOut = isIdempotent && middleware.isEmpty ? nil : Locked(false)
+    return Exchange(
+      transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
       method: request.methodName, cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
-      progress: progress, log: log, shared: shared)
+      progress: progress, log: log, shared: shared, wasCarriedOut: wasCarriedOut)
   }
 
   // MARK: - Attempts
@@ -205,7 +208,10 @@ struct RequestRunner {
       if case .success(.success(let success)) = result { return success }
 
       let error = { source.failure(Self.error(of: result, for: source), of: urlRequest) }
-      switch action(after: result, of: urlRequest, for: source, &state, error: error) {
+      switch action(
+        after: result, of: urlRequest, for: source, forbidsRepetition: exchange.forbidsRepetition(of: urlRequest),
+        &state, error: error)
+      {
       case .deliver: throw NetworkError.invalidResponse
       case .fail(let error): throw error
       case .refreshToken:
@@ -227,7 +233,7 @@ struct RequestRunner {
   @inline(never)
   private func action<Success>(
     after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
-    _ state: inout AttemptState, error: () -> any Error
+    forbidsRepetition: Bool, _ state: inout AttemptState, error: () -> any Error
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
@@ -237,11 +243,12 @@ struct RequestRunner {
     case .success(.refusal(let response, _)):
       return state.received(
         status: response.head.statusCode ?? 0, isFromOtherOrigin: response.head.isFromOtherOrigin,
-        forbidsRepetition: response.head.forbidsRepetition, bodyIsReplayable: isReplayable,
+        forbidsRepetition: forbidsRepetition, bodyIsReplayable: isReplayable,
         retryAfter: response.head.retryAfter, random: random, error: error)
     case .failure:
       return state.failed(
-        with: error(), bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+        with: error(), forbidsRepetition: forbidsRepetition, bodyIsReplayable: isReplayable,
+        wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
     }
   }
 

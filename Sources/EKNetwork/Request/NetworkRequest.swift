@@ -63,8 +63,9 @@ public protocol NetworkRequest {
   var expectsContinue: Bool { get }
   /// Whether the request can be sent again automatically if its connection is lost before a response begins, as happens
   /// when a server closes an idle connection at that moment. If not, `URLError.networkConnectionLost` is passed to
-  /// ``retryPolicy``. Defaults to the idempotency of ``method`` (RFC 9110 §9.2.2), or `true` with an `Idempotency-Key`
-  /// header. On Apple platforms, and with Foundation's implementation, the system decides.
+  /// ``retryPolicy``. If so, it can also be sent again after a redirect has changed its method to GET. Defaults to the
+  /// idempotency of ``method`` (RFC 9110 §9.2.2), or `true` with an `Idempotency-Key` header. On Apple platforms, and with
+  /// Foundation's implementation, the system decides about lost connections.
   var isIdempotent: Bool { get }
   /// How the request uses the manager's ``NetworkManager/httpCache``. Defaults to ``CacheMode/default``; without a
   /// cache it has no effect.

@@ -7,7 +7,9 @@ import Foundation
 /// A policy for whether, how often and when a failed attempt is repeated.
 ///
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
-/// already opened, nor because a response could not be decoded: the error of the attempt is thrown instead.
+/// already opened, nor because a response could not be decoded: the error of the attempt is thrown instead. Neither is a
+/// request that is not idempotent (``NetworkRequest/isIdempotent``) after a redirect has changed its method to GET: it was
+/// processed.
 public struct RetryPolicy {
   /// The maximum number of retries. Zero or less means none.
   public let maxRetryCount: Int

@@ -14,9 +14,6 @@ struct ResponseHead: Sendable {
   private let source: Source
   /// Whether redirects have led to another origin, to which the request's credentials were not sent.
   var isFromOtherOrigin = false
-  /// Whether a redirect to another method has said that the request was carried out, which must not happen twice
-  /// (RFC 9110 §9.2.2).
-  var forbidsRepetition = false
 
   init(_ response: URLResponse) { source = .foundation(response) }
 

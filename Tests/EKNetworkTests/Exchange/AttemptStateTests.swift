@@ -8,8 +8,8 @@ import Testing
 
   /// The outcome of an attempt. Actions are text in the tables.
   private enum Event: Sendable {
-    case status(Int, retryAfter: Duration? = nil, replayable: Bool = true)
-    case error(any Error & Sendable, replayable: Bool = true, cancelled: Bool = false)
+    case status(Int, retryAfter: Duration? = nil, replayable: Bool = true, processed: Bool = false)
+    case error(any Error & Sendable, replayable: Bool = true, cancelled: Bool = false, processed: Bool = false)
   }
 
   private struct Row: Sendable {
@@ -74,6 +74,18 @@ import Testing
     Row(
       name: "the server asks for too much", retries: 1, events: [.status(503, retryAfter: .seconds(100_000))],
       actions: ["retry 60.0 seconds"]),
+    Row(
+      name: "401 after the request was processed", retries: 5, hasRefresher: true,
+      events: [.status(401, processed: true)], actions: ["fail unauthorized"]),
+    Row(
+      name: "an error after the request was processed", retries: 5, events: [.status(503, processed: true)],
+      actions: ["fail HTTP 503"]),
+    Row(
+      name: "a lost connection after the request was processed", retries: 5,
+      events: [.error(Failure()), .error(Failure(), processed: true)], actions: ["retry 2.0 seconds", "fail Failure()"]),
+    Row(
+      name: "a cancelled task after the request was processed", retries: 5,
+      events: [.error(Failure(), cancelled: true, processed: true)], actions: ["fail CancellationError()"]),
   ]
 
   @Test(arguments: rows.indices) func everyEventHasItsAction(_ index: Int) {
@@ -105,14 +117,18 @@ import Testing
 
   private static func feed(_ event: Event, to state: inout AttemptState) -> AttemptState.Action {
     switch event {
-    case .status(let status, let retryAfter, let replayable):
-      state.received(status: status, bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }) {
+    case .status(let status, let retryAfter, let replayable, let processed):
+      state.received(
+        status: status, forbidsRepetition: processed, bodyIsReplayable: replayable, retryAfter: retryAfter,
+        random: { 0 }
+      ) {
         if status == 401 { return NetworkError.unauthorized }
         return HTTPError(statusCode: status, data: Data(), headers: [:])
       }
-    case .error(let error, let replayable, let cancelled):
+    case .error(let error, let replayable, let cancelled, let processed):
       state.failed(
-        with: error, bodyIsReplayable: replayable, wasCancelled: cancelled, retryAfter: nil, random: { 0 })
+        with: error, forbidsRepetition: processed, bodyIsReplayable: replayable, wasCancelled: cancelled,
+        retryAfter: nil, random: { 0 })
     }
   }
 

@@ -161,6 +161,43 @@ import Testing
     #expect(clock.sleeps.count == 2)
   }
 
+  /// RFC 9110 §15.4.4: the redirect says that the POST was carried out, whatever happens to the GET after it.
+  @Test(arguments: Wire.allCases, [301, 302, 303])
+  func postIsNotRetriedAfterRedirectToGET(_ wire: Wire, _ status: Int) async throws {
+    struct Expired: Error {}
+    let gone = try LoopbackServer.refusedPort()
+    server.route("POST", "/item") { _ in .redirect(to: "/done", status: status) }
+    server.route("POST", "/gone") { _ in .redirect(to: "http://127.0.0.1:\(gone)/", status: status) }
+    server.route("GET", "/done", .status(503), .status(401), .raw([.close]))
+    let manager = wire.manager(server, clock: clock)
+    manager.tokenRefresher = TestTokens("old")
+    var request = ItemProbe(method: .post, retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0))
+    await #expect(throws: HTTPError.self) { _ = try await manager.send(request) }
+    request.errorDecoder = { _ in Expired() }
+    await #expect(throws: Expired.self) { _ = try await manager.send(request) }
+    await #expect(throws: URLError.self) { _ = try await manager.send(request) }
+    #expect(server.requests.filter { $0.method == "POST" }.count == 3)
+    request.path = "/gone"
+    await #expect(throws: URLError.self) { _ = try await manager.send(request) }
+    #expect(server.requests(path: "/gone").count == 1)
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test(arguments: Wire.allCases)
+  func idempotentRequestIsRetriedAfterRedirectToGET(_ wire: Wire) async throws {
+    let policy = RetryPolicy(maxRetryCount: 2, delay: 0)
+    let requests = [
+      ItemProbe(method: .put, retryPolicy: policy), ItemProbe(method: .post, retryPolicy: policy, resends: true),
+    ]
+    for request in requests {
+      server.reset()
+      server.route("/item") { _ in .redirect(to: "/done", status: 303) }
+      server.route("/done", .status(503), .json(Item(id: 1)))
+      #expect(try await wire.manager(server, clock: clock).send(request) == Item(id: 1))
+      #expect(server.requests(path: "/item").count == 2)
+    }
+  }
+
   @Test func tokenIsReadForEachAttempt() async throws {
     server.route("/item", .status(500), .status(500), .json(Item(id: 1)))
     let reads = Locked(0)

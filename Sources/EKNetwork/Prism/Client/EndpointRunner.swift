@@ -64,7 +64,7 @@ private struct EndpointAttempts: AttemptSource {
   let urlRequest: URLRequest
   let allowsRetry = true
   let makesNewBodies = false
-  /// Whether a redirect to another method has said that the request was carried out; `nil` if there is none.
+  /// Whether a redirect has changed the method, because the request was carried out; `nil` if it is not tracked.
   let wasCarriedOut: Locked<Bool>?
 
   func build() -> URLRequest { urlRequest }
@@ -78,11 +78,8 @@ private struct EndpointAttempts: AttemptSource {
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(error, url: urlRequest.url)
-    let isIdempotent =
-      HTTPMethod(rawValue: urlRequest.httpMethod ?? "GET")?.isIdempotent == true
-      || urlRequest.value(forHTTPHeaderField: "Idempotency-Key") != nil
     failure.isHarmlessToRepeat =
-      isIdempotent || (failure.wasNotCarriedOut && wasCarriedOut?.withLock { $0 } != true)
+      urlRequest.isIdempotent || (failure.wasNotCarriedOut && wasCarriedOut?.withLock { $0 } != true)
     return failure
   }
 }
