@@ -63,14 +63,14 @@ struct Exchange: Sendable {
     }
     do { return try await response.collect() } catch {
       guard !response.head.isSuccess, !error.isCancellation else { throw error }
-      return CollectedResponse(head: response.head, data: Data(), unread: error)
+      return CollectedResponse(head: response.head, data: Data(), readError: error)
     }
   }
 
   /// Returns the final response as `URLSession.data(for:)` does: an incomplete body is an error, whatever the status.
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     let response = try await load(request)
-    if let unread = response.unread { throw unread }
+    if let error = response.readError { throw error }
     return (response.data, response.head.urlResponse)
   }
 

@@ -36,7 +36,7 @@ struct RequestRunner {
       return .refusal(try await response.collect(limit: errorLimit, orThrow: tooLong))
     } catch {
       if error.isCancellation { throw error }
-      return .refusal(CollectedResponse(head: response.head, data: Data()), unread: error)
+      return .refusal(CollectedResponse(head: response.head, data: Data()), readError: error)
     }
   }
 
@@ -44,7 +44,7 @@ struct RequestRunner {
   enum Outcome<Success: Sendable>: Sendable {
     case success(Success)
     /// A status outside 2xx, with the body, or the error of reading it.
-    case refusal(CollectedResponse, unread: (any Error)? = nil)
+    case refusal(CollectedResponse, readError: (any Error)? = nil)
   }
 
   /// Returns the response of the first successful attempt, with its whole body. An incomplete body is a failed attempt.
@@ -99,28 +99,28 @@ struct RequestRunner {
     let hop = try exchange.hop(urlRequest)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-    return successes.contains(status) ? .success((response, hop)) : .refusal(response, unread: response.unread)
+    return successes.contains(status) ? .success((response, hop)) : .refusal(response, readError: response.readError)
   }
 
   /// Returns the head of a successful response, with its body unread. There are no retries, and no progress is
   /// reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, reportsUnread: Bool = true
+    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, throwsReadError: Bool = true
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
     return try await stream(
       source(request, baseURL, accessToken),
-      over: exchange(for: request, progress: nil, log: log(request.methodName)), reportsUnread: reportsUnread)
+      over: exchange(for: request, progress: nil, log: log(request.methodName)), throwsReadError: throwsReadError)
   }
 
   /// Streams a request of any kind, like the function above.
   ///
   /// - Parameters:
   ///   - collectsBody: Whether the caller will read the body to its end at once.
-  ///   - reportsUnread: Whether an error response whose body cannot be read throws the error of reading it, instead of
-  ///     the error for its status.
+  ///   - throwsReadError: Whether an error response whose body exceeds a limit throws the error of the limit, instead
+  ///     of the error for its status.
   nonisolated(nonsending) func stream(
-    _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, reportsUnread: Bool = true
+    _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, throwsReadError: Bool = true
   ) async throws -> TransportResponse {
     do {
       var response = try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) {
@@ -129,7 +129,7 @@ struct RequestRunner {
         guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
         if (200..<300).contains(status) { return .success(response) }
         let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
-        guard !reportsUnread, case .refusal(let collected, _) = refusal else { return refusal }
+        guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
         return .refusal(collected)
       }
       if let log = exchange.log {
@@ -257,11 +257,16 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    // A body that breaks off or cannot be decoded does not affect the meaning of the status. What exceeds a limit of
-    // the caller's is reported as such.
-    case .success(.refusal(_, let unread?)) where unread.urlErrorCode == nil: unread
+    // A body that exceeds a limit is reported as such. Any other error of reading it, or of sending the request's own
+    // body, does not affect the meaning of the status.
+    case .success(.refusal(_, let readError?)) where isLimit(readError): readError
     case .success(.refusal(let response, _)): source.error(of: response)
     case .failure(let error): error
     }
+  }
+
+  private static func isLimit(_ error: any Error) -> Bool {
+    if case .errorPayloadTooLarge? = error as? StreamingError { return true }
+    return error is ResponseLimitError
   }
 }

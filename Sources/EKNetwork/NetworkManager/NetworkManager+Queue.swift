@@ -46,7 +46,7 @@ extension NetworkManager {
       ChangedAttempts(
         source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
       over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)),
-      collectsBody: true, reportsUnread: false)
+      collectsBody: true, throwsReadError: false)
     // A server that breaks off may not have processed the request: it is sent again.
     do { while try await response.body.next() != nil {} } catch {
       // Foundation decodes the body although it is discarded. The request was delivered all the same.

@@ -20,16 +20,16 @@ extension NetworkManager: NetworkStreaming {
   public nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> StreamingResponse {
-    try await stream(request, accessToken: accessToken, reportsUnread: true)
+    try await stream(request, accessToken: accessToken, throwsReadError: true)
   }
 
-  /// - Parameter reportsUnread: Whether the body of an error response that is too long is the error that is thrown,
+  /// - Parameter throwsReadError: Whether the body of an error response that is too long is the error that is thrown,
   ///   instead of that of the status.
   fileprivate nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, accessToken: (() -> String?)?, reportsUnread: Bool
+    _ request: T, accessToken: (() -> String?)?, throwsReadError: Bool
   ) async throws -> StreamingResponse {
     let response = try await runner(over: streamingTransport).stream(
-      request, baseURL: baseURL, accessToken: accessToken, reportsUnread: reportsUnread)
+      request, baseURL: baseURL, accessToken: accessToken, throwsReadError: throwsReadError)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
     return StreamingResponse(statusCode: http.statusCode, headers: http.headerDictionary, source: response.body)
   }
@@ -67,7 +67,7 @@ extension NetworkManager {
     EventSource(
       request: request, clock: clock,
       // The status and its `Retry-After` decide about another attempt, whatever the body.
-      stream: { try await self.stream($0, accessToken: accessToken, reportsUnread: false) },
+      stream: { try await self.stream($0, accessToken: accessToken, throwsReadError: false) },
       policy: reconnect, options: options)
   }
 }

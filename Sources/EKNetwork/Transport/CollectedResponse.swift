@@ -5,18 +5,18 @@ struct CollectedResponse: Sendable {
   var head: ResponseHead
   var data: Data
   /// The reason why there is no data, if the status is an error and its body could not be read.
-  var unread: (any Error)?
+  var readError: (any Error)?
   /// The decision of the user's session delegate, if `head` is a redirect.
   var redirect = RedirectDecision.undecided
   private var measured: Measured?
 
   init(
-    head: ResponseHead, data: Data, unread: (any Error)? = nil, timings: NetworkTimings? = nil,
+    head: ResponseHead, data: Data, readError: (any Error)? = nil, timings: NetworkTimings? = nil,
     redirect: RedirectDecision = .undecided
   ) {
     self.head = head
     self.data = data
-    self.unread = unread
+    self.readError = readError
     self.redirect = redirect
     self.timings = timings
   }

@@ -104,6 +104,25 @@ import Testing
     #expect(server.requests.map(\.path) == ["/item", "/audit", "/audit"])
   }
 
+  /// It may be an error of the request's own body, which the server has refused.
+  @Test(arguments: Wire.allCases) func errorOfTheBodyDoesNotHideErrorStatus(_ wire: Wire) async throws {
+    struct Broken: Error {}
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { _, _, _ in
+        NetworkMiddlewareResponse(statusCode: 413, chunks: AsyncThrowingStream { $0.finish(throwing: Broken()) })
+      }
+    ]
+    let folder = try ScratchFolder()
+    for load in [
+      { _ = try await manager.send(ItemProbe()) }, { _ = try await manager.stream(ItemProbe()) },
+      { _ = try await manager.download(ItemProbe(), to: folder["a"]) },
+    ] as [() async throws -> Void] {
+      let error = await #expect(throws: HTTPError.self) { try await load() }
+      #expect(error?.statusCode == 413)
+    }
+  }
+
   /// Requests that a circuit breaker refuses use none of the server's quota.
   @Test func unsentRequestUsesNoQuota() async throws {
     server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"a\";r=2;t=300"]) }
