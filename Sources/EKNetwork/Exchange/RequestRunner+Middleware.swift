@@ -46,7 +46,8 @@ extension RequestRunner {
         }
         let changes = RequestChanges(from: first.urlRequest, to: request)
         let success = try await gate.run {
-          try await lent.attempts(changes, firstBuilt: built, isolation: isolation, load: watchedLoad)
+          try await lent.attempts(
+            changes, firstBuilt: built, isolation: isolation, load: changes.replacesBody ? load : watchedLoad)
         }
         last.withLock { $0 = success }
         return try adapter.response(success)
@@ -75,7 +76,7 @@ private struct LentCall: @unchecked Sendable {
   let source: any AttemptSource
   let policy: RetryPolicy
   let exchange: Exchange
-  /// Whether a body has been sent that cannot be sent again.
+  /// Whether the caller's own body has been sent, and cannot be sent again.
   let bodyWasRead: Locked<Bool>
 
   func attempts<Success: Sendable>(

@@ -57,6 +57,21 @@ import Testing
     expectOneUpload()
   }
 
+  @Test(arguments: Wire.allCases) func middlewareMaySendSequenceAfterBodyOfItsOwn(_ wire: Wire) async throws {
+    server.route("/item", .status(200))
+    let manager = wire.manager(server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        var check = request
+        check.httpBodyStream = InputStream(data: Data("own".utf8))
+        _ = try await next(check)
+        return try await next(request)
+      }
+    ]
+    _ = try await manager.send(Upload())
+    #expect(server.requests.map(\.body) == [Data("own".utf8), Data("abc".utf8)])
+  }
+
   /// Foundation's implementation writes the sequence to a file before it connects.
   @Test func sequenceThatWasNotReadIsRetried() async throws {
     server.route("/item", .status(200))
