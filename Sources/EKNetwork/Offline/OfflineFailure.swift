@@ -26,7 +26,8 @@ enum OfflineFailure: Equatable {
     case let error as NetworkError:
       self = error == .unauthorized || error == .invalidResponse ? .temporary(retryAfter: nil) : .permanent
     case let failure as PrismNetworkFailure:
-      if let cause = failure.underlyingError, cause is HTTPError || cause is any TemporaryRefusal {
+      let cause = failure.underlyingError
+      if let cause, cause is HTTPError || cause is any TemporaryRefusal || cause is NonRetriableError {
         self.init(cause, now: now)
       } else if let status = failure.statusCode, !(200..<300).contains(status) {
         self = Self.meaning(of: status, retryAfter: nil)

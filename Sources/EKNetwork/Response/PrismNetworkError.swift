@@ -17,7 +17,7 @@ public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendabl
   case badRequest
   /// 408, 429 or 5xx: the server is temporarily unable to respond.
   case serverError
-  /// Any other status outside 2xx, a response that cannot be decoded, or an incomplete exchange.
+  /// Any other status outside 2xx, a response that cannot be decoded, an incomplete exchange, or an error of middleware.
   case invalidResponse
   /// Nothing is stored for the request.
   case noCache

@@ -14,7 +14,7 @@ public struct PrismNetworkFailure: Error, Sendable {
   /// The error that is thrown without ``detailed(_:)``.
   public let error: PrismNetworkError
   /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
-  /// ``WebSocketError``, or an error of the request's own `decode(data:with:)`.
+  /// ``WebSocketError``, or an error of middleware or of the request's own `decode(data:with:)`.
   public let underlyingError: (any Error)?
   /// The URL of the request, if known.
   public let url: URL?

@@ -54,8 +54,15 @@ struct EndpointRunner: Sendable {
       log: runner.log(urlRequest.httpMethod ?? "GET"),
       shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut)
     runner.middleware = middleware.calls
-    return try await runner.fetch(
-      attempts, policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(), over: exchange, successes: successes)
+    do {
+      return try await runner.fetch(
+        attempts, policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(), over: exchange, successes: successes)
+    } catch let failure as PrismNetworkFailure {
+      throw failure
+    } catch {
+      // An error of the call's middleware, or of the body of its response, is not that of an attempt.
+      throw attempts.failure(error, of: urlRequest)
+    }
   }
 }
 

@@ -149,6 +149,30 @@ import Testing
     #expect((failure?.underlyingError as? URLError)?.code == .cancelled)
   }
 
+  @Test func errorsOfMiddlewareAreCauses() async throws {
+    struct Refused: Error {}
+    server.route("/item") { _ in .json(Teapot(id: 1)) }
+    let throwing = Intercept { _, _, _ in throw Refused() }
+    let broken = Intercept { _, _, _ in
+      NetworkMiddlewareResponse(statusCode: 200, chunks: AsyncThrowingStream { $0.finish(throwing: Refused()) })
+    }
+    for (calls, attempts) in [([throwing], []), ([broken], []), ([], [throwing]), ([], [broken])] {
+      (client.middleware, client.attemptMiddleware) = (calls, attempts)
+      await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.request(on: server.teapot()) }
+      await #expect(throws: PrismNetworkError.invalidResponse) { _ = try await client.redirect(from: server.teapot()) }
+      let failure = await #expect(throws: PrismNetworkFailure.self) {
+        try await PrismNetworkFailure.detailed { _ = try await client.request(on: server.teapot()) }
+      }
+      #expect(failure?.underlyingError is Refused)
+      #expect(failure?.url?.path == "/item")
+    }
+    client.attemptMiddleware = []
+    client.middleware = [Intercept { _, _, _ in throw CancellationError() }]
+    await #expect(throws: CancellationError.self) { _ = try await client.request(on: server.teapot()) }
+    client.middleware = [Intercept { _, _, _ in throw PrismNetworkFailure(.forbidden) }]
+    await #expect(throws: PrismNetworkError.forbidden) { _ = try await client.request(on: server.teapot()) }
+  }
+
   @Test func redirectsAreFollowed() async throws {
     server.route("/item") { _ in .redirect(to: "/there") }
     server.route("/there") { _ in .json(Teapot(id: 3)) }

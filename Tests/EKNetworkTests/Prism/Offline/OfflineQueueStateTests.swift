@@ -187,6 +187,7 @@ import Testing
     #expect(OfflineFailure(PrismNetworkError.badRequest) == .permanent)
     #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(PrismNetworkFailure(.invalidResponse, statusCode: 404)) == .permanent)
+    #expect(OfflineFailure(PrismNetworkFailure(.invalidResponse, because: Hopeless())) == .permanent)
     #expect(OfflineFailure(RequestBodyError.alreadySent) == .permanent)
     let file = URL(fileURLWithPath: "/a")
     #expect(OfflineFailure(RequestBodyError.fileNotFound(file)) == .permanent)
