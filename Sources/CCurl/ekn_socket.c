@@ -70,8 +70,11 @@ bool ekn_socket_has_peer(int socket, const char *text, int port) {
 }
 
 int ekn_socket_local_port(int socket) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return 0;
   any_address address;
-  socklen_t size = sizeof address;
+  size = sizeof address;
   if (getsockname(socket, &address.any, &size) != 0) return 0;
   if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
   return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;

@@ -30,7 +30,7 @@ ekn_socket_input ekn_socket_get_input(int socket);
 bool ekn_socket_is_writable(int socket);
 // Whether the socket is connected to this numeric address and port.
 bool ekn_socket_has_peer(int socket, const char *address, int port);
-// The local port; 0 if it has none.
+// The local port of a TCP socket; 0 for any other.
 int ekn_socket_local_port(int socket);
 
 // A socket that receives the kernel's messages about networks (rtnetlink) in these groups; -1 if it cannot be opened.

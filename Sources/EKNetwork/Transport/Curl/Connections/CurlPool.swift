@@ -227,7 +227,7 @@
           return eventLoop.letGo(socket)
         }
       } else if !sockets.contains(socket) {
-        // A socket without a port is a resolver's.
+        // A socket that is not TCP is a resolver's, whose closing is not reported.
         let port = Int(ekn_socket_local_port(socket))
         if port > 0 { sockets.add(socket, port: port) }
       }
@@ -236,6 +236,8 @@
 
     fileprivate func closes(_ socket: Int32) {
       sockets.remove(socket)
+      // The next connection may get the same descriptor.
+      sharing.removeValue(forKey: socket)?.values.forEach { $0.loopSharedSocket = nil }
       eventLoop.closes(socket)
     }
 

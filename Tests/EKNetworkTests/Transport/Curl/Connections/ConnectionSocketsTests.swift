@@ -33,8 +33,8 @@
     private struct SystemCallError: Error {}
 
     /// Returns a socket that is connected to a loopback port.
-    private func connect(to port: Int, from localPort: Int = 0) throws -> Int32 {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    private func connect(to port: Int, from localPort: Int = 0, type: __socket_type = SOCK_STREAM) throws -> Int32 {
+      let descriptor = socket(AF_INET, Int32(type.rawValue), 0)
       var yes: Int32 = 1
       setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
       func call(_ port: Int, _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) throws {
@@ -52,6 +52,14 @@
       try call(localPort) { bind($0, $1, $2) }
       try call(port) { Glibc.connect($0, $1, $2) }
       return descriptor
+    }
+
+    /// libcurl does not report the end of a resolver's socket, whose descriptor a connection may get.
+    @Test func resolversSocketIsNoConnection() throws {
+      let resolver = try connect(to: 53, type: SOCK_DGRAM)
+      defer { close(resolver) }
+      #expect(ekn_socket_local_port(resolver) == 0)
+      #expect(ekn_socket_local_port(-1) == 0)
     }
 
     @Test func connectionsFromOnePortHaveDifferentPeers() throws {
