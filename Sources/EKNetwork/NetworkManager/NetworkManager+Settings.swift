@@ -48,7 +48,8 @@ extension NetworkManager {
   }
 
   /// Whether a GET, HEAD or OPTIONS without a body that is identical to one in flight, header fields and token
-  /// included, waits for that one's response instead of being sent. Defaults to `false`.
+  /// included, waits for that one's response instead of being sent. The fields of a trace, `traceparent` and
+  /// `tracestate`, may differ. Defaults to `false`.
   ///
   /// Each caller has its own retries, token refresh, decoding and cancellation: only the attempts are shared, and an
   /// attempt is cancelled once its last caller has been cancelled. A request with a ``NetworkRequest/progress``, a

@@ -68,8 +68,9 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     set { runner.cache.replace(\.self, with: newValue) }
   }
 
-  /// Whether a GET that is identical to one in flight, header fields included, waits for that one's response instead of
-  /// being sent, as with ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
+  /// Whether a GET that is identical to one in flight, header fields included except for `traceparent` and
+  /// `tracestate`, waits for that one's response instead of being sent, as with
+  /// ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { runner.sharesIdenticalRequests.withLock { $0 } }
     set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
