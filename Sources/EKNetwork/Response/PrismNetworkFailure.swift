@@ -111,6 +111,7 @@ extension PrismNetworkFailure {
   /// Whether the request was not processed, because the server said so or was never reached.
   var wasNotCarriedOut: Bool {
     if let statusCode { return [408, 425, 429, 503].contains(statusCode) }
+    if let underlyingError, HandshakeLossError.isCause(of: underlyingError) { return true }
     return switch underlyingError?.urlErrorCode {
     case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,
       .callIsActive, .dataNotAllowed, .secureConnectionFailed:

@@ -64,6 +64,17 @@
       #expect(String(decoding: response, as: UTF8.self).hasPrefix("GET / "))
     }
 
+    @Test("A POST of an adapter is retried if the connection is lost during the handshake: nothing was sent")
+    func restartingServerOfAnAdapter() async throws {
+      let adapter = PrismNetworkAdapter.forTests(
+        retryPolicy: PrismLinearRetry(fixedDelay: .zero, maxAttempts: 2),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      var endpoint = LocalEndpoint(port: try peer.url("restarting").port)
+      (endpoint.scheme, endpoint.method) = (.https, .post)
+      let response = try await adapter.request(on: LocalRequest<Data>(endpoint))
+      #expect(String(decoding: response, as: UTF8.self).hasPrefix("POST /item "))
+    }
+
     private func secured(_ options: (inout TLSOptions) -> Void = { _ in }) -> any Transport {
       var tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
       options(&tls)

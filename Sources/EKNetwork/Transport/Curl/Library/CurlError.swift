@@ -19,6 +19,8 @@
 
     /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
     static let framingLoss = 16
+    /// `CURLE_SSL_CONNECT_ERROR`.
+    static let handshakeFailure = 35
     /// `CURLE_PARTIAL_FILE`.
     static let partialBody = 18
     /// `CURLE_GOT_NOTHING`.
@@ -29,7 +31,9 @@
 
     /// Returns the error for the user: the code that an Apple developer expects, with libcurl's message.
     static func urlError(_ failure: Failure, url: URL) -> URLError {
-      make(urlErrorCode(failure), failure.text, url: url)
+      let code = urlErrorCode(failure)
+      let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
+      return make(code, failure.text, url: url, cause: isHandshakeLoss ? HandshakeLossError() : nil)
     }
 
     static func make(_ code: URLError.Code, _ text: String, url: URL, cause: (any Error)? = nil) -> URLError {
@@ -43,7 +47,7 @@
       case 60: certificateCode(failure.verifyResult)
       case 7: connectCode(failure)
       case 56: receiveCode(failure)
-      case 35: handshakeCode(failure)
+      case handshakeFailure: handshakeCode(failure)
       // From 8.21 on, an invalid key of a client certificate.
       case 43 where failure.text.contains("private key"): .clientCertificateRejected
       default: codes[failure.code]?.code ?? .unknown
