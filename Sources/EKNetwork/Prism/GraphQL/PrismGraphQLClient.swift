@@ -60,36 +60,46 @@ public actor PrismGraphQLClient {
   public nonisolated func execute<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery
   ) async throws -> PrismGraphQLResponse<T> {
-    try await PrismNetworkFailure.surfacing {
-      do { return try await load(query) } catch { throw failure(error) }
+    let wasCarriedOut = Locked(false)
+    return try await PrismNetworkFailure.surfacing {
+      do { return try await load(query, wasCarriedOut) } catch {
+        throw failure(error, of: query, wasCarriedOut: wasCarriedOut.withLock { $0 })
+      }
     }
   }
 
+  /// - Parameter wasCarriedOut: Set when a redirect changes the method, because the operation was carried out.
   private nonisolated func load<T: Decodable & Sendable>(
-    _ query: PrismGraphQLQuery
+    _ query: PrismGraphQLQuery, _ wasCarriedOut: Locked<Bool>
   ) async throws -> PrismGraphQLResponse<T> {
-    guard options.usesPersistedQueries, !refusesHashes.withLock({ $0 }) else { return try await send(query) }
+    guard options.usesPersistedQueries, !refusesHashes.withLock({ $0 }) else {
+      return try await send(query, wasCarriedOut)
+    }
     let hash = SHA256.hexadecimal(Array(query.query.utf8))
-    let response: PrismGraphQLResponse<T> = try await send(query, sendsDocument: false, hash: hash)
+    let response: PrismGraphQLResponse<T> = try await send(query, wasCarriedOut, sendsDocument: false, hash: hash)
     if response.hasError("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
       refusesHashes.withLock { $0 = true }
-      return try await send(query)
+      return try await send(query, wasCarriedOut)
     }
     guard response.hasError("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return response }
-    return try await send(query, hash: hash)
+    return try await send(query, wasCarriedOut, hash: hash)
   }
 
   private nonisolated func send<T: Decodable & Sendable>(
-    _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil
+    _ query: PrismGraphQLQuery, _ wasCarriedOut: Locked<Bool>, sendsDocument: Bool = true, hash: String? = nil
   ) async throws -> PrismGraphQLResponse<T> {
     let request = try GraphQLHTTPRequest(
       query, sendsDocument: sendsDocument, hash: hash,
       accept: "\(GraphQLHTTPRequest.responseType), application/json;q=0.9", headers: additionalHeaders,
       options: options)
     do {
+      try Task.checkCancellation()
       let endpointURL = endpointURL
-      let fetched = try await manager.runner(over: manager.transport).fetch(
-        request, baseURL: { endpointURL }, accessToken: options.accessToken)
+      let runner = manager.runner(over: manager.transport)
+      var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
+      exchange.wasCarriedOut = wasCarriedOut
+      let fetched = try await runner.fetch(
+        runner.source(request, { endpointURL }, options.accessToken), policy: request.retryPolicy, over: exchange)
       return try decode(fetched.response.data)
     } catch let error as HTTPError {
       return try decode(error)
@@ -113,6 +123,17 @@ public actor PrismGraphQLClient {
       let errors = response.errors, !errors.isEmpty, errors.allSatisfy({ !$0.message.isEmpty })
     else { throw error }
     return response
+  }
+
+  /// Returns the error that the caller receives for an error of an operation. Only a query can be sent again whatever
+  /// has happened to it (§6.2 of GraphQL).
+  private nonisolated func failure(_ error: any Error, of query: PrismGraphQLQuery, wasCarriedOut: Bool) -> any Error {
+    let error = failure(error)
+    guard var failure = error as? PrismNetworkFailure,
+      GraphQLDocument.kind(of: query.query, operationName: query.operationName) != .query
+    else { return error }
+    failure.isHarmlessToRepeat = failure.wasNotCarriedOut && !wasCarriedOut
+    return failure
   }
 
   /// Returns the error that the caller receives for an error.

@@ -120,6 +120,26 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
+  /// A mutation is sent again only if it cannot have been carried out.
+  @Test(arguments: [
+    (500, "{ a }", 2), (500, "mutation { a }", 1), (503, "mutation { a }", 2), (303, "mutation { a }", 1),
+  ])
+  func retryableRequestRepeatsOnlyWhatIsHarmless(_ status: Int, _ document: String, _ count: Int) async throws {
+    let response: LoopbackServer.Response = status == 303 ? .redirect(to: "/done", status: 303) : .status(status)
+    server.route("/graphql", response, Self.success)
+    server.route("/done") { _ in .status(503) }
+    let client = client()
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: RecordingClock()) {
+      try await client.execute(PrismGraphQLQuery(query: document)) as Result
+    }
+    if count == 1 {
+      await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    } else {
+      #expect(try await retryable.execute().data == Answer(a: 1))
+    }
+    #expect(server.requests.filter { $0.path == "/graphql" }.count == count)
+  }
+
   @Test func tokenIsRefreshed() async throws {
     server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : .status(401) }
     let tokens = TestTokens("old")
