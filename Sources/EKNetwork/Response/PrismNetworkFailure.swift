@@ -41,9 +41,9 @@ public struct PrismNetworkFailure: Error, Sendable {
   }
 
   /// The failure that a ``PrismRetryPolicy`` is deciding about; `nil` elsewhere.
-  public static var current: PrismNetworkFailure? { asked }
+  public static var current: PrismNetworkFailure? { taskLocalFailure }
 
-  @TaskLocal static var asked: PrismNetworkFailure?
+  @TaskLocal static var taskLocalFailure: PrismNetworkFailure?
 
   /// Runs `body`, and adds the cause to a ``PrismNetworkError`` that the library throws in it.
   ///
@@ -68,17 +68,16 @@ public struct PrismNetworkFailure: Error, Sendable {
   nonisolated(nonsending) static func recorded<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async -> (result: Result<Success, any Error>, details: PrismNetworkFailure?) {
-    let recorder = Locked<PrismNetworkFailure?>(nil)
+    let recorder = Locked(FailureRecord())
     do {
       return (.success(try await $recorder.withValue(recorder, operation: body)), nil)
     } catch {
-      let failure = recorder.withLock { $0 }
-      return (.failure(error), failure?.error == error as? PrismNetworkError ? failure : nil)
+      return (.failure(error), recorder.withLock { $0.details(of: error) })
     }
   }
 
-  /// The storage in which ``detailed(_:)`` of this task finds the last failure.
-  @TaskLocal private static var recorder: Locked<PrismNetworkFailure?>?
+  /// The record in which ``detailed(_:)`` of this task finds the failures.
+  @TaskLocal private static var recorder: Locked<FailureRecord>?
 }
 
 extension PrismNetworkFailure: LocalizedError {
@@ -122,7 +121,7 @@ extension PrismNetworkFailure {
 
   /// The error that the library throws for this failure, whose cause is recorded for ``detailed(_:)``.
   var surfaced: PrismNetworkError {
-    Self.recorder?.withLock { $0 = self }
+    Self.recorder?.withLock { $0.add(self) }
     return error
   }
 

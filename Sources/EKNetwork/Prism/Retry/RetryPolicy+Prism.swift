@@ -31,6 +31,8 @@ extension PrismRetryPolicy {
       if error is NonRetriableError { return false }
       return shouldRetry(for: error, attempt: attempt)
     }
-    return PrismNetworkFailure.$asked.withValue(failure) { shouldRetry(for: failure.error, attempt: attempt) }
+    return PrismNetworkFailure.$taskLocalFailure.withValue(failure) {
+      shouldRetry(for: failure.error, attempt: attempt)
+    }
   }
 }

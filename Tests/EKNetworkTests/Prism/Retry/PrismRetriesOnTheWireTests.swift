@@ -66,6 +66,20 @@ import Testing
     #expect(server.requestCount == count)
   }
 
+  /// One request of the operation must not be sent again, whichever fails last.
+  @Test(arguments: [0, 1]) func operationWithHarmfulFailureIsNotRepeated(_ last: Int) async throws {
+    server.route("POST", "/item") { _ in .status(500) }
+    server.route("GET", "/item") { _ in .status(503) }
+    let client = PrismNetworkAdapter.forTests()
+    let requests = [server.teapot { $0.method = .post }, server.teapot()]
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      _ = try? await client.request(on: requests[1 - last])
+      return try await client.request(on: requests[last])
+    }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    #expect(server.requestCount == 2)
+  }
+
   @Test func retryableRequestPassesTheCauseOn() async throws {
     server.route("/item") { _ in .text("busy", status: 503) }
     let (client, request) = (PrismNetworkAdapter.forTests(), server.teapot())
