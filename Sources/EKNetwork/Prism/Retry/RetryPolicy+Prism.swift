@@ -31,6 +31,7 @@ extension PrismRetryPolicy {
       if error is NonRetriableError { return false }
       return shouldRetry(for: error, attempt: attempt)
     }
+    if failure.underlyingError is NonRetriableError { return false }
     return PrismNetworkFailure.$taskLocalFailure.withValue(failure) {
       shouldRetry(for: failure.error, attempt: attempt)
     }

@@ -34,7 +34,8 @@ import Testing
   @Test func permanentErrorIsNotRepeated() async throws {
     struct Hopeless: NonRetriableError {}
     let clock = RecordingClock()
-    for error in [Hopeless(), CancellationError(), URLError(.cancelled)] as [any Error] {
+    let causedByIt = PrismNetworkFailure(.serverError, because: Hopeless())
+    for error in [Hopeless(), CancellationError(), URLError(.cancelled), causedByIt] as [any Error] {
       let count = Locked(0)
       let request = PrismRetryableRequest<Int>(policy: RetryOfEveryError(), clock: clock) {
         count.withLock { $0 += 1 }
