@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Decodes entities from response bodies.
 enum EntityDecoding {
   static func decode<Value: Decodable>(
@@ -33,7 +37,7 @@ extension EntityDecoding {
   /// Decodes the body of a response with the request's own `decode`. A decoding error is reported as an invalid
   /// response, unless the request throws a `PrismNetworkError` of its own.
   static func decode<Request: PrismNetworkRequest>(
-    _ entry: PrismCacheEntry, for request: Request, url: URL?, with formatter: DateFormatter?
+    _ entry: PrismCacheEntry, for request: Request, sentAs urlRequest: URLRequest, with formatter: DateFormatter?
   ) throws -> Request.Response {
     do {
       return try request.decode(data: entry.data, with: formatter)
@@ -41,8 +45,11 @@ extension EntityDecoding {
       throw CancellationError()
     } catch {
       let meaning = error as? PrismNetworkError ?? .invalidResponse
-      throw PrismNetworkFailure(
-        meaning, because: error, url: url, statusCode: entry.statusCode, headers: entry.headers, data: entry.data)
+      var failure = PrismNetworkFailure(
+        meaning, because: error, url: urlRequest.url, statusCode: entry.statusCode, headers: entry.headers,
+        data: entry.data)
+      failure.isHarmlessToRepeat = urlRequest.isIdempotent
+      throw failure
     }
   }
 }

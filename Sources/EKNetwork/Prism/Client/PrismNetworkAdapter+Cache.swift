@@ -67,7 +67,7 @@ extension PrismNetworkAdapter {
         let entry = PrismCacheEntry(response, ttl: ttl, at: self.store.now())
         return (entry, isCached ? CacheKey(responseTo: sent) : nil)
       },
-      decode: { try EntityDecoding.decode($0, for: request, url: urlRequest.url, with: formatter) })
+      decode: { try EntityDecoding.decode($0, for: request, sentAs: urlRequest, with: formatter) })
   }
 }
 

@@ -31,7 +31,7 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   ///
   /// A request of an adapter whose method is not idempotent (RFC 9110 §9.2.2), and which has no `Idempotency-Key`, is
   /// repeated only if it cannot have been processed: there was no connection, or the server responded with 408, 425,
-  /// 429 or 503.
+  /// 429 or 503, without a redirect before that changed the method to GET.
   public func shouldRetry(for error: Error, attempt: Int) -> Bool {
     attempt < maxAttempts && PrismNetworkError.isTransient(error)
   }

@@ -66,6 +66,28 @@ import Testing
     #expect(server.requestCount == count)
   }
 
+  /// The server has processed the request, whatever the error of its own decoding means.
+  @Test(arguments: [PrismNetworkMethod.post, .get])
+  func undecodableResponseIsNotRequestedAgain(_ method: PrismNetworkMethod) async throws {
+    struct Order: PrismNetworkRequest {
+      typealias Response = Teapot
+      let endpoint: LocalEndpoint
+      func decode(data: Data, with formatter: DateFormatter?) throws -> Teapot { throw PrismNetworkError.serverError }
+    }
+    server.route("/item") { _ in .json(Teapot(id: 1)) }
+    let (client, request) = (PrismNetworkAdapter.forTests(), Order(endpoint: server.endpoint { $0.method = method }))
+    let manager = Wire.automatic.manager(server)
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.request(on: request)
+    }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    let sent = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await manager.send(Probe<[Int]>(method: method == .get ? .get : .post))
+    }
+    await #expect(throws: DecodingError.self) { _ = try await sent.execute() }
+    #expect(server.requestCount == 2)
+  }
+
   /// One request of the operation must not be sent again, whichever fails last.
   @Test(arguments: [0, 1]) func operationWithHarmfulFailureIsNotRepeated(_ last: Int) async throws {
     server.route("POST", "/item") { _ in .status(500) }
