@@ -1,3 +1,5 @@
+import Foundation
+
 /// An operation that is retried according to a ``PrismRetryPolicy``.
 ///
 /// ```swift
@@ -28,7 +30,7 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
 
   /// Runs the operation until it succeeds or the policy allows no further retry. Each call starts from the first
   /// attempt. The policy finds the cause of an adapter's error in ``PrismNetworkFailure/current``, so that it repeats a
-  /// POST only if the server cannot have processed it.
+  /// POST only if the server cannot have processed it. A server's `Retry-After` lengthens the delay, up to a minute.
   ///
   /// - Returns: The result of the first successful attempt.
   /// - Throws: The error of the last attempt; `CancellationError` at once when the task is cancelled. Neither a
@@ -44,7 +46,10 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
       guard !error.isCancellation, policy.allowsRetry(after: details ?? error, attempt: attempt) else {
         throw details?.surfaced ?? error
       }
-      try await clock.sleep(for: max(policy.delay(for: attempt), .zero).sleepable)
+      let own = max(policy.delay(for: attempt), .zero)
+      let cause = (details ?? error as? PrismNetworkFailure)?.underlyingError ?? error
+      let wished = RetryAfter.delay(in: cause, now: Date()) ?? .zero
+      try await clock.sleep(for: max(own, min(wished, .seconds(RetryPolicy.defaultMaxRetryAfter))).sleepable)
       attempt = attempt == .max ? attempt : attempt + 1
     }
   }

@@ -88,6 +88,22 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
+  @Test func retryableRequestWaitsAsServerWishes() async throws {
+    let (client, manager) = (PrismNetworkAdapter.forTests(), Wire.automatic.manager(server))
+    let request = server.teapot()
+    let operations: [@Sendable () async throws -> Teapot] = [
+      { try await client.request(on: request) }, { try await manager.send(Probe<Teapot>()) },
+      { try await PrismNetworkFailure.detailed { try await client.request(on: request) } },
+    ]
+    for (index, operation) in operations.enumerated() {
+      server.route(
+        "/item", .status(503, headers: ["Retry-After": "7"]), .status(503, headers: ["Retry-After": "1"]),
+        .status(429, headers: ["Retry-After": "100000"]), .json(Teapot(id: 1)))
+      _ = try await PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock, operation: operation).execute()
+      #expect(clock.sleeps.suffix(3) == [.seconds(7), .seconds(2), .seconds(60)], "\(index)")
+    }
+  }
+
   /// One request of the operation must not be sent again, whichever fails last.
   @Test(arguments: [0, 1]) func operationWithHarmfulFailureIsNotRepeated(_ last: Int) async throws {
     server.route("POST", "/item") { _ in .status(500) }
