@@ -273,14 +273,14 @@ static int lookup_begins(void *resolver, void *reserved, void *context) {
   ekn_lookup *lookup = context;
   (void)resolver, (void)reserved;
   lookup->is_running = true;
-  lookup->sent = time_sent(lookup->easy);
+  lookup->time_sent_before = time_sent(lookup->easy);
   return 0;
 }
 
 // Through a SOCKS proxy the name is looked up once the socket is open (socks.c), and before 7.80 there is no callback
 // before the request is sent. But sending it adds to this time (progress.c), each time that it is sent.
 bool ekn_lookup_is_running(const ekn_lookup *lookup) {
-  return lookup->is_running && (!lookup->easy || time_sent(lookup->easy) == lookup->sent);
+  return lookup->is_running && (!lookup->easy || time_sent(lookup->easy) == lookup->time_sent_before);
 }
 
 // libcurl opens a socket once the name has been resolved.

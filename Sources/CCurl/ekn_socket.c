@@ -80,6 +80,8 @@ int ekn_socket_local_port(int socket) {
   return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
 }
 
+void ekn_socket_shut_down(int descriptor) { (void)shutdown(descriptor, SHUT_RDWR); }
+
 int ekn_socket_open_netlink(uint32_t groups) {
   // struct sockaddr_nl, which only the kernel's headers declare. The kernel chooses the port.
   struct {

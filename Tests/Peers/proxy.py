@@ -99,6 +99,25 @@ async def socks(reader, writer):
         writer.close()
 
 
+async def late_socks(reader, writer):
+    """Gets a request, reports it to the server that it names, and never replies. Reports the end of the connection, too."""
+    async def report(path):
+        _, down = await asyncio.open_connection(socket.inet_ntoa(request[4:8]), int.from_bytes(request[8:]))
+        down.write(b"GET " + path + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+    try:
+        await reader.readexactly((await reader.readexactly(2))[1])
+        writer.write(b"\x05\x00")
+        request = await reader.readexactly(10)
+        await report(b"/requested")
+        rest = await reader.read()
+        await report(b"/left" if not rest else b"/sent")
+    except (OSError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+
+
 def after_head(data, *, forever=False, reset=False):
     async def serve(reader, writer):
         try:
@@ -142,6 +161,7 @@ async def main():
         await serve("tls-origin", origin, context)
         await serve("good", proxy())
         await serve("socks", socks)
+        await serve("late-socks", late_socks)
         await serve("authenticating", proxy(credentials=CREDENTIALS))
         await serve("forbidding", proxy(refusal=b"403 Forbidden"))
         await serve("failing", proxy(refusal=b"502 Bad Gateway"))

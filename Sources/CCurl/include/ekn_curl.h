@@ -124,7 +124,7 @@ typedef struct {
   bool is_running;
   ekn_easy *easy;
   // When a request had been sent before the lookup began, as libcurl measures it; 0 if none had.
-  int64_t sent;
+  int64_t time_sent_before;
   // The transfer was abandoned: no connection must be made.
   bool is_abandoned;
 } ekn_lookup;

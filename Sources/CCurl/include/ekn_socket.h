@@ -32,6 +32,8 @@ bool ekn_socket_is_writable(int socket);
 bool ekn_socket_has_peer(int socket, const char *address, int port);
 // The local port of a TCP socket; 0 for any other.
 int ekn_socket_local_port(int socket);
+// Ends the connection in both directions: nothing can be sent over it any more.
+void ekn_socket_shut_down(int socket);
 
 // A socket that receives the kernel's messages about networks (rtnetlink) in these groups; -1 if it cannot be opened.
 int ekn_socket_open_netlink(uint32_t groups);

@@ -37,16 +37,40 @@
     }
   }
 
+  /// Likewise, through a proxy that does not reply.
+  @Suite(
+    "Requests through a silent SOCKS proxy", .serialized, .timeLimit(.minutes(10)),
+    .enabled(if: SOCKSProxyProcess.isChild))
+  struct SilentSOCKSProxyPeerTests {
+    @Test("A request that is cancelled before it is sent leaves the proxy")
+    func cancelled() async throws {
+      let peer = try PeerProcess("proxy.py")
+      setenv("all_proxy", try "socks5://127.0.0.1:\(#require(peer.url("late-socks").port))", 1)
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.fallback = { _ in .text("ok") }
+      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600))
+      let task = Task { try await transport.fetch(request) }
+      #expect(await server.waitForRequests(count: 1).map(\.path) == ["/requested"])
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(await server.waitForRequests(count: 2).map(\.path) == ["/requested", "/left"])
+    }
+  }
+
   @Suite(.timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil && !SOCKSProxyProcess.isChild))
   struct SOCKSProxyProcessPeerTests {
-    @Test("Through a SOCKS proxy, a cancelled request is over")
-    func cancelled() async throws {
+    @Test(
+      "Through a SOCKS proxy, a cancelled request is over",
+      arguments: ["SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests"])
+    func cancelled(suite: String) async throws {
       var environment = ProcessInfo.processInfo.environment
       environment[SOCKSProxyProcess.variable] = "1"
       let child = try ChildProcess(
         "/bin/sh",
         [
-          "-c", "exec \"$0\" --testing-library swift-testing --filter SOCKSProxyPeerTests/ 2>&1",
+          "-c", "exec \"$0\" --testing-library swift-testing --filter '\\.\(suite)/' 2>&1",
           CommandLine.arguments[0],
         ],
         environment: environment)

@@ -171,12 +171,21 @@
     /// Notes that no name is being resolved any more.
     func ended() { lookup.pointee.is_running = false }
 
-    /// Detaches the handle from its transfer while its host name is still being resolved. The handle ends after that,
-    /// because it gets no connection any more.
+    /// Detaches the handle from its transfer while its host name may still be being resolved. The handle ends after
+    /// that, because it gets no connection any more.
     func abandon() {
       lookup.pointee.is_abandoned = true
       abandonedRequest = transfer?.request
       transfer = nil
+      shutDownConnection()
+    }
+
+    /// Ends the connection of an abandoned transfer. Through a SOCKS proxy the name is looked up once the connection is
+    /// open, and libcurl would send the request over it when the proxy replies.
+    private func shutDownConnection() {
+      // A resolver's socket has no port. No other transfer uses the connection: a libcurl that waits for lookups does
+      // not use HTTP/2.
+      if let watched, ekn_socket_local_port(watched.socket) > 0 { ekn_socket_shut_down(watched.socket) }
     }
 
     /// Records the events that libcurl waits for on a socket, and returns those for which the poller has to watch it.
@@ -185,6 +194,7 @@
         watched = (socket, what)
         // The body may be read before libcurl has reported its socket.
         if transfer?.loopIsAwaitingBody == true { notePausedBody() }
+        if lookup.pointee.is_abandoned { shutDownConnection() }
       } else if watched?.socket == socket {
         watched = nil
       }
