@@ -77,10 +77,14 @@
       if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil { fields["Host"] = Self.authority(of: url) }
       let headers = try headerFields.lines(
         for: fields, content: Self.content(of: upload, method: method))
+      let isSecure = origin.scheme == "https"
+      let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
+      var pool = pool.current
+      pool.neverShares = isSecure && !mayUseHTTP2 && CurlLibrary.capabilities?.supportsHTTP2 == true
       return CurlRequest(
         url: url,
-        isSecure: origin.scheme == "https",
-        mayUseHTTP2: origin.scheme == "https" && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true,
+        isSecure: isSecure,
+        mayUseHTTP2: mayUseHTTP2,
         method: method,
         headerLines: headers,
         upload: upload,
@@ -88,7 +92,7 @@
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        pool: pool.current,
+        pool: pool,
         session: ObjectIdentifier(session),
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,

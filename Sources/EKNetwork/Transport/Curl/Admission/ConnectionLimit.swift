@@ -21,13 +21,15 @@ struct ConnectionLimit {
   /// The number of requests in progress that libcurl has not begun to send: it is connecting for them, or looking for a
   /// stream.
   private(set) var unsent = 0
-  /// The number of requests in progress for each local port of a connection.
+  /// The numbers of those among them that never share a connection.
+  private var unshared = (active: 0, unsent: 0)
+  /// The number of other requests in progress for each local port of a connection.
   private var streams: [Int32: Int] = [:]
   private var sharedPorts = 0
   private var hasHTTP2Response = false
   /// The number of streams that a connection has had room for, as far as that is known.
   private var streamsPerConnection = maximumStreams
-  /// The number of requests that all connections have had room for, once that is known.
+  /// The number of requests that all shared connections have had room for, once that is known.
   private var ceiling = Int.max
   /// The ports that libcurl passed over in favour of one connection more than allowed, and from which nothing has been
   /// sent since: their connections are full, or the server is closing them (GOAWAY, RFC 9113 §6.8), which may take
@@ -43,32 +45,41 @@ struct ConnectionLimit {
   /// used twice is only shared if the first request is not over.
   var isShared: Bool { sharedPorts > 0 || hasHTTP2Response }
 
-  /// Whether a request that has not been sent waits for others on its connections, and not for the server.
-  var waitsForStream: Bool { isShared && active > unsent }
+  /// The number of requests in progress that may share connections, and of those that have not been sent.
+  private var sharing: (active: Int, unsent: Int) { (active - unshared.active, unsent - unshared.unsent) }
+
+  /// Whether a request that may share a connection and has not been sent waits for others on its connections, and not
+  /// for the server.
+  var waitsForStream: Bool { isShared && sharing.active > sharing.unsent }
 
   /// Returns whether one more request may begin.
-  ///
-  /// - Parameter ownConnection: Whether it must neither share a connection nor use an open one.
-  func hasRoom(ownConnection: Bool = false) -> Bool {
+  func hasRoom(for use: ConnectionUse = .shares) -> Bool {
     guard negotiates else { return active < connections }
+    let sharing = sharing
     guard isShared else {
-      let isConnecting = unsent == active
-      return active < (isConnecting ? min(connections, Self.maximumConnecting) : connections)
+      guard active < connections else { return false }
+      let isConnecting = sharing.unsent == sharing.active
+      return use == .neverShares || !isConnecting || sharing.unsent < Self.maximumConnecting
     }
-    // Each unsent request may open a connection if those that are open have no stream left.
-    let free = connections - streams.count
-    // One may be opened beyond the limit: those that are open may last as long as their streams.
-    if ownConnection { return unsent < max(free, free == 0 ? 1 : 0) }
-    if active < min(connections * streamsPerConnection, ceiling) {
-      return unsent < max(1, min(free, Self.maximumConnecting))
+    let free = connections - streams.count - (unshared.active - unshared.unsent)
+    // Each unsent request may open a connection. One may be opened beyond the limit: those that are open may last as
+    // long as their streams.
+    if use != .shares { return unsent < max(free, free == 0 ? 1 : 0) }
+    // Requests that never share leave at least one connection to those that do.
+    if sharing.active < min(max(1, connections - unshared.active) * streamsPerConnection, ceiling) {
+      // Each may open a connection if those that are open have no stream left.
+      return sharing.unsent < max(1, min(free - unshared.unsent, Self.maximumConnecting))
     }
     // One request at a time bypasses connections that may be closing.
-    return unsent == 0 && !closing.isEmpty && active == closing.reduce(0) { $0 + (streams[$1] ?? 0) }
+    return sharing.unsent == 0 && !closing.isEmpty && sharing.active == closing.reduce(0) { $0 + (streams[$1] ?? 0) }
   }
 
-  mutating func begin() {
+  mutating func begin(_ use: ConnectionUse = .shares) {
     active += 1
     unsent += 1
+    guard use == .neverShares else { return }
+    unshared.active += 1
+    unshared.unsent += 1
   }
 
   /// Notes that a request is being sent, perhaps for the second time.
@@ -76,20 +87,19 @@ struct ConnectionLimit {
   /// - Parameters:
   ///   - port: The local port of the connection; 0 if it is not known.
   ///   - last: The port that was reported before; `nil` if this is the first time.
-  ///   - ownConnection: Whether a connection was opened for it although others may have had room.
-  mutating func sent(port: Int32, last: Int32?, ownConnection: Bool = false) {
-    if let last { release(last) } else { unsent -= 1 }
-    guard port > 0 else { return }
+  mutating func sent(port: Int32, last: Int32?, use: ConnectionUse = .shares) {
+    leave(last, use)
+    guard port > 0, use != .neverShares else { return }
     closing.remove(port)
     let count = (streams[port] ?? 0) + 1
     streams[port] = count
     if count == 2 { sharedPorts += 1 }
     if count > streamsPerConnection { streamsPerConnection = min(count, Self.maximumStreams) }
     // If there is a shared connection, libcurl only opens another when that one is full or about to close.
-    guard count == 1, isShared, streams.count > 1, !ownConnection else { return }
+    guard count == 1, isShared, streams.count > 1, use == .shares else { return }
     streamsPerConnection = streams.values.max() ?? streamsPerConnection
     if streams.count > connections {
-      ceiling = max(connections, active - 1)
+      ceiling = max(connections, sharing.active - 1)
       closing.formUnion(streams.keys.lazy.filter { $0 != port })
     }
   }
@@ -99,11 +109,26 @@ struct ConnectionLimit {
   /// Notes that a request is over, or leaves its connection.
   ///
   /// - Parameter port: The port that was reported; `nil` if the request was never sent.
-  mutating func end(port: Int32?) {
+  mutating func end(port: Int32?, use: ConnectionUse = .shares) {
+    leave(port, use)
     active -= 1
-    if let port { release(port) } else { unsent -= 1 }
-    // The protocol of the next connection is not known.
-    if active == 0 { self = ConnectionLimit(connections: connections, negotiates: negotiates) }
+    if use == .neverShares { unshared.active -= 1 }
+    guard sharing.active == 0 else { return }
+    let old = self
+    self = ConnectionLimit(connections: connections, negotiates: negotiates)
+    // The protocol of the next connection is not known once all are idle.
+    guard old.active > 0 else { return }
+    (active, unsent, unshared, hasHTTP2Response) = (old.active, old.unsent, old.unshared, old.hasHTTP2Response)
+  }
+
+  /// Notes that a request leaves its connection, or was not sent before.
+  private mutating func leave(_ port: Int32?, _ use: ConnectionUse) {
+    if let port {
+      if use != .neverShares { release(port) }
+    } else {
+      unsent -= 1
+      if use == .neverShares { unshared.unsent -= 1 }
+    }
   }
 
   private mutating func release(_ port: Int32) {

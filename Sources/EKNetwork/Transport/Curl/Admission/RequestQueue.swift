@@ -9,7 +9,7 @@ struct RequestQueue<Request> {
   /// The session and the origin that connections belong to.
   struct Key: Hashable {
     var session: ObjectIdentifier
-    /// Requests that must not share connections are never in the same queue.
+    /// Requests that must not use the same connections are never in the same queue.
     var pool: Int
     var origin: Origin
   }
@@ -33,11 +33,20 @@ struct RequestQueue<Request> {
     var queue = 0
     var previous = -1
     var next = -1
-    /// Whether it must not share a connection.
-    var ownConnection = false
+    /// Its place in the order of submission.
+    var number = 0
+    var use = ConnectionUse.shares
     var isResending = false
     /// The loop that runs it, counted from the origin's own.
     var lane = 0
+    /// The list in which it waits.
+    var place: Place { isResending ? .resending : use == .neverShares ? .unshared : .waiting }
+  }
+
+  private enum Place {
+    case waiting
+    case unshared
+    case resending
   }
 
   private struct List {
@@ -51,14 +60,28 @@ struct RequestQueue<Request> {
     var limit: ConnectionLimit
     var lanes: ConnectionLanes
     var waiting = List()
+    /// Requests that never share a connection, which others do not wait behind.
+    var unshared = List()
     /// Requests that failed once and are to be sent again over a connection of their own. They go first.
     var resending = List()
     var isToBeChecked = false
-    var isUnused: Bool { limit.active == 0 && waiting.isEmpty && resending.isEmpty }
+    var isUnused: Bool { limit.active == 0 && waiting.isEmpty && unshared.isEmpty && resending.isEmpty }
 
-    subscript(resending isResending: Bool) -> List {
-      get { isResending ? resending : waiting }
-      set { if isResending { resending = newValue } else { waiting = newValue } }
+    subscript(place: Place) -> List {
+      get {
+        switch place {
+        case .waiting: waiting
+        case .unshared: unshared
+        case .resending: resending
+        }
+      }
+      set {
+        switch place {
+        case .waiting: waiting = newValue
+        case .unshared: unshared = newValue
+        case .resending: resending = newValue
+        }
+      }
     }
   }
 
@@ -71,6 +94,8 @@ struct RequestQueue<Request> {
   private var queueIndex: [Key: Int] = [:]
   /// The queues in which something has changed.
   private var unchecked: [Int] = []
+  /// The number of requests that have been submitted.
+  private var submissions = 0
 
   /// The number of requests, waiting or in progress.
   private(set) var count = 0
@@ -90,13 +115,12 @@ struct RequestQueue<Request> {
   // MARK: - Events
 
   /// Puts a request at the end of its queue.
-  ///
-  /// - Parameter ownConnection: Whether it must not share a connection, although others to its origin may.
-  mutating func submit(_ request: Request, key: Key, connections: Int, ownConnection: Bool = false) -> Ticket {
+  mutating func submit(_ request: Request, key: Key, connections: Int, use: ConnectionUse = .shares) -> Ticket {
     let index = freeEntries.popLast() ?? entries.count
     if index == entries.count { entries.append(Entry()) }
     let queue = queue(for: key, connections: connections)
-    entries[index] = Entry(state: .waiting, request: request, queue: queue, ownConnection: ownConnection)
+    submissions += 1
+    entries[index] = Entry(state: .waiting, request: request, queue: queue, number: submissions, use: use)
     append(index)
     count += 1
     waitingCount += 1
@@ -109,8 +133,8 @@ struct RequestQueue<Request> {
     let entry = entries[ticket.index]
     switch entry.state {
     case .free, .waiting: return
-    case .begun: queues[entry.queue].limit.sent(port: port, last: nil, ownConnection: entry.ownConnection)
-    case .sent(let last): queues[entry.queue].limit.sent(port: port, last: last, ownConnection: entry.ownConnection)
+    case .begun: queues[entry.queue].limit.sent(port: port, last: nil, use: entry.use)
+    case .sent(let last): queues[entry.queue].limit.sent(port: port, last: last, use: entry.use)
     }
     entries[ticket.index].state = .sent(port)
     check(entry.queue)
@@ -123,11 +147,11 @@ struct RequestQueue<Request> {
     check(queue)
   }
 
-  /// Queues the request again, over a connection of its own and before those that have not begun.
+  /// Queues the request again, over another connection and before those that have not begun.
   mutating func resend(_ ticket: Ticket) {
     guard end(ticket.index) else { return }
     entries[ticket.index].state = .waiting
-    entries[ticket.index].ownConnection = true
+    if entries[ticket.index].use == .shares { entries[ticket.index].use = .opensNew }
     entries[ticket.index].isResending = true
     append(ticket.index)
     waitingCount += 1
@@ -157,7 +181,7 @@ struct RequestQueue<Request> {
   /// Returns whether the request has begun and waits for other requests on its connections, which is not idle time.
   func waitsForStream(_ ticket: Ticket) -> Bool {
     let entry = entries[ticket.index]
-    return entry.state == .begun && queues[entry.queue].limit.waitsForStream
+    return entry.state == .begun && entry.use != .neverShares && queues[entry.queue].limit.waitsForStream
   }
 
   // MARK: - Admission
@@ -167,7 +191,7 @@ struct RequestQueue<Request> {
   mutating func next() -> (request: Request, ticket: Ticket)? {
     while let queue = unchecked.last {
       if let index = popFirst(of: queue) {
-        queues[queue].limit.begin()
+        queues[queue].limit.begin(entries[index].use)
         entries[index].state = .begun
         entries[index].lane = queues[queue].lanes.take()
         waitingCount -= 1
@@ -182,14 +206,18 @@ struct RequestQueue<Request> {
   }
 
   private mutating func popFirst(of queue: Int) -> Int? {
-    for isResending in [true, false] {
-      let first = queues[queue][resending: isResending].first
-      guard first >= 0, queues[queue].limit.hasRoom(ownConnection: entries[first].ownConnection)
-      else { continue }
-      unlink(first)
-      return first
-    }
-    return nil
+    let (shared, unshared) = (queues[queue].waiting.first, queues[queue].unshared.first)
+    // Those that may share do not wait for a connection that only the others need.
+    let isSharedFirst = unshared < 0 || shared >= 0 && entries[shared].number < entries[unshared].number
+    return pop(queues[queue].resending.first) ?? pop(isSharedFirst ? shared : unshared)
+      ?? pop(isSharedFirst ? unshared : shared)
+  }
+
+  /// Takes a request off its list, if there is one and it may begin.
+  private mutating func pop(_ index: Int) -> Int? {
+    guard index >= 0, queues[entries[index].queue].limit.hasRoom(for: entries[index].use) else { return nil }
+    unlink(index)
+    return index
   }
 
   // MARK: - Queues
@@ -225,8 +253,8 @@ struct RequestQueue<Request> {
     let entry = entries[index]
     switch entry.state {
     case .free, .waiting: return false
-    case .begun: queues[entry.queue].limit.end(port: nil)
-    case .sent(let port): queues[entry.queue].limit.end(port: port)
+    case .begun: queues[entry.queue].limit.end(port: nil, use: entry.use)
+    case .sent(let port): queues[entry.queue].limit.end(port: port, use: entry.use)
     }
     queues[entry.queue].lanes.release(entry.lane)
     return true
@@ -236,19 +264,20 @@ struct RequestQueue<Request> {
 
   private mutating func append(_ index: Int) {
     let queue = entries[index].queue
-    var list = queues[queue][resending: entries[index].isResending]
+    let place = entries[index].place
+    var list = queues[queue][place]
     entries[index].previous = list.last
     entries[index].next = -1
     if list.last < 0 { list.first = index } else { entries[list.last].next = index }
     list.last = index
-    queues[queue][resending: entries[index].isResending] = list
+    queues[queue][place] = list
   }
 
   private mutating func unlink(_ index: Int) {
     let entry = entries[index]
-    var list = queues[entry.queue][resending: entry.isResending]
+    var list = queues[entry.queue][entry.place]
     if entry.previous < 0 { list.first = entry.next } else { entries[entry.previous].next = entry.next }
     if entry.next < 0 { list.last = entry.previous } else { entries[entry.next].previous = entry.previous }
-    queues[entry.queue][resending: entry.isResending] = list
+    queues[entry.queue][entry.place] = list
   }
 }

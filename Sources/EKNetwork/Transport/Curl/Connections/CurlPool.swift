@@ -19,6 +19,10 @@
       var proxies: SessionProxies?
       /// The versions of the files in `tls` when the request began.
       var files: [FileStamp?] = []
+      /// Whether HTTP/1.1 is used, although the servers may speak HTTP/2. In a pool with connections of both, libcurl
+      /// puts a request that may share one on any connection in use, and lets it wait until the protocol of the first
+      /// is known.
+      var neverShares = false
 
       /// The key at this moment: it changes when a file of authorities, a certificate or a key is replaced.
       var current: Key {
@@ -32,6 +36,8 @@
     let multi: OpaquePointer
     let index: Int
     let key: Key
+    /// If the key says that nothing is shared, the pool in which it is. Their transfers are counted together.
+    let sharedPool: CurlPool?
     /// When libcurl has to be called even if no socket is ready, in nanoseconds of the loop's clock.
     var timer: UInt64?
     private(set) var activeCount = 0
@@ -56,11 +62,12 @@
     private var pausedBodies: [Int32: CurlTransfer] = [:]
     private unowned let eventLoop: CurlEventLoop
 
-    init?(index: Int, key: Key, eventLoop: CurlEventLoop) {
+    init?(index: Int, key: Key, sharedPool: CurlPool?, eventLoop: CurlEventLoop) {
       guard let multi = ekn_multi_init() else { return nil }
       self.multi = multi
       self.index = index
       self.key = key
+      self.sharedPool = sharedPool
       self.eventLoop = eventLoop
       guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
         ekn_multi_set_timer_callback(multi, timerCallback, context) == 0

@@ -43,8 +43,19 @@
         unused.begin(pool)
         return pool
       }
+      var sharedPool: CurlPool?
+      if key.neverShares {
+        var key = key
+        key.neverShares = false
+        // In use until the new pool is freed.
+        sharedPool = acquire(key, for: eventLoop)
+        guard sharedPool != nil else { return nil }
+      }
       let number = pools.firstIndex { $0 == nil } ?? pools.count
-      guard let pool = CurlPool(index: number, key: key, eventLoop: eventLoop) else { return nil }
+      guard let pool = CurlPool(index: number, key: key, sharedPool: sharedPool, eventLoop: eventLoop) else {
+        if let sharedPool { release(sharedPool, now: eventLoop.now) }
+        return nil
+      }
       if number == pools.count { pools.append(pool) } else { pools[number] = pool }
       numbers[key] = number
       unused.begin(pool)
@@ -65,6 +76,7 @@
         }
         pools[pool.index] = nil
         numbers[pool.key] = nil
+        if let sharedPool = pool.sharedPool { release(sharedPool, now: now) }
         pool.close()
       }
     }

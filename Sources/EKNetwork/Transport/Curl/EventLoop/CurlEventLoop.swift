@@ -178,9 +178,9 @@
       transfer.loopSubmitted = now
       transfer.loopTicket = queue.submit(
         transfer,
-        key: .init(session: transfer.request.session, pool: pool.index, origin: transfer.request.origin),
-        connections: transfer.request.connectionsPerHost,
-        ownConnection: transfer.request.isSecure && !transfer.request.mayUseHTTP2)
+        key: .init(
+          session: transfer.request.session, pool: (pool.sharedPool ?? pool).index, origin: transfer.request.origin),
+        connections: transfer.request.connectionsPerHost, use: pool.key.neverShares ? .neverShares : .shares)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 

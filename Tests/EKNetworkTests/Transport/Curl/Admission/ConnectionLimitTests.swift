@@ -163,20 +163,50 @@ import Testing
     var limit = ConnectionLimit(connections: 3, negotiates: true)
     for _ in 0..<3 { limit.begin() }
     for _ in 0..<3 { limit.sent(port: 1, last: nil) }
-    #expect(limit.hasRoom(ownConnection: true))
+    #expect(limit.hasRoom(for: .opensNew))
     limit.begin()
     limit.begin()
-    #expect(!limit.hasRoom(ownConnection: true))
-    limit.sent(port: 2, last: nil, ownConnection: true)
-    limit.sent(port: 3, last: nil, ownConnection: true)
+    #expect(!limit.hasRoom(for: .opensNew))
+    limit.sent(port: 2, last: nil, use: .opensNew)
+    limit.sent(port: 3, last: nil, use: .opensNew)
     // The open ones may last for hours: one more is opened past the limit, but only one at a time.
-    #expect(limit.hasRoom(ownConnection: true))
+    #expect(limit.hasRoom(for: .opensNew))
     limit.begin()
-    #expect(!limit.hasRoom(ownConnection: true))
-    limit.sent(port: 4, last: nil, ownConnection: true)
-    #expect(!limit.hasRoom(ownConnection: true))
+    #expect(!limit.hasRoom(for: .opensNew))
+    limit.sent(port: 4, last: nil, use: .opensNew)
+    #expect(!limit.hasRoom(for: .opensNew))
     limit.end(port: 4)
-    #expect(limit.hasRoom(ownConnection: true))
+    #expect(limit.hasRoom(for: .opensNew))
+  }
+
+  /// Uploads over HTTP/1.1 to a server that speaks HTTP/2.
+  @Test func unsharedRequestsAreCountedByThemselves() {
+    var limit = ConnectionLimit(connections: 4, negotiates: true)
+    func unshared(_ count: Int) {
+      for _ in 0..<count {
+        #expect(limit.hasRoom(for: .neverShares))
+        limit.begin(.neverShares)
+      }
+    }
+    // As long as no request may share a connection, there is nothing to learn from the first one.
+    unshared(3)
+    #expect(limit.hasRoom())
+    limit.begin()
+    #expect(!limit.hasRoom() && !limit.hasRoom(for: .neverShares) && !limit.isShared)
+    for port in [1, 2, 3] as [Int32] { limit.sent(port: port, last: nil, use: .neverShares) }
+    limit.sent(port: 4, last: nil)
+    limit.responded(isHTTP2: true)
+    #expect(limit.waitsForStream)
+    #expect(fill(&limit, port: 4) == 99)
+    for port in [1, 2, 3] as [Int32] { limit.end(port: port, use: .neverShares) }
+    #expect(limit.active == 100 && fill(&limit, port: 4) == 300)
+    limit.begin(.neverShares)
+    limit.sent(port: 1, last: nil, use: .neverShares)
+    for _ in 0..<400 { limit.end(port: 4) }
+    // The connection is idle, and still there.
+    #expect(limit.isShared && !limit.waitsForStream && limit.hasRoom())
+    limit.end(port: 1, use: .neverShares)
+    #expect(limit.active == 0 && limit.unsent == 0 && !limit.isShared)
   }
 
   @Test func movedRequestLeavesItsFirstConnection() {

@@ -73,7 +73,7 @@ import Testing
     #expect(admit(&queue) == [0])
     queue.sent(feed, port: 1)
     queue.responded(feed, isHTTP2: true)
-    let tickets = (1...4).map { queue.submit($0, key: key(isSecure: true), connections: 3, ownConnection: true) }
+    let tickets = (1...4).map { queue.submit($0, key: key(isSecure: true), connections: 3, use: .neverShares) }
     #expect(admit(&queue) == [1, 2])
     queue.sent(tickets[0], port: 2)
     queue.sent(tickets[1], port: 3)
@@ -88,6 +88,90 @@ import Testing
     _ = queue.submit(5, key: key(isSecure: true), connections: 3)
     queue.sent(tickets[3], port: 2)
     #expect(admit(&queue) == [5])
+  }
+
+  private func submit(
+    _ number: Int, to queue: inout Queue, connections: Int, use: ConnectionUse = .shares
+  ) -> Queue.Ticket {
+    queue.submit(number, key: key(isSecure: true), connections: connections, use: use)
+  }
+
+  /// Those that never share a connection have ports of their own.
+  @Test func unsharedConnectionsAreNotTakenForFullOnes() {
+    var queue = Queue()
+    let first = submit(1, to: &queue, connections: 3)
+    #expect(admit(&queue) == [1])
+    queue.sent(first, port: 1)
+    queue.responded(first, isHTTP2: true)
+    let uploads = [2, 3].map { submit($0, to: &queue, connections: 3, use: .neverShares) }
+    #expect(admit(&queue) == [2, 3])
+    for (port, upload) in zip([2, 3] as [Int32], uploads) { queue.sent(upload, port: port) }
+    queue.remove(first)
+    for number in 4..<10 {
+      let ticket = submit(number, to: &queue, connections: 3)
+      #expect(admit(&queue) == [number])
+      queue.sent(ticket, port: 1)
+    }
+  }
+
+  /// An event stream keeps the only connection that is allowed.
+  @Test func unsharedConnectionBeyondTheLimitLeavesNoTrace() {
+    var queue = Queue()
+    let first = submit(1, to: &queue, connections: 1)
+    #expect(admit(&queue) == [1])
+    queue.sent(first, port: 1)
+    queue.responded(first, isHTTP2: true)
+    let upload = submit(2, to: &queue, connections: 1, use: .neverShares)
+    #expect(admit(&queue) == [2])
+    queue.sent(upload, port: 2)
+    queue.remove(first)
+    let feed = submit(3, to: &queue, connections: 1)
+    #expect(admit(&queue) == [3])
+    queue.sent(feed, port: 1)
+    queue.remove(upload)
+    for number in 4..<10 {
+      let ticket = submit(number, to: &queue, connections: 1)
+      #expect(admit(&queue) == [number])
+      queue.sent(ticket, port: 1)
+    }
+  }
+
+  @Test func requestsThatMayShareDoNotWaitBehindOthers() {
+    var queue = Queue()
+    let feed = submit(1, to: &queue, connections: 1)
+    #expect(admit(&queue) == [1])
+    queue.sent(feed, port: 1)
+    queue.responded(feed, isHTTP2: true)
+    let uploads = [2, 3, 4].map { submit($0, to: &queue, connections: 1, use: .neverShares) }
+    // It may begin beyond the limit, before the others that were submitted later.
+    let last = submit(5, to: &queue, connections: 1)
+    #expect(admit(&queue) == [2, 5])
+    queue.sent(uploads[0], port: 2)
+    queue.sent(last, port: 1)
+    let next = submit(6, to: &queue, connections: 1)
+    #expect(admit(&queue) == [6])
+    queue.sent(next, port: 1)
+    // One that is sent again needs another connection, too.
+    queue.resend(uploads[0])
+    #expect(admit(&queue) == [2])
+    queue.remove(uploads[0])
+    #expect(admit(&queue) == [3])
+    queue.remove(uploads[2])
+    queue.remove(uploads[1])
+    #expect(admit(&queue) == [] && queue.waitingCount == 0)
+  }
+
+  /// Without HTTP/2 both kinds need the same connections.
+  @Test func orderOfSubmissionDecidesIfNothingIsShared() {
+    var queue = Queue()
+    let uses = [ConnectionUse.shares, .neverShares, .neverShares, .shares, .neverShares]
+    var tickets = uses.enumerated().map { submit($0.offset, to: &queue, connections: 1, use: $0.element) }
+    for number in uses.indices {
+      #expect(admit(&queue) == [number])
+      queue.sent(tickets[0], port: 1)
+      queue.responded(tickets[0], isHTTP2: false)
+      queue.remove(tickets.removeFirst())
+    }
   }
 
   @Test func fullOriginDoesNotBlockOthers() {
