@@ -26,7 +26,9 @@ from certificates import make_all
 Codes = h2.errors.ErrorCodes
 PART = b"a" * 1000
 # The number of requests for each path, and of those whose body was complete.
-asked, complete = collections.Counter(), collections.Counter()
+requests, complete = collections.Counter(), collections.Counter()
+# The number of bytes of the bodies that have arrived, for each path.
+received = collections.Counter()
 # The endings of incomplete responses, which /release sends.
 held = []
 SPOILED = [
@@ -59,28 +61,37 @@ class Faulty(asyncio.Protocol):
         self.flush()
 
     def plain_received(self, data):
-        """Responds to the head of a request for /early over HTTP/1.1, and reads on."""
+        """Responds to the head of a request for /early over HTTP/1.1, and reads on. For /stall, only reads."""
         if b"\r\n\r\n" in self.plain:
             return
         self.plain += data
         if b"\r\n\r\n" in self.plain:
             path = self.plain.split(b" ")[1].decode()
-            asked[path] += 1
+            requests[path] += 1
+            if path.startswith("/stall"):
+                return
             if not path.startswith("/early/"):
                 return self.transport.abort()
             status = path.split("/")[2].encode()
-            self.transport.write(b"HTTP/1.1 " + status + b" A\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            length = b"" if "/unsized/" in path else b"Content-Length: 2\r\n"
+            self.transport.write(b"HTTP/1.1 " + status + b" A\r\n" + length + b"Connection: close\r\n\r\nok")
+            if not length:
+                self.close()
 
     def received(self, event):
         if isinstance(event, h2.events.RequestReceived):
             path = self.paths[event.stream_id] = dict(event.headers)[":path"]
-            asked[path] += 1
+            requests[path] += 1
             if self.is_stale:
                 return self.transport.abort()
             self.head(path.strip("/").split("/")[0], path, event.stream_id)
         elif isinstance(event, h2.events.DataReceived):
             self.sizes[event.stream_id] += len(event.data)
-            if not self.paths[event.stream_id].startswith("/stall"):
+            received[self.paths[event.stream_id]] += len(event.data)
+            if self.paths[event.stream_id].endswith("/full") and self.sizes[event.stream_id] == 65_535:
+                self.reset_after_head(self.paths[event.stream_id], event.stream_id)
+            # Without an acknowledgement, the window (RFC 9113 §5.2) stops the body.
+            if not self.paths[event.stream_id].startswith(("/stall", "/early")):
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.StreamEnded):
             if event.stream_id in self.refused:
@@ -95,10 +106,10 @@ class Faulty(asyncio.Protocol):
 
     def head(self, kind, path, stream):
         """Handles the head of a request, before its body has arrived."""
-        if kind == "refuse" or kind == "refuse-once" and asked[path] == 1:
+        if kind == "refuse" or kind == "refuse-once" and requests[path] == 1:
             self.refused.add(stream)
             self.h2.reset_stream(stream, Codes.REFUSED_STREAM)
-        elif kind == "goaway-refuse" and asked[path] == 1:
+        elif kind == "goaway-refuse" and requests[path] == 1:
             self.refused.add(stream)
             # By hand, because h2 closes the connection with GOAWAY. RFC 9113 §6.8: streams after the last one were not processed.
             self.flush()
@@ -119,23 +130,26 @@ class Faulty(asyncio.Protocol):
             else:
                 self.spoil("no-error-mid", stream)
 
-        elif kind == "early-head":
-            # The head of a response, and a reset with this code instead of its end.
-            _, _, status, code, *_ = path.split("/")
-            self.h2.send_headers(stream, [(":status", status)])
-            self.flush()
+        elif kind == "early-head" and not path.endswith("/full"):
+            self.reset_after_head(path, stream)
 
-            def reset():
-                self.h2.reset_stream(stream, Codes[code])
-                self.flush()
-            held.append(reset) if path.endswith("/held") else reset()
+    def reset_after_head(self, path, stream):
+        """Sends the head of a response, and a reset with a code instead of its end. With /full, once the window is used up."""
+        _, _, status, code, *_ = path.split("/")
+        self.h2.send_headers(stream, [(":status", status)])
+        self.flush()
+
+        def reset():
+            self.h2.reset_stream(stream, Codes[code])
+            self.flush()
+        held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
         elif kind == "counts":
             target = path[len("/counts"):]
-            self.respond(stream, json.dumps({"asked": asked[target], "complete": complete[target]}).encode())
+            self.respond(stream, json.dumps({"requests": requests[target], "complete": complete[target], "received": received[target]}).encode())
         elif kind == "stale":
             self.is_stale = True
             self.respond(stream)

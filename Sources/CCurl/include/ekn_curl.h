@@ -47,6 +47,7 @@ enum {
   EKN_INFO_LOCAL_PORT = 0x200000 + 42,
   EKN_INFO_HTTP_VERSION = 0x200000 + 46,
   EKN_INFO_TLS_SSL_PTR = 0x400000 + 45,
+  EKN_INFO_SIZE_UPLOAD = 0x600000 + 7,
   EKN_INFO_TOTAL_TIME = 0x600000 + 50,
   EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
   EKN_INFO_CONNECT_TIME = 0x600000 + 52,
@@ -173,7 +174,7 @@ int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
 // Whether the name is still being resolved.
 bool ekn_lookup_is_running(const ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
-// Microseconds, for the times.
+// Microseconds, for the times; bytes, for the sizes.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);

@@ -11,7 +11,7 @@
     .enabled(if: CurlLibrary.capabilities?.supportsHTTP2 == true))
   struct HTTP2FaultPeerTests {
     private struct Counts: Decodable, Equatable {
-      var asked: Int
+      var requests: Int
       var complete: Int
     }
 
@@ -123,7 +123,7 @@
       }
       #expect(try await manager.send(probe).size == (isPost ? size : 0))
       let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
-      #expect(counts == Counts(asked: 2, complete: 1))
+      #expect(counts == Counts(requests: 2, complete: 1))
     }
 
     @Test(
@@ -187,7 +187,7 @@
       for method in [HTTPMethod.get, .post] {
         let outcome = await sent(Probe(path: "/refuse/\(method)", method: method))
         #expect(outcome.code == .networkConnectionLost, "\(outcome)")
-        #expect(try await manager.send(Probe<Counts>(path: "/counts/refuse/\(method)")).asked <= 10)
+        #expect(try await manager.send(Probe<Counts>(path: "/counts/refuse/\(method)")).requests <= 10)
       }
     }
 
@@ -200,7 +200,7 @@
           #expect(outcome.error == nil, "\(method): \(outcome)")
         } else {
           #expect(outcome.code == .networkConnectionLost, "\(method): \(outcome)")
-          #expect(try await manager.send(Probe<Counts>(path: "/counts/ok/\(index)")).asked <= 1)
+          #expect(try await manager.send(Probe<Counts>(path: "/counts/ok/\(index)")).requests <= 1)
         }
       }
     }

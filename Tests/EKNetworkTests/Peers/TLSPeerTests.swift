@@ -39,6 +39,22 @@
       #expect(try await code(peer.url(name)) == expected)
     }
 
+    /// The server says that it closes the connection, and waits for the client to say so (RFC 8446 §6.1).
+    @Test(
+      "A complete response, and the end of TLS after it, end an upload whose body has nothing to send",
+      arguments: [0, 1])
+    func endOfTLSWhileTheBodyIsPending(pieces: Int) async throws {
+      let (stream, input) = AsyncStream<Data>.makeStream()
+      defer { input.finish() }
+      for _ in 0..<pieces { input.yield(Data(count: 100)) }
+      let url = try peer.url("good")
+      let manager = NetworkManager(
+        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+      var probe = Probe<StatusCodeResponse>(path: "/", method: .post)
+      probe.body = RequestBody(sequence: stream, contentType: "a/b")
+      #expect(try await manager.send(probe).statusCode == 200)
+    }
+
     @Test(
       "A connection that is lost during the handshake is told apart from a server that does not speak TLS",
       arguments: [

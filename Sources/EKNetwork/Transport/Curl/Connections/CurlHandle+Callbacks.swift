@@ -49,7 +49,7 @@
       guard transfer.loopIsAtBodyStart(upload) else { return Int(EKN_READFUNC_ABORT) }
       switch upload.read(into: buffer) {
       case .bytes(let count):
-        transfer.loopSent(count)
+        transfer.loopReadBody(count)
         return count
       case .end:
         transfer.loopEndedBody()

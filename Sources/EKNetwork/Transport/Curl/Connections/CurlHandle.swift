@@ -147,6 +147,9 @@
     /// Whether a final response head has been received.
     var hasResponse: Bool { resend.pointee.has_response }
 
+    /// The number of bytes of the body that libcurl has counted as sent.
+    var sentBodyBytes: Int64 { ekn_easy_info_offset(easy, Int32(EKN_INFO_SIZE_UPLOAD)) }
+
     /// Whether the last transfer used a connection that another had used before.
     var hasReusedConnection: Bool { ekn_easy_info_long(easy, Int32(EKN_INFO_NUM_CONNECTS)) == 0 }
 

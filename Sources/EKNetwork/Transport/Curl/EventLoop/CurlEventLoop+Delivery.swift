@@ -47,7 +47,7 @@
       for transfer in transfers {
         let socket = transfer.loopPausedSocket
         guard let handle = transfer.loopHandle, socket >= 0 else { continue }
-        switch transfer.loopInputWhilePaused(isAtEnd: { ekn_socket_get_input(socket) == EKN_SOCKET_AT_END }) {
+        switch transfer.loopInputWhilePaused({ ekn_socket_get_input(socket) }) {
         case .wait: break
         case .end(let code): ended(transfer, code)
         case .resume:

@@ -41,12 +41,14 @@
     /// the socket than it has consumed, and does not notify the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
     case leavesDataBehind
-    /// `http2.c`: a response that is complete does not end a paused upload, because its stream is only looked at once
-    /// there is more to send; and an upload for which the server has left no window (RFC 9113 §5.2) tries to send in a
-    /// loop. Shown by `HTTP2EarlyResponsePeerTests.waitingBody`.
+    /// `http2.c`: a complete response does not end a paused upload, because libcurl only looks at its stream when there
+    /// is more to send; and an upload for which the server has left no window (RFC 9113 §5.2) tries to send in a loop.
+    /// Shown by `HTTP2EarlyResponsePeerTests.waitingBody`.
     case stallsUploads
     /// `http2.c`: what is sent on a stream that the server has reset with NO_ERROR after the head of its response is
-    /// discarded, and the response counts as complete. Shown by `HTTP2EarlyResponsePeerTests.resetAfterTheHead`.
+    /// discarded, and the response counts as complete. Later versions do not tell such a reset from the end of the
+    /// response either. There it is left as it is: after a complete response without a length a reset is legal (RFC 9113
+    /// §8.1), and must be a success. Shown by `HTTP2EarlyResponsePeerTests.resetAfterTheHead`.
     case ignoresResets
     /// `transfer.c`: a request that is sent again over HTTP/2 continues its body where the first attempt stopped, if
     /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
@@ -101,7 +103,7 @@
       case .believesStatusLines:
         "the version negotiated by TLS is used; an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
-      case .stallsUploads: "uploads that may have to wait use HTTP/1.1"
+      case .stallsUploads: "uploads that may have to wait use HTTP/1.1, over connections of their own"
       case .ignoresResets: "an upload that ends early has failed, unless it was refused or the response is complete"
       case .resendsBodyFromMiddle: "the body is rewound; if that is not possible, the transfer is ended"
       case .waitsForPausedBodies: "the library checks the socket, and resumes or ends the transfer"

@@ -157,9 +157,9 @@
       return loopBlock.isFull
     }
 
-    func loopSent(_ count: Int) {
-      loopUpload.sent(count)
-      request.onSend?(loopUpload.sentCount, request.upload?.length)
+    func loopReadBody(_ count: Int) {
+      loopUpload.read(count)
+      request.onSend?(loopUpload.readCount, request.upload?.length)
     }
 
     /// Notes that the whole body has been read.
@@ -168,22 +168,22 @@
     /// Whether the whole response was received before the request was sent (RFC 9113 §8.1). libcurl would keep trying
     /// to send, in a loop, although the server has closed the stream.
     var loopHasEarlyResponse: Bool {
-      guard loopIsHTTP2, loopHandle != nil, loopOutcome == nil, request.upload != nil else { return false }
-      return loopUpload.isEarly(received: loopReceived)
+      guard loopIsHTTP2, let handle = loopHandle, loopOutcome == nil, request.upload != nil else { return false }
+      return loopUpload.isEarly(received: loopReceived, sent: handle.sentBodyBytes)
     }
 
     /// Whether libcurl may have taken a reset for the end of the response.
     private var loopMayHaveBeenReset: Bool {
-      guard loopIsHTTP2, request.upload != nil, loopHandle?.capabilities.ignoresResets == true else { return false }
-      return loopUpload.mayHaveBeenReset(received: loopReceived)
+      guard loopIsHTTP2, request.upload != nil, let handle = loopHandle, handle.capabilities.ignoresResets
+      else { return false }
+      return loopUpload.mayHaveBeenReset(received: loopReceived, sent: handle.sentBodyBytes)
     }
 
     /// Whether the body has nothing to send, and its socket is not known.
     var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
 
-    /// - Parameter isAtEnd: Whether the server has closed its side of the connection.
-    func loopInputWhilePaused(isAtEnd: () -> Bool) -> UploadBodyState.PausedBodyAction {
-      loopUpload.inputWhilePaused(received: loopReceived, isAtEnd: isAtEnd)
+    func loopInputWhilePaused(_ input: () -> ekn_socket_input) -> UploadBodyState.PausedBodyAction {
+      loopUpload.inputWhilePaused(received: loopReceived, input: input)
     }
 
     /// The body will be sent again from its start, because the connection was stale.
@@ -194,7 +194,7 @@
     func loopIsAtBodyStart(_ upload: any UploadSource) -> Bool {
       guard loopBeginsBody else { return true }
       loopBeginsBody = false
-      guard loopUpload.sentCount > 0 else { return true }
+      guard loopUpload.readCount > 0 else { return true }
       guard upload.rewind() else {
         loopFailure = refusalError
         return false
