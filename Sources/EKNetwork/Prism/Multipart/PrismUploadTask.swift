@@ -149,7 +149,9 @@ public actor PrismUploadTask {
     let task = Task<Void, Never> { [exchange] in
       let result: Result<Received, any Error>
       do {
-        result = .success(try await Self.load(makeRequest(), over: exchange))
+        let request = try makeRequest()
+        if let length = request.bodyLength { state.withLock { $0.begin(total: length) } }
+        result = .success(try await Self.load(request, over: exchange))
       } catch {
         result = .failure(Task.isCancelled ? CancellationError() : error)
       }
@@ -181,5 +183,10 @@ extension URLRequest {
   mutating func setBody(_ source: BodySource) {
     httpBodyStream = BodyInputStream(source)
     if let length = source.length { setValue(String(length), forHTTPHeaderField: "Content-Length") }
+  }
+
+  /// The length of its body, if it is known.
+  fileprivate var bodyLength: Int64? {
+    httpBody.map { Int64($0.count) } ?? value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
   }
 }

@@ -35,6 +35,12 @@ struct UploadState<Response: Sendable> {
     return !isStarted
   }
 
+  /// Sets the length of the body that is about to be sent: a file may have changed since the upload was created.
+  mutating func begin(total: Int64) {
+    guard result == nil else { return }
+    progress = PrismUploadProgress(bytesUploaded: min(progress.bytesUploaded, total), totalBytes: total)
+  }
+
   mutating func cancel() {
     if isStarted, result == nil { isCancelled = true }
   }
@@ -59,7 +65,7 @@ struct UploadState<Response: Sendable> {
 
   /// Updates the progress; returns `nil` if it did not grow: after a redirect the body may be sent a second time.
   ///
-  /// - Parameter total: The length of the body that is sent; a file may have changed since the upload was created.
+  /// - Parameter total: The length of the body that is sent, if the transport reports it.
   mutating func sent(_ bytes: Int64, of total: Int64?) -> PrismUploadProgress? {
     guard result == nil, bytes > progress.bytesUploaded else { return nil }
     let total = total ?? progress.totalBytes

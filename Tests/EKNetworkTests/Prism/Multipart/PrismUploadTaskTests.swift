@@ -63,7 +63,7 @@ import Testing
   /// The body is read when the upload starts, which may be long after the task was created.
   @Test func totalIsThatOfTheBodyThatIsSent() async throws {
     server.fallback = { _ in .status(204) }
-    for (before, after) in [(10, 300_000), (300_000, 10)] {
+    for (before, after) in [(10, 300_000), (300_000, 10), (300_000, 0), (0, 10)] {
       let file = try folder.file("changing.bin", Data.noise(before))
       let request = URLRequest(url: server.url("/file"))
       let task = PrismUploadTask(session: session, request: request, file: file)
@@ -71,6 +71,7 @@ import Testing
       var last: PrismUploadProgress?
       for await progress in await task.upload() { last = progress }
       #expect(last == PrismUploadProgress(bytesUploaded: Int64(after), totalBytes: Int64(after)))
+      #expect(server.requests.last?.body.count == after)
     }
   }
 

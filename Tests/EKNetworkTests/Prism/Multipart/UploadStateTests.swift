@@ -56,6 +56,15 @@ import Testing
     #expect(state.progress == PrismUploadProgress(bytesUploaded: 30, totalBytes: 30))
   }
 
+  @Test func totalIsKnownBeforeAnythingIsSent() {
+    var state = UploadState<Int>(total: 10)
+    state.begin(total: 0)
+    _ = state.finish(.success(1))
+    #expect(state.progress == PrismUploadProgress(bytesUploaded: 0, totalBytes: 0))
+    state.begin(total: 10)
+    #expect(state.progress.totalBytes == 0)
+  }
+
   @Test func failureKeepsProgressAndRefusesListeners() {
     var state = UploadState<Int>(total: 10)
     _ = state.sent(4, of: nil)
