@@ -165,6 +165,26 @@ import Testing
     #expect(await hasEnded.wait())
     #expect(!server.requests.contains { $0.method == "POST" && $0.isComplete })
   }
+
+  @Test(arguments: Wire.allCases)
+  func sequenceThatIgnoresCancellationIsNotWaitedFor(_ wire: Wire) async throws {
+    let (isStuck, mayEnd) = (Gate(), Gate())
+    defer { mayEnd.open() }
+    let source = StuckSequence(isStuck: isStuck, hasEnded: Gate(), mayEnd: mayEnd)
+    let hurried = wire.manager(server) { $0.timeoutIntervalForResource = 0.3 }
+    let error = await #expect(throws: URLError.self) { try await hurried.send(StuckPost(source: source)) }
+    #expect(error?.code == .timedOut)
+    let manager = wire.manager(server)
+    let isStuckAgain = Gate()
+    let upload = Task {
+      try await manager.send(
+        StuckPost(source: StuckSequence(isStuck: isStuckAgain, hasEnded: Gate(), mayEnd: mayEnd)))
+    }
+    #expect(await isStuckAgain.wait())
+    upload.cancel()
+    await #expect(throws: CancellationError.self) { try await upload.value }
+    #expect(!server.requests.contains { $0.method == "POST" && $0.isComplete })
+  }
 }
 
 private struct Pieces<Piece: DataProtocol & Sendable>: AsyncSequence, Sendable {
@@ -215,11 +235,15 @@ private struct SequencePost: NetworkRequest {
 /// Yields one piece, and never another one.
 private struct StuckSequence: AsyncSequence, Sendable {
   let isStuck: Gate
+  private let mayEnd: Gate?
   private let lifetime: Lifetime
 
-  /// - Parameter hasEnded: Opens when nothing iterates the sequence any more, or can begin to.
-  init(isStuck: Gate, hasEnded: Gate) {
+  /// - Parameters:
+  ///   - hasEnded: Opens when nothing iterates the sequence any more, or can begin to.
+  ///   - mayEnd: Until when it ignores that the task is cancelled.
+  init(isStuck: Gate, hasEnded: Gate, mayEnd: Gate? = nil) {
     self.isStuck = isStuck
+    self.mayEnd = mayEnd
     lifetime = Lifetime(hasEnded: hasEnded)
   }
 
@@ -239,6 +263,7 @@ private struct StuckSequence: AsyncSequence, Sendable {
         return Data(count: 10)
       }
       source.isStuck.open()
+      if let mayEnd = source.mayEnd { _ = await Task.detached { await mayEnd.wait() }.value }
       // Never opened: this ends when the task is cancelled.
       await Gate().wait(timeout: .seconds(600))
       throw CancellationError()

@@ -3,19 +3,40 @@
   import FoundationNetworking
 
   extension SequenceBody {
-    /// Writes the sequence to a file, within the time for the whole request: a sequence may stop without an end.
+    /// Writes the sequence to a file, within the time for the whole request: a sequence may never yield again.
     ///
-    /// - Throws: `URLError.timedOut` after the deadline, when the sequence is cancelled.
+    /// Whichever comes first decides, the end of the sequence, the deadline or the cancellation of the caller. The
+    /// sequence is then cancelled, and not waited for: it may ignore that.
+    ///
+    /// - Throws: `URLError.timedOut` after the deadline.
     func spooled(by deadline: ContinuousClock.Instant?, for url: URL?) async throws -> FileSegment {
-      guard let deadline else { return try await spooled() }
-      // A task of its own, which can be cancelled without the caller's.
-      let spooling = Task { try await spooled() }
-      return try await withTaskCancellationHandler {
-        try await TimeLimit.run(
-          deadline - .now, clock: ContinuousClock(), error: URLError.timedOut(url), stop: spooling.cancel
-        ) { try await spooling.value }
-      } onCancel: {
-        spooling.cancel()
+      let waiter = Locked<CheckedContinuation<FileSegment, any Error>?>(nil)
+      let tasks = Locked<[Task<Void, Never>]>([])
+      @Sendable func take() -> CheckedContinuation<FileSegment, any Error>? {
+        waiter.withLock { waiter in
+          defer { waiter = nil }
+          return waiter
+        }
+      }
+      defer { for task in tasks.withLock({ $0 }) { task.cancel() } }
+      return try await withCancellableContinuation { continuation in
+        waiter.withLock { $0 = continuation }
+        let spooling = Task {
+          let result: Result<FileSegment, any Error>
+          do { result = .success(try await spooled()) } catch { result = .failure(error) }
+          take()?.resume(with: result)
+        }
+        tasks.withLock { $0.append(spooling) }
+        if let deadline {
+          let timer = Task {
+            guard (try? await Task.sleep(for: (deadline - .now).sleepable, clock: .continuous)) != nil else { return }
+            take()?.resume(throwing: URLError.timedOut(url))
+          }
+          tasks.withLock { $0.append(timer) }
+        }
+        return true
+      } leave: {
+        take()
       }
     }
   }
