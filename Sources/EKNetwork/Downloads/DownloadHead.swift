@@ -3,8 +3,8 @@ import Foundation
 /// The properties of a response head that a download needs.
 struct DownloadHead: Equatable, Sendable {
   var status: Int
-  /// A digest of the URL that responded.
-  var source: String?
+  /// A digest of the URL that responded: ``DownloadSource``.
+  var respondingURL: String?
   var entityTag: String?
   var lastModified: String?
   var date: String?
@@ -17,7 +17,7 @@ struct DownloadHead: Equatable, Sendable {
 
   init(_ head: ResponseHead, status: Int) {
     self.status = status
-    source = head.url.map(Self.digest)
+    respondingURL = head.url.map(DownloadSource.digest)
     entityTag = head.value("etag")
     lastModified = head.value("last-modified")
     date = head.value("date")
@@ -26,12 +26,6 @@ struct DownloadHead: Equatable, Sendable {
     contentLength = status == 204 ? nil : head.contentLength
     isEncoded = head.value("content-encoding").map { $0.lowercased() != "identity" } ?? false
     acceptsRanges = head.value("accept-ranges")?.lowercased() != "none"
-  }
-
-  /// Returns a digest of a URL without its query: that of a redirect's target often contains a signature, which is a
-  /// different one for each request.
-  private static func digest(of url: URL) -> String {
-    SHA256.hexadecimal(Array(url.absoluteString.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }))
   }
 
   /// The entity tag, if it is strong. RFC 9110 §8.8.3: `W/` marks a tag that versions with different bytes may share.

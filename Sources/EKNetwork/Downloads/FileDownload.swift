@@ -111,7 +111,7 @@ actor FileDownload {
     if state?.resource != resource {
       let held = mayResume(request) ? partial?.held : nil
       state = DownloadState(
-        resource: resource, asker: try exchange.hop(request).selectingIdentity.text, held: held?.representation,
+        resource: resource, requester: try exchange.hop(request).selectingIdentity.text, held: held?.representation,
         length: held?.length ?? 0, wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
         isRepeatable: isGet)
       resumedBytes = state?.length ?? 0

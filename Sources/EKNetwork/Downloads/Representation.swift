@@ -2,12 +2,22 @@ import Foundation
 
 /// The identity of one version of a resource (RFC 9110 §8.8), as far as a later request can name it.
 struct Representation: Codable, Equatable, Sendable {
+  // The names in the file are those of earlier versions, which can still be resumed.
+  private enum CodingKeys: String, CodingKey {
+    case requestedURL = "resource"
+    case respondingURL = "source"
+    case requester = "asker"
+    case entityTag
+    case lastModified
+    case total
+  }
+
   /// A digest of the URL, whose query may contain secrets that must not be written to a file.
-  var resource: String
+  var requestedURL: String
   /// A digest of the URL that responded, to which redirects may have led; `nil` if it is unknown.
-  var source: String?
+  var respondingURL: String?
   /// A digest of the requester and of the requested variant: ``RequestIdentity``.
-  var asker: String?
+  var requester: String?
   /// A strong entity tag.
   var entityTag: String?
   /// A strong modification date, as the server wrote it.
@@ -18,11 +28,11 @@ struct Representation: Codable, Equatable, Sendable {
   var condition: String? { entityTag ?? lastModified }
 
   /// Creates the identity of a response's representation; `nil` if no later response can be appended to it.
-  init?(_ head: DownloadHead, of resource: String, for asker: String? = nil) {
+  init?(_ head: DownloadHead, of requestedURL: String, for requester: String? = nil) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
-    self.resource = resource
-    source = head.source
-    self.asker = asker
+    self.requestedURL = requestedURL
+    respondingURL = head.respondingURL
+    self.requester = requester
     entityTag = head.strongEntityTag
     lastModified = head.strongLastModified
     total = head.contentLength
@@ -36,7 +46,7 @@ struct Representation: Codable, Equatable, Sendable {
 
   /// Returns whether a response comes from the resource that this is a version of. RFC 9110 §8.8.1: a validator is
   /// unique among the versions of one resource; those that a redirect leads to, at different times, may have the same.
-  func isSameResource(as head: DownloadHead) -> Bool { head.source == source }
+  func isSameResource(as head: DownloadHead) -> Bool { head.respondingURL == respondingURL }
 
   private func hasValidator(of head: DownloadHead) -> Bool {
     // RFC 9110 §15.3.7: a partial response has the same validators as the whole response.

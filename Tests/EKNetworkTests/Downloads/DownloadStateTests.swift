@@ -94,17 +94,17 @@ import Testing
   /// RFC 9110 §8.8.1: two resources may have the same tag.
   @Test func responseOfAnotherResourceIsDiscarded() throws {
     for (source, other) in [("a", "b"), ("a", nil), (nil, "b")] as [(String?, String?)] {
-      var state = try interrupted { $0.source = source }
-      #expect(state.received(part("bytes 4-9/10") { $0.source = other }) == .startOver)
-      state = try interrupted { $0.source = source }
-      #expect(state.received(part("bytes 4-9/10") { $0.source = source }) == .write(at: 4))
+      var state = try interrupted { $0.respondingURL = source }
+      #expect(state.received(part("bytes 4-9/10") { $0.respondingURL = other }) == .startOver)
+      state = try interrupted { $0.respondingURL = source }
+      #expect(state.received(part("bytes 4-9/10") { $0.respondingURL = source }) == .write(at: 4))
       // The file is complete, but another resource is requested.
       let held = try #require(state.representation)
-      for (answering, action) in [(other, DownloadState.Action.startOver), (source, .complete)] {
+      for (responding, action) in [(other, DownloadState.Action.startOver), (source, .complete)] {
         state = DownloadState(resource: "r", held: held, length: 10)
         let response = head(416) {
           $0.contentRange = "bytes */10"
-          $0.source = answering
+          $0.respondingURL = responding
         }
         #expect(state.received(response) == action)
       }
@@ -246,16 +246,16 @@ import Testing
 
   /// Representations for two users may have the same date, but not the same tag.
   @Test func downloadOfAnotherUserIsResumedByTagOnly() throws {
-    var state = DownloadState(resource: "r", asker: "alice")
+    var state = DownloadState(resource: "r", requester: "alice")
     #expect(state.received(head(200) { $0.contentLength = 10 }) == .write(at: 0))
     var held = try #require(state.representation)
-    #expect(held.asker == "alice")
-    #expect(DownloadState(resource: "r", asker: "bob", held: held, length: 4).fields["If-Range"] == "\"v1\"")
+    #expect(held.requester == "alice")
+    #expect(DownloadState(resource: "r", requester: "bob", held: held, length: 4).fields["If-Range"] == "\"v1\"")
     held.entityTag = nil
     held.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
-    #expect(DownloadState(resource: "r", asker: "bob", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r", requester: "bob", held: held, length: 4).fields.isEmpty)
     #expect(DownloadState(resource: "r", held: held, length: 4).fields.isEmpty)
-    #expect(DownloadState(resource: "r", asker: "alice", held: held, length: 4).fields["Range"] == "bytes=4-")
+    #expect(DownloadState(resource: "r", requester: "alice", held: held, length: 4).fields["Range"] == "bytes=4-")
   }
 
   @Test func overflowingRangesAreNotWritten() throws {

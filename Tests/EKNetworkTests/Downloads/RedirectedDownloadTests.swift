@@ -23,6 +23,7 @@ import Testing
     for (path, content) in [("/v1.bin", old), ("/v2.bin", new)] {
       server.route(path) { Self.respond(to: $0, with: content) }
     }
+    server.route("/dl") { [old, new] in Self.respond(to: $0, with: $0.target.contains("file=v1.bin") ? old : new) }
   }
 
   /// The response to a first request breaks off.
@@ -58,6 +59,15 @@ import Testing
     #expect(result.statusCode == 200)
   }
 
+  /// Some servers name the file in the query.
+  @Test(arguments: Wire.allCases)
+  func partOfAnotherFileInTheQueryIsNotAppended(_ wire: Wire) async throws {
+    location.withLock { $0 = "/dl?file=v1.bin&X-Amz-Signature=1" }
+    let result = try await downloadInTwoParts(wire, secondFrom: "/dl?file=v2.bin&X-Amz-Signature=1")
+    #expect(try Data(contentsOf: target) == new)
+    #expect(result.resumedBytes == 0)
+  }
+
   /// The query of a redirect's target is often a signature of its own for each request.
   @Test(arguments: Wire.allCases)
   func anotherQueryIsTheSameResource(_ wire: Wire) async throws {
@@ -66,7 +76,7 @@ import Testing
     #expect(result.resumedBytes == 100_000)
   }
 
-  /// A note without the URL of the response says too little.
+  /// A note without the URL of the response is not enough to resume.
   @Test func noteWithoutSourceIsNotResumed() async throws {
     let manager = Wire.automatic.manager(server)
     await breakOff(manager)
