@@ -30,8 +30,8 @@ public final class CircuitBreaker: NetworkMiddleware {
 
   private typealias Circuit = CircuitState<ContinuousClock.Instant>
 
-  /// The maximum number of origins. A further one takes the place of one whose cooldown has ended, or else of the one
-  /// that was used the longest time ago.
+  /// The maximum number of origins. A further one takes the place of one whose cooldown has ended, or else of the least
+  /// recently used one.
   private static let maximumOrigins = 10_000
 
   private let failures: Int

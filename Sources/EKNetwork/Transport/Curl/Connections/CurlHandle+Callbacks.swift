@@ -75,7 +75,7 @@
       }
       guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
       eventLoop.sent(transfer, port: connection.localPort)
-      if mayShareConnection { transfer.loopPool?.sends(transfer, over: connection) }
+      if mayShareConnection { transfer.loopPool?.noteSent(transfer, over: connection) }
       resend.pointee.is_refused = false
       resend.pointee.stream = 0
       return Int32(EKN_PREREQFUNC_OK)

@@ -207,7 +207,7 @@
     /// Notes that the body has nothing to send.
     func notePausedBody() {
       guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
-      if let socket = watched?.socket ?? pool.socket(of: connection) { pool.pauses(transfer, at: socket) }
+      if let socket = watched?.socket ?? pool.socket(of: connection) { pool.bodyPaused(transfer, at: socket) }
     }
 
     /// Whether no other transfer shares its connection.

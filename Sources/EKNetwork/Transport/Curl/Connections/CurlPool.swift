@@ -115,8 +115,8 @@
     }
 
     /// Notes that a transfer's body has nothing to send for now.
-    func pauses(_ transfer: CurlTransfer, at socket: Int32) {
-      goesOn(transfer)
+    func bodyPaused(_ transfer: CurlTransfer, at socket: Int32) {
+      bodyResumed(transfer)
       transfer.loopPausedSocket = socket
       pausedBodies[socket] = transfer
       // The server may already have closed the connection, in which case there are no further events.
@@ -124,15 +124,15 @@
     }
 
     /// Notes that there is more of the body, or that the transfer is over.
-    func goesOn(_ transfer: CurlTransfer) {
+    func bodyResumed(_ transfer: CurlTransfer) {
       guard transfer.loopPausedSocket >= 0 else { return }
       if pausedBodies[transfer.loopPausedSocket] === transfer { pausedBodies[transfer.loopPausedSocket] = nil }
       transfer.loopPausedSocket = -1
     }
 
     func remove(_ transfer: CurlTransfer) {
-      leave(transfer)
-      goesOn(transfer)
+      leaveConnection(transfer)
+      bodyResumed(transfer)
       guard let handle = transfer.loopHandle else { return }
       if handle.isResolving {
         transfer.loopHandle = nil
@@ -161,26 +161,26 @@
     }
 
     /// Notes that a transfer that may share its connection is being sent over it.
-    func sends(_ transfer: CurlTransfer, over connection: CurlConnection) {
+    func noteSent(_ transfer: CurlTransfer, over connection: CurlConnection) {
       guard eventLoop.capabilities.leavesDataBehind, let socket = socket(of: connection),
         socket != transfer.loopSharedSocket
       else { return }
-      leave(transfer)
+      leaveConnection(transfer)
       transfer.loopSharedSocket = socket
       sharing[socket, default: [:]][ObjectIdentifier(transfer)] = transfer
     }
 
-    private func leave(_ transfer: CurlTransfer) {
+    private func leaveConnection(_ transfer: CurlTransfer) {
       guard let socket = transfer.loopSharedSocket else { return }
       sharing[socket]?[ObjectIdentifier(transfer)] = nil
-      stopped(transfer)
+      stoppedReading(transfer)
       if sharing[socket]?.isEmpty == true { sharing[socket] = nil }
       transfer.loopSharedSocket = nil
     }
 
     /// Handles a transfer that stops reading, for now or for good: another has to check for data that its connection
     /// holds. One is enough, because it reads for all.
-    func stopped(_ transfer: CurlTransfer) {
+    func stoppedReading(_ transfer: CurlTransfer) {
       guard let socket = transfer.loopSharedSocket else { return }
       let others = sharing[socket]?.values
       let other = others?.first { $0 !== transfer && $0.loopPauseBits == 0 }
@@ -241,11 +241,11 @@
       eventLoop.watch(socket, handle?.watch(socket, what) ?? what, pool: index)
     }
 
-    fileprivate func closes(_ socket: Int32) {
+    fileprivate func willClose(_ socket: Int32) {
       sockets.remove(socket)
       // The next connection may get the same descriptor.
       sharing.removeValue(forKey: socket)?.values.forEach { $0.loopSharedSocket = nil }
-      eventLoop.closes(socket)
+      eventLoop.willClose(socket)
     }
 
     /// Returns the socket of a connection.
@@ -276,7 +276,7 @@
   }
 
   private let closeCallback: ekn_close_callback = { context, socket in
-    pool(context)?.closes(socket)
+    pool(context)?.willClose(socket)
     return close(socket)
   }
 

@@ -17,7 +17,7 @@
         transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
         _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
         if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
-        transfer.loopPool?.stopped(transfer)
+        transfer.loopPool?.stoppedReading(transfer)
       }
     }
 

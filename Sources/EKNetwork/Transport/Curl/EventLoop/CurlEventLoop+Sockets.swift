@@ -14,12 +14,12 @@
       poller.watch(socket, what, tag: tag)
     }
 
-    /// Notes that libcurl keeps a connection for the next request. ``closes(_:)`` follows when it closes it.
+    /// Notes that libcurl keeps a connection for the next request. ``willClose(_:)`` follows when it closes it.
     func letGo(_ socket: Int32) { sockets.letGo(socket) }
 
     /// Stops watching a socket that is about to be closed. The poller only does that by itself if no other process has
     /// inherited the socket.
-    func closes(_ socket: Int32) {
+    func willClose(_ socket: Int32) {
       if sockets.isWatched(socket) { poller.watch(socket, Int32(EKN_POLL_REMOVE), tag: 0) }
       sockets.remove(socket)
     }

@@ -231,7 +231,7 @@
     private func resume(_ transfer: CurlTransfer, bit: Int) {
       guard let handle = transfer.loopHandle, transfer.loopPauseBits & bit != 0 else { return }
       transfer.loopPauseBits &= ~bit
-      if bit == Int(EKN_PAUSE_SEND) { transfer.loopPool?.goesOn(transfer) }
+      if bit == Int(EKN_PAUSE_SEND) { transfer.loopPool?.bodyResumed(transfer) }
       if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
       transfer.loopLastActivity = now
       deadlines.remove(transfer)
