@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The `URLCache` that an adapter was given, or one in memory, created on first use.
-final class SharedURLCache: Sendable {
+final class AdapterURLCache: Sendable {
   static let memoryCapacity = 8 * 1024 * 1024
 
   private enum State {

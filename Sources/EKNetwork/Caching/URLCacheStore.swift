@@ -22,11 +22,11 @@ struct URLCacheStore: ResponseStore {
   /// and the thread sanitizer would confuse the two.
   private static let lock = Locked(0)
 
-  private let cache: SharedURLCache
+  private let cache: AdapterURLCache
   let now: @Sendable () -> Date
 
   init(_ cache: URLCache?, now: @escaping @Sendable () -> Date) {
-    self.cache = SharedURLCache(cache)
+    self.cache = AdapterURLCache(cache)
     self.now = now
   }
 

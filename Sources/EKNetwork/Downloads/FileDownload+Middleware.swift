@@ -20,7 +20,7 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
         guard (200..<300).contains(status) else { return try await RequestRunner.refusal(response) }
         guard let file = last else {
           var given = exchange
-          given.transport = GivenResponse(response: response, wire: exchange.transport)
+          given.transport = FixedResponseTransport(response: response, wire: exchange.transport)
           return try await download.attempt(request, over: given)
         }
         let headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers

@@ -73,7 +73,7 @@ extension HARDocument.Timings {
 }
 
 extension HARDocument {
-  fileprivate static func fields(_ fields: CacheFields) -> [Field] {
+  fileprivate static func fields(_ fields: HeaderFieldList) -> [Field] {
     fields.fields.map { Field(name: $0.name, value: $0.value) }
   }
 

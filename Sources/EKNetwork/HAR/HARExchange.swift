@@ -6,7 +6,7 @@ struct HARExchange: Sendable {
     var status: Int
     var reason: String
     /// The header fields as they are written.
-    var fields: CacheFields
+    var fields: HeaderFieldList
     var content = HARContent()
   }
 

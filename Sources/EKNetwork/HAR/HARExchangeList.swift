@@ -1,5 +1,5 @@
 /// The exchanges that a recorder keeps: the newest ones, within its limits.
-struct HARBacklog {
+struct HARExchangeList {
   private let maximumEntries: Int
   private let maximumSize: Int
   private var lastNumber = 0

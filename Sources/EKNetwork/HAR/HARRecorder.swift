@@ -24,7 +24,7 @@ import Foundation
 public final class HARRecorder: NetworkMiddleware {
   private let options: HAROptions
   private let redaction: HARRedaction
-  private let backlog: Locked<HARBacklog>
+  private let backlog: Locked<HARExchangeList>
 
   /// Creates a recorder without entries.
   ///
@@ -35,7 +35,7 @@ public final class HARRecorder: NetworkMiddleware {
   init(options: HAROptions, salt: String) {
     self.options = options
     redaction = HARRedaction(salt: salt, hidesSecrets: !options.revealsSecrets)
-    backlog = Locked(HARBacklog(options))
+    backlog = Locked(HARExchangeList(options))
   }
 
   /// Passes the request on, and records it with its response.
@@ -64,7 +64,7 @@ public final class HARRecorder: NetworkMiddleware {
       (name: $0.name, value: redaction.field($0.name, $0.value, of: request.url))
     }
     let kept = HARExchange.Response(
-      status: response.statusCode, reason: response.reasonPhrase, fields: CacheFields(fields))
+      status: response.statusCode, reason: response.reasonPhrase, fields: HeaderFieldList(fields))
     return response.watchingBody { body in
       RecordingBody(body, limit: max(0, options.maximumBodySize)) { content, error, network in
         var response = kept

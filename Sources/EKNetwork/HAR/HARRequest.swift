@@ -9,7 +9,7 @@ struct HARRequest: Sendable, Equatable {
   var method: String
   var url: String
   /// The header fields as they are written.
-  var fields: CacheFields
+  var fields: HeaderFieldList
   /// The fingerprints of the values of secret fields, by name in lower case.
   var fingerprints: [String: String]
   var body: HARRequestBody?
@@ -19,12 +19,12 @@ struct HARRequest: Sendable, Equatable {
     let sent = request.allHTTPHeaderFields ?? [:]
     method = request.httpMethod ?? "GET"
     url = request.url.map { redaction.url($0) } ?? ""
-    fields = CacheFields(sent.reduce(into: [:]) { $0[$1.key] = redaction.field($1.key, $1.value, of: request.url) })
-    fingerprints = Self.fingerprints(CacheFields(sent), redaction)
+    fields = HeaderFieldList(sent.reduce(into: [:]) { $0[$1.key] = redaction.field($1.key, $1.value, of: request.url) })
+    fingerprints = Self.fingerprints(HeaderFieldList(sent), redaction)
     body = HARRequestBody(request, redaction: redaction, limit: limit)
   }
 
-  init(method: String, url: String, fields: CacheFields, fingerprints: [String: String], body: HARRequestBody?) {
+  init(method: String, url: String, fields: HeaderFieldList, fingerprints: [String: String], body: HARRequestBody?) {
     self.method = method
     self.url = url
     self.fields = fields
@@ -33,7 +33,7 @@ struct HARRequest: Sendable, Equatable {
   }
 
   /// Returns the fingerprints of the secret fields that may distinguish one user from another.
-  static func fingerprints(_ fields: CacheFields, _ redaction: HARRedaction) -> [String: String] {
+  static func fingerprints(_ fields: HeaderFieldList, _ redaction: HARRedaction) -> [String: String] {
     fields.fields.reduce(into: [:]) { result, field in
       let name = field.name.lowercased()
       guard SecretFields.contains(name), !RequestIdentity.neutral.contains(name) else { return }

@@ -9,7 +9,7 @@ struct ReplayEntry: Sendable {
   struct Response: Sendable {
     var status: Int
     var reason: String
-    var fields: CacheFields
+    var fields: HeaderFieldList
     var pieces: [Data]
     /// The error after the chunks, instead of the end.
     var failure: (any Error)?
@@ -49,8 +49,8 @@ extension ReplayEntry {
         status: status, reason: reason, fields: responseFields, pieces: content.pieces, failure: error ?? incomplete))
   }
 
-  private static func fields(_ headers: [HARDocument.Field]?) -> CacheFields {
-    var fields = CacheFields()
+  private static func fields(_ headers: [HARDocument.Field]?) -> HeaderFieldList {
+    var fields = HeaderFieldList()
     for field in headers ?? [] where HeaderSyntax.isToken(field.name) {
       // Browsers write repeated fields as lines of one value.
       for line in field.value.split(separator: "\n", omittingEmptySubsequences: false) {

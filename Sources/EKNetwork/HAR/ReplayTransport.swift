@@ -42,7 +42,7 @@ struct ReplayTransport: Transport {
 
   private func body(of response: ReplayEntry.Response) -> any TransportBody {
     if response.failure == nil, response.pieces.count < 2 { return BufferedBody(response.pieces.first ?? Data()) }
-    return AsyncSequenceBody(
+    return ChunkStreamBody(
       AsyncThrowingStream<Data, Error> { continuation in
         for piece in response.pieces { continuation.yield(piece) }
         continuation.finish(throwing: response.failure)

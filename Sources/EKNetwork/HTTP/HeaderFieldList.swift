@@ -1,5 +1,5 @@
 /// The header fields of a message as the cache uses them: in order, with the case of their names preserved.
-struct CacheFields: Sendable, Equatable {
+struct HeaderFieldList: Sendable, Equatable {
   struct Field: Sendable, Equatable {
     var name: String
     var value: String

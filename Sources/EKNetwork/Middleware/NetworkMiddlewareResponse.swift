@@ -32,7 +32,7 @@ public struct NetworkMiddlewareResponse: Sendable {
 
   /// Creates a response that does not come from `next`, whose body arrives in chunks.
   public init(statusCode: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode, headers, AsyncSequenceBody(chunks), nil)
+    self.init(statusCode, headers, ChunkStreamBody(chunks), nil)
   }
 
   init(_ response: TransportResponse) throws {
@@ -83,7 +83,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   }
 
   /// All header fields, repeated ones separate if the server sent them so.
-  var fields: CacheFields { isChanged ? CacheFields(headers) : head?.cacheFields ?? CacheFields(headers) }
+  var fields: HeaderFieldList { isChanged ? HeaderFieldList(headers) : head?.cacheFields ?? HeaderFieldList(headers) }
 
   /// The reason phrase; empty if there is none.
   var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
@@ -93,7 +93,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   /// - Parameter url: The URL of the request.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.current, redirect: redirect) }
-    var fields = CacheFields()
+    var fields = HeaderFieldList()
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
       guard HeaderSyntax.isToken(name), let value = HeaderSyntax.trimmedValue(value) else {
         throw NetworkMiddlewareError.invalidResponse

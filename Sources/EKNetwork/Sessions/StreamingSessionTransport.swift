@@ -23,7 +23,7 @@ struct StreamingSessionTransport: Transport {
     do {
       let (chunks, response) = try await session.dataStream(for: urlRequest)
       try Task.checkCancellation()
-      return TransportResponse(head: ResponseHead(response), body: AsyncSequenceBody(chunks))
+      return TransportResponse(head: ResponseHead(response), body: ChunkStreamBody(chunks))
     } catch {
       // Sessions report cancellation in errors of their own.
       if Task.isCancelled { throw CancellationError() }

@@ -46,7 +46,7 @@ extension URLSessionStreamingProtocol {
     let (chunks, response) = try await RunningDefault.run(.byteStream, insteadOf: .dataStream, of: Self.self) {
       try await dataStream(for: request)
     }
-    return (StreamingBody(AsyncSequenceBody(chunks)).byteStream, response)
+    return (StreamingBody(ChunkStreamBody(chunks)).byteStream, response)
   }
 
   /// Returns the bytes of ``byteStream(for:)``: each chunk consists of those that have arrived, and none is delayed. A

@@ -21,7 +21,7 @@ public struct StreamingResponse: Sendable {
 
   /// Creates a response with a custom body, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode: statusCode, headers: headers, source: AsyncSequenceBody(chunks))
+    self.init(statusCode: statusCode, headers: headers, source: ChunkStreamBody(chunks))
   }
 
   /// Creates a response with a custom body, for tests.

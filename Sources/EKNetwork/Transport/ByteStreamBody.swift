@@ -3,7 +3,7 @@ import Foundation
 /// A body backed by an async stream of bytes from an injected session or a test.
 ///
 /// A task reads up to ``limit`` bytes ahead of the consumer, which receives all that have arrived: a task for each byte,
-/// like that of ``AsyncSequenceBody`` for each chunk, would take seconds for a mebibyte.
+/// like that of ``ChunkStreamBody`` for each chunk, would take seconds for a mebibyte.
 final class ByteStreamBody: TransportBody {
   typealias Bytes = AsyncThrowingStream<UInt8, any Error>
   private typealias Reader = CheckedContinuation<Data?, any Error>

@@ -7,7 +7,7 @@ import Foundation
 /// A body backed by an async stream of chunks from an injected session or a test.
 ///
 /// Unchecked: the iterator is only taken out under the lock, and by one task at a time.
-final class AsyncSequenceBody: TransportBody, @unchecked Sendable {
+final class ChunkStreamBody: TransportBody, @unchecked Sendable {
   private typealias Iterator = AsyncThrowingStream<Data, Error>.Iterator
 
   /// An iterator with the chunk that it produced. Unchecked: it is passed from the task that pulls to the one that

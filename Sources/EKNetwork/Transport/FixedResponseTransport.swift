@@ -1,5 +1,5 @@
 /// A transport that returns one response, which middleware has supplied.
-struct GivenResponse: Transport {
+struct FixedResponseTransport: Transport {
   let response: TransportResponse
   let wire: any Transport
 

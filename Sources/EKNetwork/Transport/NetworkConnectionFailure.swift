@@ -6,7 +6,7 @@ import Foundation
 
 /// The reason why a connection of Apple's Network framework failed to open or ended, including what `URLSession`
 /// reports of it.
-enum NetworkFailure: Error, Equatable {
+enum NetworkConnectionFailure: Error, Equatable {
   case posix(POSIXErrorCode)
   /// A dns_sd error code: `kDNSServiceErr_…`.
   case dns(Int32)

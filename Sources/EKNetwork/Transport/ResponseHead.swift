@@ -66,10 +66,10 @@ struct ResponseHead: Sendable {
   }
 
   /// All fields in order. Foundation joins repeated ones and loses the order.
-  var cacheFields: CacheFields {
+  var cacheFields: HeaderFieldList {
     switch source {
-    case .foundation(let response): CacheFields((response as? HTTPURLResponse)?.headerDictionary)
-    case .raw(let head): CacheFields(head.fields)
+    case .foundation(let response): HeaderFieldList((response as? HTTPURLResponse)?.headerDictionary)
+    case .raw(let head): HeaderFieldList(head.fields)
     }
   }
 

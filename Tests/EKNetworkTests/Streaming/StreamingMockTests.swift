@@ -146,7 +146,7 @@ import Testing
     let (stream, continuation) = AsyncThrowingStream<Data, Error>.makeStream()
     let ended = AsyncStream<Void>.makeStream()
     continuation.onTermination = { _ in ended.continuation.finish() }
-    let body = AsyncSequenceBody(stream)
+    let body = ChunkStreamBody(stream)
     continuation.yield(Data([1]))
     #expect(try await body.next() == Data([1]))
     let reading = Task { try await body.next() }

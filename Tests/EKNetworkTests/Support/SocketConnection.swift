@@ -46,7 +46,7 @@ final class SocketConnection: NetworkConnection, @unchecked Sendable {
   }
 
   func receive(
-    maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkFailure?) -> Void
+    maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkConnectionFailure?) -> Void
   ) {
     reading.async { [self] in
       let (client, isCancelled) = state.withLock { ($0.client, $0.isCancelled) }
@@ -63,7 +63,7 @@ final class SocketConnection: NetworkConnection, @unchecked Sendable {
     }
   }
 
-  func send(_ data: Data, _ completion: @escaping @Sendable (NetworkFailure?) -> Void) {
+  func send(_ data: Data, _ completion: @escaping @Sendable (NetworkConnectionFailure?) -> Void) {
     writing.async { [self] in
       do {
         try state.withLock({ $0.client })?.write(data)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import EKNetwork
 
-/// What holds for chunks, ``AsyncSequenceBody``, and for bytes, ``ByteStreamBody``.
-@Suite struct AsyncSequenceBodyTests {
+/// What holds for chunks, ``ChunkStreamBody``, and for bytes, ``ByteStreamBody``.
+@Suite struct ChunkStreamBodyTests {
   @Test(arguments: [true, false]) func secondReaderIsRejected(isOfBytes: Bool) async throws {
     let (body, yield, finish) = isOfBytes ? bytes() : chunks()
     await withTaskGroup(of: Result<Data?, any Error>.self) { readers in
@@ -28,7 +28,7 @@ import Testing
 
   private func chunks() -> Source {
     let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
-    return (AsyncSequenceBody(stream), { continuation.yield(Data("a".utf8)) }, { continuation.finish() })
+    return (ChunkStreamBody(stream), { continuation.yield(Data("a".utf8)) }, { continuation.finish() })
   }
 
   private func bytes() -> Source {

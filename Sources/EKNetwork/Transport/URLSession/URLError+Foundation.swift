@@ -48,7 +48,7 @@ extension URLError {
     var userInfo = error.userInfo
     if let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
     userInfo[NSUnderlyingErrorKey] = error
-    return URLError(NetworkFailure.code(of: code), userInfo: userInfo)
+    return URLError(NetworkConnectionFailure.code(of: code), userInfo: userInfo)
   }
 
   /// Returns the error of a session that cannot send this request, or any request.

@@ -68,7 +68,7 @@ final class NetworkByteTransport: ByteTransport {
   }
 
   /// Returns the error for a connection that could not be opened: a `URLError`, as ``WebSocketError`` documents.
-  private func openingError(_ failure: NetworkFailure, _ text: String) -> any Error {
+  private func openingError(_ failure: NetworkConnectionFailure, _ text: String) -> any Error {
     guard !failure.isCancellation else { return ByteTransportError.cancelled }
     var text = text
     #if os(watchOS)
@@ -79,7 +79,7 @@ final class NetworkByteTransport: ByteTransport {
   }
 
   /// Returns the ``ByteTransportError`` for the failure of an open connection.
-  private static func ending(_ failure: NetworkFailure, _ text: String) -> ByteTransportError {
+  private static func ending(_ failure: NetworkConnectionFailure, _ text: String) -> ByteTransportError {
     failure.isCancellation ? .cancelled : .failed(text)
   }
 
@@ -112,7 +112,7 @@ final class NetworkByteTransport: ByteTransport {
     }
   }
 
-  private func received(_ data: Data?, isComplete: Bool, _ failure: NetworkFailure?) {
+  private func received(_ data: Data?, isComplete: Bool, _ failure: NetworkConnectionFailure?) {
     let continuation = state.withLock { state in
       if isComplete || failure?.isEnd == true { state.isAtEnd = true }
       defer { state.receiving = nil }

@@ -26,8 +26,8 @@
       connection.stateUpdateHandler = { state in
         switch state {
         case .ready: handler(.ready)
-        case .waiting(let error): handler(.waiting(NetworkFailure(error), error.debugDescription))
-        case .failed(let error): handler(.failed(NetworkFailure(error), error.debugDescription))
+        case .waiting(let error): handler(.waiting(NetworkConnectionFailure(error), error.debugDescription))
+        case .failed(let error): handler(.failed(NetworkConnectionFailure(error), error.debugDescription))
         case .cancelled: handler(.cancelled)
         default: break
         }
@@ -36,15 +36,16 @@
     }
 
     func receive(
-      maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkFailure?) -> Void
+      maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkConnectionFailure?) -> Void
     ) {
       connection.receive(minimumIncompleteLength: 1, maximumLength: maximumLength) { data, _, isComplete, error in
-        completion(data, isComplete, error.map(NetworkFailure.init))
+        completion(data, isComplete, error.map(NetworkConnectionFailure.init))
       }
     }
 
-    func send(_ data: Data, _ completion: @escaping @Sendable (NetworkFailure?) -> Void) {
-      connection.send(content: data, completion: .contentProcessed { completion($0.map(NetworkFailure.init)) })
+    func send(_ data: Data, _ completion: @escaping @Sendable (NetworkConnectionFailure?) -> Void) {
+      connection.send(
+        content: data, completion: .contentProcessed { completion($0.map(NetworkConnectionFailure.init)) })
     }
 
     func cancel() { connection.cancel() }
@@ -85,7 +86,7 @@
     }
   }
 
-  extension NetworkFailure {
+  extension NetworkConnectionFailure {
     init(_ error: NWError) {
       switch error {
       case .posix(let code): self = .posix(code)

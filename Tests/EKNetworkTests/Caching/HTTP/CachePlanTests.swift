@@ -10,12 +10,12 @@ import Testing
   static func stored(
     _ control: String, age: Double, tag: String? = "\"a\"", status: Int = 200, identity: CacheIdentity = nobody
   ) -> StoredResponse {
-    var fields = CacheFields([(name: "Cache-Control", value: control)])
+    var fields = HeaderFieldList([(name: "Cache-Control", value: control)])
     if let tag { fields.append("ETag", tag) }
     let time = now.addingTimeInterval(-age)
     return StoredResponse(
       status: status, reason: "", fields: fields, requestTime: time, responseTime: time,
-      varying: VaryingFields(response: fields, request: CacheFields()), identity: identity)
+      varying: VaryingFields(response: fields, request: HeaderFieldList()), identity: identity)
   }
 
   private func plan(

@@ -4,8 +4,8 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct CacheRulesTests {
-  private func fields(_ pairs: (String, String)...) -> CacheFields {
-    CacheFields(pairs.map { (name: $0.0, value: $0.1) })
+  private func fields(_ pairs: (String, String)...) -> HeaderFieldList {
+    HeaderFieldList(pairs.map { (name: $0.0, value: $0.1) })
   }
 
   @Test func notModifiedUpdatesItsFields() {
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func identitiesDecideSharing() {
-    func identity(_ fields: [String: String]) -> CacheIdentity { CacheIdentity(CacheFields(fields)) }
+    func identity(_ fields: [String: String]) -> CacheIdentity { CacheIdentity(HeaderFieldList(fields)) }
     let nobody = identity([:])
     let cookie = identity(["Cookie": "a"])
     let user = identity(["authorization": "Bearer a"])

@@ -9,7 +9,7 @@ import Testing
     fields extra: [(String, String)] = [("ETag", "\"a\"")]
   ) throws -> Bool {
     let url = try #require(URL(string: "http://h/p"))
-    var fields = CacheFields(extra.map { (name: $0.0, value: $0.1) })
+    var fields = HeaderFieldList(extra.map { (name: $0.0, value: $0.1) })
     if let control { fields.append("Cache-Control", control) }
     let directives = CacheDirectives(control)
     let now = Date(timeIntervalSince1970: 1_800_000_000)

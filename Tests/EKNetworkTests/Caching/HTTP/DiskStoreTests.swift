@@ -20,7 +20,7 @@ import Testing
     let selectors = selector.map { [VaryingFields.Selector(name: "accept", value: $0)] } ?? []
     let tag = "\"\(date.timeIntervalSince1970)\""
     return StoredResponse(
-      status: 200, reason: "OK", fields: CacheFields([("ETag", tag), ("Cache-Control", "max-age=60")]),
+      status: 200, reason: "OK", fields: HeaderFieldList([("ETag", tag), ("Cache-Control", "max-age=60")]),
       requestTime: date, responseTime: date, varying: VaryingFields(selectors: selectors, language: nil),
       identity: CacheIdentity(credentials: nil, cookies: nil))
   }

@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct MemoryStoreTests {
   private func entry(_ size: Int, vary value: String? = nil) -> CacheEntry {
-    var fields = CacheFields([(name: "Cache-Control", value: "max-age=60")])
+    var fields = HeaderFieldList([(name: "Cache-Control", value: "max-age=60")])
     if value != nil { fields.append("Vary", "A") }
-    let request = CacheFields(value.map { ["A": $0] })
+    let request = HeaderFieldList(value.map { ["A": $0] })
     let now = Date(timeIntervalSince1970: 0)
     return CacheEntry(
       response: StoredResponse(
@@ -43,7 +43,7 @@ import Testing
     var store = MemoryStore(capacity: 1_000_000)
     for value in ["1", "2", "1"] { _ = store.insert(entry(10, vary: value), at: place("a")) }
     #expect(store.count == 2)
-    let found = store.find(place("a")) { $0.varying.match(CacheFields(["A": "2"])) }
+    let found = store.find(place("a")) { $0.varying.match(HeaderFieldList(["A": "2"])) }
     #expect(found.entry != nil)
     #expect(store.find(place("a")) { _ in false }.hasOthers)
     for value in 0..<20 { _ = store.insert(entry(10, vary: "v\(value)"), at: place("a")) }

@@ -9,7 +9,7 @@ import Testing
   private func freshness(
     _ fields: [(String, String)], status: Int = 200, delay: Double = 0
   ) -> ResponseFreshness {
-    let fields = CacheFields(fields.map { (name: $0.0, value: $0.1) })
+    let fields = HeaderFieldList(fields.map { (name: $0.0, value: $0.1) })
     return ResponseFreshness(
       status: status, fields: fields, directives: CacheDirectives(fields.value("cache-control")),
       requestTime: Self.now.addingTimeInterval(-delay), responseTime: Self.now)

@@ -26,7 +26,7 @@ import Testing
       for await _ in silence {}
       return nil
     }
-    let body = WatchedBody(AsyncSequenceBody(source), heartbeat: HeartbeatState(), clock: clock)
+    let body = WatchedBody(ChunkStreamBody(source), heartbeat: HeartbeatState(), clock: clock)
     for _ in 0..<4 {
       #expect(try await body.next() != nil)
       body.receivedComment()

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HARBacklogTests {
+@Suite struct HARExchangeListTests {
   private func exchange(_ number: Int, body: Int) throws -> HARExchange {
     let url = try #require(URL(string: "https://a.example/"))
     var content = HARContent()
@@ -15,12 +15,12 @@ import Testing
     return HARExchange(
       number: number, started: Date(timeIntervalSince1970: 0),
       request: HARRequest(URLRequest(url: url), redaction: HARRedaction(salt: "", hidesSecrets: true)),
-      response: .init(status: 200, reason: "", fields: CacheFields(), content: content),
+      response: .init(status: 200, reason: "", fields: HeaderFieldList(), content: content),
       timings: HARTimings(head: .zero, total: .zero, network: nil))
   }
 
   @Test func sizeIsBounded() throws {
-    var backlog = HARBacklog(HAROptions(maximumEntries: 100, maximumSize: 10_000))
+    var backlog = HARExchangeList(HAROptions(maximumEntries: 100, maximumSize: 10_000))
     for number in 0..<50 { backlog.append(try exchange(number, body: 3000)) }
     #expect(backlog.exchanges.map(\.number) == [47, 48, 49])
     #expect(backlog.dropped == 47)
@@ -33,7 +33,7 @@ import Testing
 
   @Test(arguments: [0, -1])
   func nothingIsKeptWithoutCapacity(limit: Int) throws {
-    var backlog = HARBacklog(HAROptions(maximumEntries: limit))
+    var backlog = HARExchangeList(HAROptions(maximumEntries: limit))
     backlog.append(try exchange(1, body: 1))
     #expect(backlog.exchanges.isEmpty && backlog.dropped == 1)
   }

@@ -21,7 +21,7 @@ import Testing
       requests.enumerated().map { index, request in
         ReplayEntry(
           request: request,
-          response: .success(.init(status: 200 + index, reason: "", fields: CacheFields(), pieces: [])))
+          response: .success(.init(status: 200 + index, reason: "", fields: HeaderFieldList(), pieces: [])))
       })
   }
 

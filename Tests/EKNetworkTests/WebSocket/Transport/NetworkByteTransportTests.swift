@@ -7,8 +7,8 @@ import Testing
 private final class ScriptedConnection: NetworkConnection {
   struct State {
     var handler: (@Sendable (NetworkConnectionUpdate) -> Void)?
-    var receives: [@Sendable (Data?, Bool, NetworkFailure?) -> Void] = []
-    var sends: [@Sendable (NetworkFailure?) -> Void] = []
+    var receives: [@Sendable (Data?, Bool, NetworkConnectionFailure?) -> Void] = []
+    var sends: [@Sendable (NetworkConnectionFailure?) -> Void] = []
     var cancellations = 0
   }
 
@@ -18,11 +18,11 @@ private final class ScriptedConnection: NetworkConnection {
     state.withLock { $0.handler = handler }
   }
   func receive(
-    maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkFailure?) -> Void
+    maximumLength: Int, _ completion: @escaping @Sendable (Data?, Bool, NetworkConnectionFailure?) -> Void
   ) {
     state.withLock { $0.receives.append(completion) }
   }
-  func send(_ data: Data, _ completion: @escaping @Sendable (NetworkFailure?) -> Void) {
+  func send(_ data: Data, _ completion: @escaping @Sendable (NetworkConnectionFailure?) -> Void) {
     state.withLock { $0.sends.append(completion) }
   }
   func cancel() { state.withLock { $0.cancellations += 1 } }
@@ -32,7 +32,7 @@ private final class ScriptedConnection: NetworkConnection {
     state.withLock { $0.handler }?(update)
   }
 
-  func nextReceive() async -> @Sendable (Data?, Bool, NetworkFailure?) -> Void {
+  func nextReceive() async -> @Sendable (Data?, Bool, NetworkConnectionFailure?) -> Void {
     while true {
       if let first = state.withLock({ $0.receives.isEmpty ? nil : $0.receives.removeFirst() }) { return first }
       await Task.yield()
@@ -56,7 +56,7 @@ struct NetworkByteTransportTests {
   @Test(
     "Opening fails with a URLError, which is retried if it is transient",
     arguments: [
-      (NetworkFailure.posix(.ECONNREFUSED), URLError.Code.cannotConnectToHost, true),
+      (NetworkConnectionFailure.posix(.ECONNREFUSED), URLError.Code.cannotConnectToHost, true),
       (.posix(.EHOSTUNREACH), .cannotConnectToHost, true), (.posix(.ENETDOWN), .notConnectedToInternet, true),
       (.posix(.ENETUNREACH), .notConnectedToInternet, true), (.posix(.ETIMEDOUT), .timedOut, true),
       (.posix(.ECONNRESET), .networkConnectionLost, true), (.dns(-65554), .cannotFindHost, true),
@@ -66,7 +66,7 @@ struct NetworkByteTransportTests {
       (.tls(-9825), .clientCertificateRejected, false), (.tls(-9836), .secureConnectionFailed, false),
       (.other, .cannotConnectToHost, true),
     ])
-  func openingErrors(_ failure: NetworkFailure, _ code: URLError.Code, _ passes: Bool) async throws {
+  func openingErrors(_ failure: NetworkConnectionFailure, _ code: URLError.Code, _ passes: Bool) async throws {
     for update in [NetworkConnectionUpdate.waiting(failure, "why"), .failed(failure, "why")] {
       let connection = ScriptedConnection()
       let transport = NetworkByteTransport(address, over: connection)

@@ -10,7 +10,7 @@ struct CacheQuery: Sendable {
   let url: URL
   /// The key of everything that is stored for the URL.
   let key: String
-  let fields: CacheFields
+  let fields: HeaderFieldList
   let directives: CacheDirectives
   let mode: CacheMode
   /// Whether the request's own mode is `onlyIfCached`.
@@ -36,7 +36,7 @@ struct CacheQuery: Sendable {
     guard let url = request.url else { return nil }
     method = request.httpMethod ?? "GET"
     self.url = url
-    fields = CacheFields(transportRequest.hop.sentFields)
+    fields = HeaderFieldList(transportRequest.hop.sentFields)
     var directives = CacheDirectives(fields.value("cache-control"))
     // RFC 9111 §5.4: the predecessor of Cache-Control.
     if !fields.contains("cache-control"), let pragma = fields.value("pragma"),

@@ -202,7 +202,7 @@ extension CachingTransport {
   }
 
   private func storable(
-    _ head: ResponseHead, _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
+    _ head: ResponseHead, _ fields: HeaderFieldList, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
   ) -> StoredResponse? {
     guard query.mode != .noStore, !query.isRangeRefused(code), !isRedirected(head, query) else { return nil }
     let kept = StoredFields.kept(of: fields)
@@ -225,7 +225,7 @@ extension CachingTransport {
 
   /// Updates the stored response to a GET from the response to a HEAD (RFC 9111 §4.3.5).
   private func applyHead(
-    _ fields: CacheFields, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
+    _ fields: HeaderFieldList, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
   ) {
     guard let old, code == 200 else { return }
     guard old.response.status == 200, Freshening.headMatches(fields, old.response.fields) else {

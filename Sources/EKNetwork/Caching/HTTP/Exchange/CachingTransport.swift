@@ -69,7 +69,7 @@ struct CachingTransport: Transport {
     guard
       let head = ResponseHead.make(
         status: 504, reason: "Gateway Timeout",
-        fields: CacheFields([("Content-Length", "0"), (CacheStatus.field, status.text)]), url: query.url)
+        fields: HeaderFieldList([("Content-Length", "0"), (CacheStatus.field, status.text)]), url: query.url)
     else { throw URLError(.resourceUnavailable) }
     return TransportResponse(head: head, body: BufferedBody(Data()))
   }

@@ -15,7 +15,7 @@ extension ResponseHead {
 
   /// Creates an HTTP/1.1 head, which represents every version here. Returns `nil` for values that a head cannot
   /// contain.
-  static func make(status: Int, reason: String, fields: CacheFields, url: URL) -> ResponseHead? {
+  static func make(status: Int, reason: String, fields: HeaderFieldList, url: URL) -> ResponseHead? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
     bytes.append(contentsOf: "HTTP/1.1 \(status) \(reason)\r\n".utf8)

@@ -12,7 +12,7 @@ struct CacheIdentity: Sendable, Hashable {
   ///   - fields: The fields of the request as it is sent. A field whose name merely resembles a credential costs a
   ///     cache hit.
   ///   - session: What else distinguishes the users of sessions.
-  init(_ fields: CacheFields, session: String? = nil) {
+  init(_ fields: HeaderFieldList, session: String? = nil) {
     var text = ""
     for field in fields.fields {
       let name = field.name.lowercased()

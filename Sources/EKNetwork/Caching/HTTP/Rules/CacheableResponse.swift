@@ -9,7 +9,7 @@ enum CacheableResponse {
   ]
 
   static func mayBeStored(
-    method: String, url: URL, request: CacheDirectives, status: Int, fields: CacheFields, response: CacheDirectives,
+    method: String, url: URL, request: CacheDirectives, status: Int, fields: HeaderFieldList, response: CacheDirectives,
     freshness: ResponseFreshness
   ) -> Bool {
     guard !request.noStore, status >= 200 else { return false }

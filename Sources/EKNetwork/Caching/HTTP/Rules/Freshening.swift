@@ -6,7 +6,7 @@ enum Freshening {
   private static let kept: Set<String> = ["content-length", "content-encoding", "content-range", "content-md5"]
 
   /// Returns whether a 304 applies to this response. One for another version cannot be used (§4.3.4).
-  static func applies(_ update: CacheFields, to stored: CacheFields) -> Bool {
+  static func applies(_ update: HeaderFieldList, to stored: HeaderFieldList) -> Bool {
     let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
     if let new = new.strongTag, let old = old.strongTag { return new == old }
     guard let new = new.opaqueTag, let old = old.opaqueTag else { return true }
@@ -14,7 +14,7 @@ enum Freshening {
   }
 
   /// Returns whether the response to a HEAD still describes the stored response (§4.3.5).
-  static func headMatches(_ update: CacheFields, _ stored: CacheFields) -> Bool {
+  static func headMatches(_ update: HeaderFieldList, _ stored: HeaderFieldList) -> Bool {
     let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
     if let tag = new.entityTag, tag != old.entityTag { return false }
     if let date = new.lastModified, date != old.lastModified { return false }
@@ -23,7 +23,7 @@ enum Freshening {
   }
 
   /// Returns the stored fields with the update applied.
-  static func updated(_ stored: CacheFields, with update: CacheFields, at now: Date) -> CacheFields {
+  static func updated(_ stored: HeaderFieldList, with update: HeaderFieldList, at now: Date) -> HeaderFieldList {
     var result = stored
     // The stored Age, and a Date that the update does not replace, describe the old response.
     result.remove("age")

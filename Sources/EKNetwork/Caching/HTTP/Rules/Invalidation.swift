@@ -9,7 +9,7 @@ enum Invalidation {
 
   /// Returns the URLs whose stored responses such a response invalidates: that of the request, and those in `Location`
   /// and `Content-Location` if they have the same origin (otherwise one site could empty another's cache).
-  static func urls(method: String, url: URL, status: Int, fields: CacheFields) -> [URL] {
+  static func urls(method: String, url: URL, status: Int, fields: HeaderFieldList) -> [URL] {
     // §4.4: a "non-error response" has a 2xx or 3xx status code.
     guard !isSafe(method), (200..<400).contains(status) else { return [] }
     var urls = [url]

@@ -15,7 +15,7 @@ struct ResponseFreshness: Sendable, Equatable {
   let initialAge: Double
   let responseTime: Date
 
-  init(status: Int, fields: CacheFields, directives: CacheDirectives, requestTime: Date, responseTime: Date) {
+  init(status: Int, fields: HeaderFieldList, directives: CacheDirectives, requestTime: Date, responseTime: Date) {
     let date = fields.values("date").first.flatMap { HTTPDate.parse($0, now: responseTime) }
     (lifetime, isExplicit) = Self.lifetime(
       status: status, fields: fields, directives: directives, date: date ?? responseTime, now: responseTime)
@@ -37,14 +37,14 @@ struct ResponseFreshness: Sendable, Equatable {
   }
 
   /// §5.1. Of a list the first member counts; an invalid number is ignored.
-  private static func age(_ fields: CacheFields) -> Int64 {
+  private static func age(_ fields: HeaderFieldList) -> Int64 {
     guard let value = fields.values("age").first, let first = FieldList.members(value).first else { return 0 }
     return DeltaSeconds.parse(first) ?? 0
   }
 
   /// §4.2.1, for a private cache.
   private static func lifetime(
-    status: Int, fields: CacheFields, directives: CacheDirectives, date: Date, now: Date
+    status: Int, fields: HeaderFieldList, directives: CacheDirectives, date: Date, now: Date
   ) -> (Double, isExplicit: Bool) {
     if let maxAge = directives.maxAge { return (Double(maxAge.orStale), true) }
     let expires = fields.values("expires")

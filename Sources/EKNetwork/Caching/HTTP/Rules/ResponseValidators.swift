@@ -4,7 +4,7 @@ struct ResponseValidators: Sendable, Equatable {
   let entityTag: String?
   let lastModified: String?
 
-  init(_ fields: CacheFields) {
+  init(_ fields: HeaderFieldList) {
     let tag = fields.values("etag").first
     entityTag = tag?.isEmpty == false ? tag : nil
     let modified = fields.values("last-modified").first

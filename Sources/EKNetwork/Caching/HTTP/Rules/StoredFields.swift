@@ -6,7 +6,7 @@ enum StoredFields {
     "proxy-authentication-info", "proxy-authorization",
   ]
 
-  static func kept(of fields: CacheFields) -> CacheFields {
+  static func kept(of fields: HeaderFieldList) -> HeaderFieldList {
     var listed: Set<String> = []
     for value in fields.values("connection") {
       for name in FieldList.members(value) { listed.insert(name.lowercased()) }

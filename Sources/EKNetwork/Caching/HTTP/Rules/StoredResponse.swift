@@ -7,7 +7,7 @@ struct StoredResponse: Sendable, Equatable {
   /// The reason phrase, which has no meaning but is part of the response.
   let reason: String
   /// The stored header fields.
-  let fields: CacheFields
+  let fields: HeaderFieldList
   let requestTime: Date
   let responseTime: Date
   let varying: VaryingFields
@@ -23,7 +23,7 @@ struct StoredResponse: Sendable, Equatable {
   let validators: ResponseValidators
 
   init(
-    status: Int, reason: String, fields: CacheFields, requestTime: Date, responseTime: Date, varying: VaryingFields,
+    status: Int, reason: String, fields: HeaderFieldList, requestTime: Date, responseTime: Date, varying: VaryingFields,
     identity: CacheIdentity, isEncoded: Bool = false
   ) {
     self.status = status
@@ -45,7 +45,7 @@ struct StoredResponse: Sendable, Equatable {
   }
 
   /// Returns the response updated with newer header fields from the server.
-  func freshened(with update: CacheFields, requestTime: Date, responseTime: Date) -> StoredResponse {
+  func freshened(with update: HeaderFieldList, requestTime: Date, responseTime: Date) -> StoredResponse {
     StoredResponse(
       status: status, reason: reason, fields: Freshening.updated(fields, with: update, at: responseTime),
       requestTime: requestTime, responseTime: responseTime, varying: varying, identity: identity,

@@ -12,11 +12,11 @@ struct VaryingFields: Sendable, Equatable {
   let language: String?
 
   /// Whether `Vary` has a member `*`: then no request fields can be compared.
-  static func isUnmatchable(_ response: CacheFields) -> Bool {
+  static func isUnmatchable(_ response: HeaderFieldList) -> Bool {
     response.values("vary").contains { FieldList.members($0).contains("*") }
   }
 
-  init(response: CacheFields, request: CacheFields) {
+  init(response: HeaderFieldList, request: HeaderFieldList) {
     var names: Set<String> = []
     for value in response.values("vary") {
       for name in FieldList.members(value) { names.insert(name.lowercased()) }
@@ -31,7 +31,7 @@ struct VaryingFields: Sendable, Equatable {
   }
 
   /// Returns whether a request selects this response.
-  func match(_ request: CacheFields) -> Bool {
+  func match(_ request: HeaderFieldList) -> Bool {
     selectors.allSatisfy { selector in
       if Self.normalised(selector.name, request) == selector.value { return true }
       // RFC 9110 §12.5.4: there is no better response for a user who gets the one language preferred to all others.
@@ -42,7 +42,7 @@ struct VaryingFields: Sendable, Equatable {
     }
   }
 
-  private static func language(of response: CacheFields) -> String? {
+  private static func language(of response: HeaderFieldList) -> String? {
     guard let value = response.value("content-language") else { return nil }
     let members = FieldList.members(value)
     return members.count == 1 ? members[0].lowercased() : nil
@@ -50,7 +50,7 @@ struct VaryingFields: Sendable, Equatable {
 
   /// RFC 9111 §4.1: whitespace around commas and joined lines make no difference; for languages and codings neither do
   /// order and case.
-  private static func normalised(_ name: String, _ fields: CacheFields) -> String? {
+  private static func normalised(_ name: String, _ fields: HeaderFieldList) -> String? {
     guard let value = fields.value(name) else { return nil }
     switch name {
     // Only ever compared, so the secret itself is not stored.

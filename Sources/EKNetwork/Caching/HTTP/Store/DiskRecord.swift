@@ -120,7 +120,7 @@ struct DiskRecord: Sendable {
       selectors.append(VaryingFields.Selector(name: name, value: value))
     }
     guard let fieldCount = reader.count(ofAtLeast: 8) else { return nil }
-    var fields = CacheFields()
+    var fields = HeaderFieldList()
     for _ in 0..<fieldCount {
       guard let name = reader.text(), let value = reader.text() else { return nil }
       fields.append(name, value)

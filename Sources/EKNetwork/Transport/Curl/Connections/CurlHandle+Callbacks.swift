@@ -85,7 +85,7 @@
     private func isMisplaced(_ transfer: CurlTransfer, _ connection: CurlConnection) -> Bool {
       // It began before the origin was distrusted: libcurl may have given it a connection that others use.
       if mayShareConnection, !transfer.loopTrustsOrigin { return true }
-      guard capabilities.trustsReadableConnections, hasReusedConnection, hasOwnConnection,
+      guard capabilities.reusesConnectionsWithData, hasReusedConnection, hasOwnConnection,
         let socket = transfer.loopPool?.socket(of: connection)
       else { return false }
       // RFC 9112 §6.3: data that arrived after the last response is not a response to this request.

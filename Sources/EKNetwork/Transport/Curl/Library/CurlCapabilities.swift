@@ -32,10 +32,10 @@
     let joinsResolver: Bool
     let readsWhilePaused: Bool
     let leavesDataBehind: Bool
-    let trustsReadableConnections: Bool
+    let reusesConnectionsWithData: Bool
     let supportsHTTP2: Bool
     let stallsUploads: Bool
-    let ignoresResets: Bool
+    let completesResetUploads: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
@@ -51,19 +51,19 @@
       func note(_ defect: CurlDefect, _ isThere: Bool) {
         if isThere { defects.insert(defect) } else { defects.remove(defect) }
       }
-      note(.resendsUnasked, missingOptions.contains(.prereqfunction))
+      note(.resendsWithoutCallback, missingOptions.contains(.prereqfunction))
       note(.joinsResolver, missingOptions.contains(.quickExit))
       self.defects = defects
       reusesHandles = !defects.contains(.danglingHeader)
-      hasPrereqCallback = !defects.contains(.resendsUnasked)
+      hasPrereqCallback = !defects.contains(.resendsWithoutCallback)
       joinsResolver = defects.contains(.joinsResolver)
       readsWhilePaused = defects.contains(.readsWhilePaused)
       leavesDataBehind = defects.contains(.leavesDataBehind)
-      trustsReadableConnections = defects.contains(.trustsReadableConnections)
+      reusesConnectionsWithData = defects.contains(.reusesConnectionsWithData)
       stallsUploads = defects.contains(.stallsUploads)
-      ignoresResets = defects.contains(.ignoresResets)
+      completesResetUploads = defects.contains(.completesResetUploads)
       supportsHTTP2 =
-        features.contains(.http2) && defects.isDisjoint(with: [.believesResetStreams, .pausesWholeConnections])
+        features.contains(.http2) && defects.isDisjoint(with: [.completesResetStreams, .pausesWholeConnections])
     }
 
     /// The window with which every stream begins (RFC 9113 §6.9.2).

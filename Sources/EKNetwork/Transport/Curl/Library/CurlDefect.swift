@@ -9,7 +9,7 @@
     /// `transfer.c`: a request is sent again over another connection when a reused one has failed, without a callback
     /// before it.
     /// Shown by `StaleConnectionTests.onlyRepeatableRequestsAreResent`.
-    case resendsUnasked
+    case resendsWithoutCallback
     /// `asyn-thread.c`: removing a transfer waits for the thread that resolves its host name.
     /// Shown by `HangingLookupTests.cancelledLookupDoesNotBlockOthers`.
     case joinsResolver
@@ -28,7 +28,7 @@
     /// `http2.c`: a stream that is reset in the same read as its last data ends as if it were complete, and the failure
     /// of one stream is reported as the error of another.
     /// Shown by `HTTP2FaultPeerTests.truncated`.
-    case believesResetStreams
+    case completesResetStreams
     /// `http2.c`: while one stream is paused, nothing is read for the others on its connection.
     /// Shown by `HTTP2PeerTests.slowStream`.
     case pausesWholeConnections
@@ -36,7 +36,7 @@
     /// HTTP/1.1 connections to the same origin, whose responses reach the wrong requests.
     /// Shown by `TLSPeerTests.claimedVersion`, and without TLS by
     /// `LibcurlDefectTests.unnegotiatedVersionIsRefused`.
-    case believesStatusLines
+    case acceptsUnnegotiatedHTTP2
     /// `http2.c`: a transfer whose response is complete stops reading its connection, although more has been read from
     /// the socket than it has consumed, and does not notify the transfers that share the connection.
     /// Shown by `HTTP2FaultPeerTests.dataBehindAnEnd`.
@@ -49,7 +49,7 @@
     /// discarded, and the response counts as complete. Later versions do not tell such a reset from the end of the
     /// response either. There it is left as it is: after a complete response without a length a reset is legal (RFC 9113
     /// §8.1), and must be a success. Shown by `HTTP2EarlyResponsePeerTests.resetAfterTheHead`.
-    case ignoresResets
+    case completesResetUploads
     /// `transfer.c`: a request that is sent again over HTTP/2 continues its body where the first attempt stopped, if
     /// that attempt was waiting for space. Shown by `HTTP2FaultPeerTests.refused`.
     case resendsBodyFromMiddle
@@ -63,29 +63,29 @@
 
     /// `cf-socket.c`: an idle connection on which data has arrived is reused, and that data is taken for the response
     /// to the next request. Shown by `LibcurlDefectTests.unsolicitedDataIsNoResponse`.
-    case trustsReadableConnections
+    case reusesConnectionsWithData
 
     /// The versions that have the defect, up to the first that does not.
     var versions: Range<CurlVersion> {
       switch self {
       case .danglingHeader: CurlVersion(7, 84)..<CurlVersion(8, 1)
-      case .resendsUnasked: Self.always.lowerBound..<CurlVersion(7, 80)
+      case .resendsWithoutCallback: Self.always.lowerBound..<CurlVersion(7, 80)
       case .joinsResolver: Self.always.lowerBound..<CurlVersion(7, 87)
       case .readsWhilePaused: CurlVersion(8, 5)..<CurlVersion(8, 6)
       case .sharesTunnels: Self.always.lowerBound..<CurlVersion(8, 19)
       case .keepsAuthorities: CurlVersion(7, 87)..<Self.always.upperBound
       case .resendsAfterExpectation: Self.always
-      case .believesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
-      case .believesStatusLines: Self.always.lowerBound..<CurlVersion(8, 5)
+      case .completesResetStreams: Self.always.lowerBound..<CurlVersion(7, 81)
+      case .acceptsUnnegotiatedHTTP2: Self.always.lowerBound..<CurlVersion(8, 5)
       case .leavesDataBehind: CurlVersion(8, 15)..<Self.always.upperBound
       case .stallsUploads: CurlVersion(7, 88)..<CurlVersion(8, 3)
-      case .ignoresResets: CurlVersion(7, 88)..<CurlVersion(8, 5)
+      case .completesResetUploads: CurlVersion(7, 88)..<CurlVersion(8, 5)
       case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
       case .waitsForPausedBodies: Self.always
       // Read in 7.81.0 and 8.3.0, which do not have it, and in 7.88.1.
-      case .trustsReadableConnections: CurlVersion(7, 84)..<CurlVersion(8, 3)
+      case .reusesConnectionsWithData: CurlVersion(7, 84)..<CurlVersion(8, 3)
       }
     }
 
@@ -93,21 +93,22 @@
     var remedy: String {
       switch self {
       case .danglingHeader: "an easy handle is used for one transfer only; connections are kept"
-      case .resendsUnasked: "libcurl's log is monitored, and the transfer is ended if it must not be resent"
+      case .resendsWithoutCallback: "libcurl's log is monitored, and the transfer is ended if it must not be resent"
       case .joinsResolver: "a cancelled transfer stays with libcurl until its host's name is resolved"
       case .readsWhilePaused: "the sockets of paused transfers are not watched"
       case .sharesTunnels: "connections are shared only where the proxies and their credentials are the same"
       case .keepsAuthorities: "no connection is shared with requests from before a change of the file"
       case .resendsAfterExpectation: "the transfer ends with the first response"
-      case .believesResetStreams, .pausesWholeConnections: "HTTP/2 is not used"
-      case .believesStatusLines:
+      case .completesResetStreams, .pausesWholeConnections: "HTTP/2 is not used"
+      case .acceptsUnnegotiatedHTTP2:
         "the version negotiated by TLS is used; an origin that claims HTTP/2 without it gets HTTP/1.1"
       case .leavesDataBehind: "a transfer on the same connection is run when one ends or is paused"
       case .stallsUploads: "uploads that may have to wait use HTTP/1.1, over connections of their own"
-      case .ignoresResets: "an upload that ends early has failed, unless it was refused or the response is complete"
+      case .completesResetUploads:
+        "an upload that ends early has failed, unless it was refused or the response is complete"
       case .resendsBodyFromMiddle: "the body is rewound; if that is not possible, the transfer is ended"
       case .waitsForPausedBodies: "the library checks the socket, and resumes or ends the transfer"
-      case .trustsReadableConnections: "an idle connection with unread data is not reused"
+      case .reusesConnectionsWithData: "an idle connection with unread data is not reused"
       case .limitsResolvers: "up to 256 resolver threads are allowed, and cleanup does not wait for them"
       }
     }

@@ -174,7 +174,7 @@
 
     /// Whether libcurl may have taken a reset for the end of the response.
     private var loopMayHaveBeenReset: Bool {
-      guard loopIsHTTP2, request.upload != nil, let handle = loopHandle, handle.capabilities.ignoresResets
+      guard loopIsHTTP2, request.upload != nil, let handle = loopHandle, handle.capabilities.completesResetUploads
       else { return false }
       return loopUpload.mayHaveBeenReset(received: loopReceived, sent: handle.sentBodyBytes)
     }

@@ -25,22 +25,22 @@
       (
         CurlVersion(7, 76, 1),
         [
-          .sharesTunnels, .resendsAfterExpectation, .believesResetStreams, .pausesWholeConnections,
-          .believesStatusLines, .waitsForPausedBodies,
+          .sharesTunnels, .resendsAfterExpectation, .completesResetStreams, .pausesWholeConnections,
+          .acceptsUnnegotiatedHTTP2, .waitsForPausedBodies,
         ]
       ),
       (
         CurlVersion(7, 83, 1),
         [
-          .sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .believesStatusLines,
+          .sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .acceptsUnnegotiatedHTTP2,
           .waitsForPausedBodies,
         ]
       ),
       (
         CurlVersion(7, 88, 1),
         [
-          .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .believesStatusLines,
-          .waitsForPausedBodies, .trustsReadableConnections, .stallsUploads, .ignoresResets,
+          .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .acceptsUnnegotiatedHTTP2,
+          .waitsForPausedBodies, .reusesConnectionsWithData, .stallsUploads, .completesResetUploads,
         ]
       ),
       (
