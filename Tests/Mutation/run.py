@@ -27,7 +27,7 @@ TESTS = "Tests/EKNetworkTests"
 FILES = re.compile(
     r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
     r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
-    r"|Representation|Buffer|Deadline|Context|Quota|Turn)\.swift$")
+    r"|Representation|Buffer|Deadline|Context|Quota|Turn|FieldList)\.swift$")
 COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"
 # The replacement for each operator, and the precedence of both.
 SWAPS = {
