@@ -115,14 +115,9 @@ struct HopRequest: Sendable {
     return fields
   }
 
-  /// Whether the session still has the certificate and the cookies with which the hop was made. If not, the response may
-  /// be to another user, and must not be stored: a connection reads the certificate's files when it is opened, and the
-  /// system adds the cookies when it sends the request.
-  var isOfCurrentUser: Bool {
-    guard let session else { return true }
-    return certificate == session.clientCertificate
-      && systemCookie == Self.systemCookie(for: urlRequest, of: session, start: start)
-  }
+  /// Whether the session still has the certificate with which the hop was made. If not, the response may be to another
+  /// user, and must not be stored: a connection reads the certificate's files when it is opened.
+  var isOfCurrentUser: Bool { session.map { certificate == $0.clientCertificate } ?? true }
 
   private static func systemCookie(for request: URLRequest, of session: SessionSettings, start: URL?) -> String? {
     guard session.systemSendsCookies else { return nil }
