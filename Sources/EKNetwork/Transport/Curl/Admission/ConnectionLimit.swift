@@ -48,6 +48,9 @@ struct ConnectionLimit {
   /// The number of requests in progress that may share connections, and of those that have not been sent.
   private var sharing: (active: Int, unsent: Int) { (active - unshared.active, unsent - unshared.unsent) }
 
+  /// The number of connections for requests that may share them: those that never do leave at least one.
+  private var share: Int { max(1, connections - unshared.active) }
+
   /// Whether a request that may share a connection and has not been sent waits for others on its connections, and not
   /// for the server.
   var waitsForStream: Bool { isShared && sharing.active > sharing.unsent }
@@ -61,14 +64,17 @@ struct ConnectionLimit {
       let isConnecting = sharing.unsent == sharing.active
       return use == .neverShares || !isConnecting || sharing.unsent < Self.maximumConnecting
     }
-    let free = connections - streams.count - (unshared.active - unshared.unsent)
     // Each unsent request may open a connection. One may be opened beyond the limit: those that are open may last as
     // long as their streams.
-    if use != .shares { return unsent < max(free, free == 0 ? 1 : 0) }
-    // Requests that never share leave at least one connection to those that do.
-    if sharing.active < min(max(1, connections - unshared.active) * streamsPerConnection, ceiling) {
+    if use == .neverShares {
+      let free = connections - streams.count - (unshared.active - unshared.unsent)
+      return unsent < max(free, free == 0 ? 1 : 0)
+    }
+    let free = share - streams.count
+    if use == .opensNew { return sharing.unsent < max(free, free == 0 ? 1 : 0) }
+    if sharing.active < min(max(share, streams.count) * streamsPerConnection, ceiling) {
       // Each may open a connection if those that are open have no stream left.
-      return sharing.unsent < max(1, min(free - unshared.unsent, Self.maximumConnecting))
+      return sharing.unsent < max(1, min(free, Self.maximumConnecting))
     }
     // One request at a time bypasses connections that may be closing.
     return sharing.unsent == 0 && !closing.isEmpty && sharing.active == closing.reduce(0) { $0 + (streams[$1] ?? 0) }
@@ -98,8 +104,8 @@ struct ConnectionLimit {
     // If there is a shared connection, libcurl only opens another when that one is full or about to close.
     guard count == 1, isShared, streams.count > 1, use == .shares else { return }
     streamsPerConnection = streams.values.max() ?? streamsPerConnection
-    if streams.count > connections {
-      ceiling = max(connections, sharing.active - 1)
+    if streams.count > share {
+      ceiling = max(share, sharing.active - 1)
       closing.formUnion(streams.keys.lazy.filter { $0 != port })
     }
   }

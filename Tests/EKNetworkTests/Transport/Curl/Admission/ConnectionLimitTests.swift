@@ -209,6 +209,41 @@ import Testing
     #expect(limit.active == 0 && limit.unsent == 0 && !limit.isShared)
   }
 
+  @Test func unsharedRequestsLeaveOpenConnectionsToOthers() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    func begin(on port: Int32, _ use: ConnectionUse = .shares) {
+      limit.begin(use)
+      limit.sent(port: port, last: nil, use: use)
+    }
+    // The first connection has room for 10.
+    begin(on: 1)
+    limit.responded(isHTTP2: true)
+    for _ in 1..<10 { begin(on: 1) }
+    begin(on: 2)
+    for port in 3..<8 as Range<Int32> { begin(on: port, .neverShares) }
+    #expect(limit.hasRoom(), "the second connection has room for 9 more")
+  }
+
+  @Test func unsharedRequestsDoNotDelayOthersWhileConnectionCloses() {
+    var limit = ConnectionLimit(connections: 6, negotiates: true)
+    for _ in 0..<3 {
+      limit.begin()
+      limit.sent(port: 1, last: nil)
+    }
+    limit.responded(isHTTP2: true)
+    for port in 3..<8 as Range<Int32> {
+      limit.begin(.neverShares)
+      limit.sent(port: port, last: nil, use: .neverShares)
+    }
+    // The server sends a GOAWAY on the first connection (RFC 9113 §6.8), whose streams go on.
+    limit.begin()
+    limit.sent(port: 2, last: nil)
+    limit.end(port: 2)
+    #expect(limit.hasRoom())
+    limit.begin()
+    #expect(!limit.hasRoom() && !limit.hasRoom(for: .opensNew))
+  }
+
   @Test func movedRequestLeavesItsFirstConnection() {
     var limit = ConnectionLimit(connections: 6, negotiates: true)
     limit.begin()
