@@ -2,13 +2,13 @@ import Foundation
 
 /// The URL that a part of a download came from, without what differs each time that a redirect leads there.
 enum DownloadSource {
-  /// The parameters of a signature, in lower case: those of Amazon S3 and CloudFront, Google Cloud Storage, Azure Storage
-  /// and GitHub.
+  /// The parameters of a signature, in lower case: those of Amazon S3 and CloudFront, Google Cloud Storage, Azure
+  /// Storage, GitHub, Alibaba OSS, Tencent COS, Akamai and nginx.
   private static let signature: Set<String> = [
-    "awsaccesskeyid", "expires", "googleaccessid", "jwt", "key-pair-id", "policy", "se", "sig", "signature", "ske",
-    "skt", "sp", "st", "token",
+    "__token__", "awsaccesskeyid", "expires", "googleaccessid", "hdnea", "hdnts", "jwt", "key-pair-id", "md5",
+    "ossaccesskeyid", "policy", "se", "security-token", "sig", "signature", "ske", "skt", "sp", "st", "token",
   ]
-  private static let signaturePrefixes = ["x-amz-", "x-goog-"]
+  private static let signaturePrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-"]
 
   /// Returns a digest of the URL without its fragment and the parameters of its signature. Others may name the file.
   static func digest(of url: URL) -> String {

@@ -11,6 +11,7 @@ import Testing
   @Test(arguments: [
     "/f#here", "/f?", "/f?X-Amz-Signature=1&X-Amz-Date=2", "/f?x-goog-expires=1",
     "/f?Expires=1&Signature=2%3D&Policy=3", "/f?se=1&sp=r&sig=2", "/f?token=1#?a=b",
+    "/f?x-oss-signature=1&OSSAccessKeyId=2", "/f?q-signature=1&q-sign-time=2", "/f?md5=1", "/f?hdnts=1",
   ])
   func signatureDoesNotDistinguishSources(_ text: String) throws {
     #expect(try digest(text) == digest("/f"))

@@ -96,7 +96,8 @@
     /// RFC 9110 §6.4.1: with two of the codes there is no content, whatever length is stated.
     private func hasAnnouncedBody(_ received: Int64) -> Bool {
       guard let head else { return false }
-      return head.status == 204 || head.status == 304 || head.length == received
+      // RFC 9112 §6.3: a transfer coding takes precedence over a length.
+      return head.status == 204 || head.status == 304 || !head.isChunked && head.length == received
     }
   }
 #endif
