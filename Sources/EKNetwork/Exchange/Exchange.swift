@@ -27,6 +27,8 @@ struct Exchange: Sendable {
   /// Set when a redirect changes the method, because the request was carried out (RFC 9110 §15.4.4); `nil` if it is not
   /// tracked.
   var wasCarriedOut: Locked<Bool>?
+  /// Set when a request is started; `nil` if it is not tracked.
+  var wasStarted: Locked<Bool>?
 
   /// Returns the request as it is sent in its first hop.
   @inline(never)
@@ -114,6 +116,7 @@ struct Exchange: Sendable {
     request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = onSend ?? progress?.onSend
     request.onReceive = progress?.onReceive
+    wasStarted?.withLock { $0 = true }
     while true {
       var response = try await transport.start(request)
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
@@ -124,7 +127,9 @@ struct Exchange: Sendable {
           start: request.hop.isRedirected ? hop.own.url : nil)
         continue
       }
-      switch redirects.received(response.head, for: request.hop, decision: response.redirect) {
+      let action = redirects.received(response.head, for: request.hop, decision: response.redirect)
+      if redirects.hasChangedMethod { wasCarriedOut?.withLock { $0 = true } }
+      switch action {
       case .deliver:
         response.head.isFromOtherOrigin = redirects.hasLeftOrigin
         return try limits.applied(to: response, of: request.urlRequest)
@@ -136,7 +141,6 @@ struct Exchange: Sendable {
         if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
         // The request's own idempotency only applies to its original method.
         if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
-        if redirects.hasChangedMethod { wasCarriedOut?.withLock { $0 = true } }
         request.hop = try HopRequest(
           next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
       }

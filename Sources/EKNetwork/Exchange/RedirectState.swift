@@ -26,8 +26,8 @@ struct RedirectState {
   private var visited: [String] = []
   /// Whether the first origin has been left, by a redirect or before, so that its credentials are no longer sent.
   private(set) var hasLeftOrigin = false
-  /// Whether a redirect has changed the method. The redirect is then the response to the original request, which was
-  /// carried out (RFC 9110 §15.4.4); its target is another request.
+  /// Whether a redirect has changed the method, even if it could not be followed. The redirect is then the response to
+  /// the original request, which was carried out (RFC 9110 §15.4.4); its target is another request.
   private(set) var hasChangedMethod = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
@@ -51,6 +51,7 @@ struct RedirectState {
     case .undecided: break
     }
     guard let location = head.value("location") else { return .deliver }
+    if Self.becomesGet(request.own.httpMethod ?? "GET", status: status) { hasChangedMethod = true }
     // RFC 9110 §10.2.2: a URI reference, relative to the request's own URL.
     let target = URL(string: location, relativeTo: source)?.absoluteURL
     if let error = Self.refusal(of: target, from: source) { return .fail(error) }

@@ -89,6 +89,8 @@ private struct LentCall: @unchecked Sendable {
     }
     var exchange = exchange
     exchange.hasLeftOrigin = changes.leavesOrigin
+    // It is about one call of `next`: the middleware has decided to send the request again.
+    exchange.wasCarriedOut?.withLock { $0 = false }
     let built = firstBuilt.map {
       RequestRunner.BuiltRequest(urlRequest: changes.applied(to: $0.urlRequest), generation: $0.generation)
     }

@@ -168,6 +168,7 @@ import Testing
     let gone = try LoopbackServer.refusedPort()
     server.route("POST", "/item") { _ in .redirect(to: "/done", status: status) }
     server.route("POST", "/gone") { _ in .redirect(to: "http://127.0.0.1:\(gone)/", status: status) }
+    server.route("POST", "/app") { _ in .redirect(to: "app://done", status: status) }
     server.route("GET", "/done", .status(503), .status(401), .raw([.close]))
     let manager = wire.manager(server, clock: clock)
     manager.tokenRefresher = TestTokens("old")
@@ -177,9 +178,11 @@ import Testing
     await #expect(throws: Expired.self) { _ = try await manager.send(request) }
     await #expect(throws: URLError.self) { _ = try await manager.send(request) }
     #expect(server.requests.filter { $0.method == "POST" }.count == 3)
-    request.path = "/gone"
-    await #expect(throws: URLError.self) { _ = try await manager.send(request) }
-    #expect(server.requests(path: "/gone").count == 1)
+    for path in ["/gone", "/app"] {
+      request.path = path
+      await #expect(throws: URLError.self) { _ = try await manager.send(request) }
+      #expect(server.requests(path: path).count == 1)
+    }
     #expect(clock.sleeps.isEmpty)
   }
 

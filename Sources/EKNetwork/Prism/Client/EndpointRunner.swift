@@ -49,10 +49,12 @@ struct EndpointRunner: Sendable {
     // No redirect makes a GET another method, but middleware may.
     let mayChangeMethod = urlRequest.httpMethod != "GET" || !middleware.calls.isEmpty
     let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
-    let exchange = Exchange(
+    let wasStarted = middleware.calls.isEmpty ? nil : Locked(false)
+    var exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
       shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut)
+    exchange.wasStarted = wasStarted
     runner.middleware = middleware.calls
     do {
       return try await runner.fetch(
@@ -61,7 +63,11 @@ struct EndpointRunner: Sendable {
       throw failure
     } catch {
       // An error of the call's middleware, or of the body of its response, is not that of an attempt.
-      throw attempts.failure(error, of: urlRequest)
+      let error = attempts.failure(error, of: urlRequest)
+      guard var failure = error as? PrismNetworkFailure else { throw error }
+      let isSent = wasStarted?.withLock { $0 } == true
+      failure.isHarmlessToRepeat = urlRequest.isIdempotent || !isSent
+      throw failure
     }
   }
 }
