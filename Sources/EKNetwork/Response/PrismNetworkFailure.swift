@@ -45,6 +45,10 @@ public struct PrismNetworkFailure: Error, Sendable {
 
   @TaskLocal static var taskLocalFailure: PrismNetworkFailure?
 
+  /// Whether a request of the operation that a ``PrismRetryPolicy`` is deciding about must not be sent again, whatever
+  /// error the operation has thrown.
+  @TaskLocal static var forbidsRepetition = false
+
   /// Runs `body`, and adds the cause to a ``PrismNetworkError`` that the library throws in it.
   ///
   /// ```swift
@@ -59,21 +63,27 @@ public struct PrismNetworkFailure: Error, Sendable {
   public nonisolated(nonsending) static func detailed<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async throws -> Success {
-    let (result, details) = await recorded(body)
-    if case .failure(let error as PrismNetworkError) = result { throw details ?? PrismNetworkFailure(error) }
+    let (result, record) = await recorded(body)
+    if case .failure(let error as PrismNetworkError) = result {
+      throw record.details(of: error) ?? PrismNetworkFailure(error)
+    }
     return try result.get()
   }
 
-  /// Runs `body`, and returns its result, with the details if the result is an error that the library threw in it.
+  /// Runs `body`, and returns its result, with the failures of its requests.
   nonisolated(nonsending) static func recorded<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
-  ) async -> (result: Result<Success, any Error>, details: PrismNetworkFailure?) {
-    let recorder = Locked(FailureRecord())
+  ) async -> (result: Result<Success, any Error>, record: FailureRecord) {
+    let inner = Locked(FailureRecord())
+    let result: Result<Success, any Error>
     do {
-      return (.success(try await $recorder.withValue(recorder, operation: body)), nil)
+      result = .success(try await $recorder.withValue(inner, operation: body))
     } catch {
-      return (.failure(error), recorder.withLock { $0.details(of: error) })
+      result = .failure(error)
     }
+    let record = inner.withLock { $0 }
+    recorder?.withLock { $0.add(record) }
+    return (result, record)
   }
 
   /// The record in which ``detailed(_:)`` of this task finds the failures.
@@ -109,7 +119,8 @@ extension PrismNetworkFailure {
 
   /// Whether the request was not processed, because the server said so or was never reached.
   var wasNotCarriedOut: Bool {
-    if let statusCode { return [408, 425, 429, 503].contains(statusCode) }
+    // RFC 9110 §15.5: with 4xx the server refuses the request.
+    if let statusCode { return (400..<500).contains(statusCode) || statusCode == 503 }
     if let underlyingError, HandshakeLossError.isCause(of: underlyingError) { return true }
     return switch underlyingError?.urlErrorCode {
     case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,

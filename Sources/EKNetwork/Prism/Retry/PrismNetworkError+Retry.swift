@@ -2,6 +2,7 @@ extension PrismNetworkError {
   /// Returns whether another attempt may succeed where one failed with this error, and does no harm.
   static func isTransient(_ error: any Error) -> Bool {
     if error.isCancellation || error is NonRetriableError || error is DecodingError { return false }
+    if PrismNetworkFailure.forbidsRepetition { return false }
     let details = PrismNetworkFailure.current.flatMap { $0.error == error as? PrismNetworkError ? $0 : nil }
     if let details, !details.isHarmlessToRepeat { return false }
     // The server has processed the request: the response could not be decoded.

@@ -39,18 +39,26 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
     var attempt = 0
     while true {
       try Task.checkCancellation()
-      let (result, details) = await PrismNetworkFailure.recorded { try await operation() }
+      let (result, record) = await PrismNetworkFailure.recorded { try await operation() }
       guard case .failure(let error) = result else { return try result.get() }
       if Task.isCancelled { throw CancellationError() }
-      // The details say whether the request is harmless to repeat, which the error alone does not.
-      guard !error.isCancellation, policy.allowsRetry(after: details ?? error, attempt: attempt) else {
-        throw details?.surfaced ?? error
+      let details = record.details(of: error)
+      // The failures say whether the requests are harmless to repeat, which the error alone does not.
+      let isAllowed = PrismNetworkFailure.$forbidsRepetition.withValue(!record.isHarmlessToRepeat) {
+        policy.allowsRetry(after: details ?? error, attempt: attempt)
       }
+      guard !error.isCancellation, isAllowed else { throw details?.surfaced ?? error }
       let own = max(policy.delay(for: attempt), .zero)
-      let cause = (details ?? error as? PrismNetworkFailure)?.underlyingError ?? error
-      let wished = RetryAfter.delay(in: cause, now: Date()) ?? .zero
+      let wished = Self.retryAfter(details ?? error as? PrismNetworkFailure, error) ?? .zero
       try await clock.sleep(for: max(own, min(wished, .seconds(RetryPolicy.defaultMaxRetryAfter))).sleepable)
       attempt = attempt == .max ? attempt : attempt + 1
     }
+  }
+
+  private static func retryAfter(_ failure: PrismNetworkFailure?, _ error: any Error) -> Duration? {
+    let now = Date()
+    if let delay = RetryAfter.delay(in: failure?.underlyingError ?? error, now: now) { return delay }
+    // The cause is not a response, such as that of a WebSocket's handshake, but has its header fields.
+    return failure?.headers.field("Retry-After").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 }

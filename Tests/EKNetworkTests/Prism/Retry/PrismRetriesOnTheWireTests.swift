@@ -118,6 +118,65 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
+  /// The harmful failure counts even if the operation has handled it, or throws an error of its own.
+  @Test func harmfulFailureIsNotForgotten() async throws {
+    struct SavingFailed: Error {}
+    server.route("POST", "/item") { _ in .status(500) }
+    server.route("GET", "/item") { _ in .status(503) }
+    let client = PrismNetworkAdapter.forTests()
+    let (post, get) = (server.teapot { $0.method = .post }, server.teapot())
+    let operations: [@Sendable () async throws -> Teapot] = [
+      { do { return try await client.request(on: post) } catch { throw SavingFailed() } },
+      {
+        _ = try? await PrismNetworkFailure.detailed { try await client.request(on: post) }
+        return try await client.request(on: get)
+      },
+    ]
+    for operation in operations {
+      let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock, operation: operation)
+      await #expect(throws: (any Error).self) { _ = try await retryable.execute() }
+    }
+    #expect(server.requests.map(\.method) == ["POST", "POST", "GET"])
+  }
+
+  /// RFC 9110 §15.5.2: a server that responds with 401 has not processed the request.
+  @Test func operationWithRefusedPostIsRepeated() async throws {
+    server.route("POST", "/item", .status(401), .status(503), .status(401), .json(Teapot(id: 1)))
+    let (client, post) = (PrismNetworkAdapter.forTests(), server.teapot { $0.method = .post })
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      do { return try await client.request(on: post) } catch PrismNetworkError.unauthorized {
+        return try await client.request(on: post)
+      }
+    }
+    #expect(try await retryable.execute() == Teapot(id: 1))
+    #expect(server.requestCount == 4)
+  }
+
+  /// The adapter's request was not started.
+  @Test func postIsRepeatedIfMiddlewareFailsBeforeIt() async throws {
+    let attempts = Locked(0)
+    server.route("POST", "/item", .json(Teapot(id: 1)), .json(Teapot(id: 2)))
+    let (client, post) = (PrismNetworkAdapter.forTests(), server.teapot { $0.method = .post })
+    client.middleware = [
+      Intercept { request, _, next in
+        let attempt = attempts.withLock { attempts in
+          attempts += 1
+          return attempts
+        }
+        if attempt == 1 { throw URLError(.timedOut) }
+        let response = try await next(request)
+        if attempt == 3 { throw URLError(.cannotConnectToHost) }
+        return response
+      }
+    ]
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.request(on: post)
+    }
+    #expect(try await retryable.execute() == Teapot(id: 1))
+    await #expect(throws: PrismNetworkError.noConnectivity) { _ = try await retryable.execute() }
+    #expect(server.requestCount == 2)
+  }
+
   @Test func retryableRequestPassesTheCauseOn() async throws {
     server.route("/item") { _ in .text("busy", status: 503) }
     let (client, request) = (PrismNetworkAdapter.forTests(), server.teapot())
