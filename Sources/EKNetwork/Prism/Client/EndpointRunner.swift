@@ -50,11 +50,11 @@ struct EndpointRunner: Sendable {
     let mayChangeMethod = urlRequest.httpMethod != "GET" || !middleware.calls.isEmpty
     let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
     let wasStarted = middleware.calls.isEmpty ? nil : Locked(false)
-    var exchange = Exchange(
+    let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
-      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut)
-    exchange.wasStarted = wasStarted
+      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut,
+      wasStarted: wasStarted)
     runner.middleware = middleware.calls
     do {
       return try await runner.fetch(
