@@ -12,8 +12,10 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   public let urlRequest: URLRequest
   /// When the request was created.
   public let createdAt: Date
-  /// The number of failed attempts.
-  public let retryCount: Int
+  /// The number of failed attempts; a negative number becomes 0.
+  public var retryCount: Int {
+    didSet { retryCount = max(0, retryCount) }
+  }
   /// The priority. Requests with a higher priority are sent first.
   public let priority: Int
   /// How redirects are handled if ``PrismQueueDelivery/manager(_:accessToken:)`` sends the request. Defaults to

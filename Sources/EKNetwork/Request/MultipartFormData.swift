@@ -45,7 +45,17 @@ public struct MultipartFormData: Equatable, Sendable {
   /// complete.
   public private(set) var boundary: String
   /// The parts, in the order in which they are sent.
-  public private(set) var parts: [Part] = []
+  ///
+  /// Setting them searches the data of all of them for the boundary; ``addPart(name:data:mimeType:filename:)`` searches
+  /// only the new data.
+  public var parts: [Part] {
+    get { content }
+    set {
+      content = newValue
+      if occurs(ByteSearch(boundary)) { replaceBoundary() }
+    }
+  }
+  private var content: [Part] = []
 
   /// Creates an empty form with a random boundary.
   public init() {
@@ -67,13 +77,16 @@ public struct MultipartFormData: Equatable, Sendable {
   ///   - mimeType: The media type, for example `"image/png"`.
   ///   - filename: The name of the file; `nil` for a plain field.
   public mutating func addPart(name: String, data: Data, mimeType: String, filename: String? = nil) {
-    parts.append(Part(name: name, data: data, mimeType: mimeType, filename: filename))
-    guard data.withUnsafeBytes(ByteSearch(boundary).occurs) else { return }
-    var search: ByteSearch
-    repeat {
-      boundary = UUID().uuidString
-      search = ByteSearch(boundary)
-    } while parts.contains { $0.data.withUnsafeBytes(search.occurs) }
+    content.append(Part(name: name, data: data, mimeType: mimeType, filename: filename))
+    if data.withUnsafeBytes(ByteSearch(boundary).occurs) { replaceBoundary() }
+  }
+
+  private mutating func replaceBoundary() {
+    repeat { boundary = UUID().uuidString } while occurs(ByteSearch(boundary))
+  }
+
+  private func occurs(_ search: ByteSearch) -> Bool {
+    content.contains { $0.data.withUnsafeBytes(search.occurs) }
   }
 
   /// Adds a part whose content is in a file, which is read as it is sent and never held in memory.
@@ -87,7 +100,7 @@ public struct MultipartFormData: Equatable, Sendable {
   ///   - mimeType: The media type, for example `"video/mp4"`.
   ///   - filename: The name that is sent to the server. Defaults to `nil`: the last path component of `fileURL`.
   public mutating func addPart(name: String, fileURL: URL, mimeType: String, filename: String? = nil) {
-    parts.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
+    content.append(Part(name: name, fileURL: fileURL, mimeType: mimeType, filename: filename))
   }
 
   /// Appends a random suffix to a boundary chosen by the caller, which the author of an uploaded file could otherwise

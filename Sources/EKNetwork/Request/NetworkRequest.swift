@@ -11,7 +11,8 @@ public protocol NetworkRequest {
   /// The type that the response body decodes to.
   associatedtype Response: Decodable
 
-  /// The path, appended to the base URL's path. A `..` segment is ``NetworkError/invalidURL``.
+  /// The path, appended to the base URL's path. A slash at its end, and `//` within it, are kept: they name another
+  /// resource. A `..` segment is ``NetworkError/invalidURL``.
   var path: String { get }
   /// The request method.
   var method: HTTPMethod { get }

@@ -23,9 +23,9 @@ public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendabl
   case noCache
 }
 
-extension PrismNetworkError: LocalizedError {
-  /// A description of the error.
-  public var errorDescription: String? {
+extension PrismNetworkError: LocalizedError, CustomStringConvertible {
+  /// A description of the error, the same as its `localizedDescription`.
+  public var description: String {
     switch self {
     case .invalidURL: "The URL is not valid."
     case .noConnectivity: "The server cannot be reached."
@@ -37,6 +37,9 @@ extension PrismNetworkError: LocalizedError {
     case .noCache: "There is no stored response."
     }
   }
+
+  /// A description of the error.
+  public var errorDescription: String? { description }
 
   /// The reason for the error.
   public var failureReason: String? {

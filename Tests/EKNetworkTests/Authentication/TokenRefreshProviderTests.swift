@@ -19,12 +19,29 @@ import Testing
     func refreshTokenIfNeeded() async throws { token = "new" }
   }
 
-  struct Value: TokenRefreshProvider {
+  final class Synchronous: TokenRefreshProvider {
     func refreshTokenIfNeeded() {}
   }
 
   @MainActor @Test func everyKindOfProviderConforms() async throws {
-    let providers: [any TokenRefreshProvider] = [PlainClass(), MainActorClass(), Actor(), Value()]
+    let providers: [any TokenRefreshProvider] = [PlainClass(), MainActorClass(), Actor(), Synchronous()]
     for provider in providers { try await provider.refreshTokenIfNeeded() }
+  }
+
+  private struct Holder {
+    weak var provider: (any TokenRefreshProvider)?
+  }
+
+  @MainActor @Test func providersHaveIdentity() throws {
+    let manager = NetworkManager(baseURL: URL(fileURLWithPath: "/"))
+    #expect(manager.tokenRefresher === nil)
+    for provider in [PlainClass(), MainActorClass(), Actor()] as [any TokenRefreshProvider] {
+      manager.tokenRefresher = provider
+      #expect(manager.tokenRefresher === provider)
+    }
+    let holder = Holder(provider: manager.tokenRefresher)
+    #expect(holder.provider != nil)
+    manager.tokenRefresher = nil
+    #expect(holder.provider == nil)
   }
 }

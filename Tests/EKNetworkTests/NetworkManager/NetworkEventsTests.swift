@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  private struct Refresher: TokenRefreshProvider {
+  private final class Refresher: TokenRefreshProvider {
     func refreshTokenIfNeeded() async throws {}
   }
 

@@ -71,6 +71,32 @@ import Testing
     #expect(form.boundary == "BOUNDARY")
   }
 
+  @Test func partsCanBeChanged() {
+    var form = MultipartFormData(boundary: "BOUNDARY")
+    for name in ["a", "b", "c"] { form.addPart(name: name, data: Data(name.utf8), mimeType: "") }
+    form.parts.removeAll { $0.name == "b" }
+    form.parts.reverse()
+    #expect(form.boundary == "BOUNDARY")
+    let expected = ["c", "a"].map { "--BOUNDARY\r\nContent-Disposition: form-data; name=\"\($0)\"\r\n\r\n\($0)\r\n" }
+    #expect(text(form) == expected.joined() + "--BOUNDARY--\r\n")
+    form.parts = []
+    #expect(text(form) == "--BOUNDARY--\r\n")
+  }
+
+  @Test(arguments: ["BOUNDARY", "\r\n--BOUNDARY--\r\n", "xBOUNDARYx"])
+  func replacesBoundaryFoundInPartThatIsSet(data: String) {
+    typealias Part = MultipartFormData.Part
+    let part = Part(name: "b", data: Data(data.utf8), mimeType: "a/b")
+    let changes: [(inout [Part]) -> Void] = [{ $0.append(part) }, { $0[0] = part }, { $0 = [part] }]
+    for change in changes {
+      var form = MultipartFormData(boundary: "BOUNDARY")
+      form.addPart(name: "a", data: Data("harmless".utf8), mimeType: "a/b")
+      change(&form.parts)
+      #expect(UUID(uuidString: form.boundary) != nil)
+      #expect(form.parts.last == part)
+    }
+  }
+
   @Test func sendsSlicesOfData() {
     var form = MultipartFormData(boundary: "B")
     form.addPart(name: "a", data: Data("0123456789".utf8)[3..<6], mimeType: "")

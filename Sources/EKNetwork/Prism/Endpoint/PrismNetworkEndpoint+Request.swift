@@ -14,18 +14,25 @@ extension PrismNetworkEndpoint {
 
   /// The request as it is sent.
   ///
+  /// Its `cachePolicy` is for a session of your own: `.returnCacheDataElseLoad` for a GET with a `cacheInterval`,
+  /// otherwise `.reloadIgnoringLocalCacheData`. A ``PrismNetworkAdapter`` decides by the interval itself.
+  ///
   /// Throws ``PrismNetworkError/invalidURL``, or ``PrismNetworkError/badRequest`` for a header field that RFC 9110
   /// forbids and for a body that cannot be encoded.
   public var request: URLRequest {
-    get throws { try PrismNetworkFailure.surfacing { try makeRequest() } }
+    get throws {
+      var request = try PrismNetworkFailure.surfacing { try makeRequest() }
+      let isCached = method == .get && Duration(cacheInterval: cacheInterval) != nil
+      request.cachePolicy = isCached ? .returnCacheDataElseLoad : .reloadIgnoringLocalCacheData
+      return request
+    }
   }
 
   /// Writes the method, the URL and the names of the header fields to the log. The values of header fields and query
   /// items, and the body, are left out, because they may be secret.
   public func log() {
     let target = (try? EndpointURL.make(of: self).redactedForLog) ?? "<invalid URL>"
-    let names = headers.keys.sorted().joined(separator: ", ")
-    DeveloperLog.write("\(method.rawValue) \(target)" + (names.isEmpty ? "" : " [\(names)]"))
+    DeveloperLog.write(method.rawValue, target, fields: headers)
   }
 
   /// Builds the request of this endpoint; throws a `PrismNetworkFailure` with the details of the error.

@@ -8,14 +8,13 @@ import Foundation
 public protocol PrismEntity: Codable, Equatable, Hashable, CustomStringConvertible, PrismLogger, SendableMetatype {}
 
 extension PrismEntity {
-  /// The name of the type, and the value as JSON with sorted keys.
+  /// The value as JSON with sorted keys; the name of the type if the value cannot be encoded.
   public var description: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
-    let name = String(describing: Self.self)
-    guard let data = try? encoder.encode(self) else { return name }
-    return name + " " + String(decoding: data, as: UTF8.self)
+    guard let data = try? encoder.encode(self) else { return String(describing: Self.self) }
+    return String(decoding: data, as: UTF8.self)
   }
 
   /// Writes ``description``, which contains the whole value, to the log.

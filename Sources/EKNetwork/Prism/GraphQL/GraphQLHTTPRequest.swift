@@ -63,7 +63,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     } else {
       method = .post
       queryParameters = nil
-      body = RequestBody(data: try Self.encoder.encode(parameters), contentType: "application/json; charset=utf-8")
+      body = RequestBody(data: try Self.encoder.encode(parameters), contentType: "application/json")
     }
   }
 

@@ -11,7 +11,9 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
   public let extensions: [String: PrismGraphQLValue]?
 
   /// Creates a response as a server would send it, for tests.
-  public init(data: T?, errors: [PrismGraphQLError]? = nil, extensions: [String: PrismGraphQLValue]? = nil) {
+  public init(
+    data: T? = nil, errors: [PrismGraphQLError]? = nil, extensions: [String: PrismGraphQLValue]? = nil
+  ) {
     self.data = data
     self.errors = errors
     self.extensions = extensions

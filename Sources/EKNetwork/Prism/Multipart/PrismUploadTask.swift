@@ -28,20 +28,20 @@ public actor PrismUploadTask {
   /// Creates an upload of bytes in memory.
   ///
   /// - Parameters:
-  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
   ///   - request: The request, without its body. A GET, which has no body, is sent as a POST.
   ///   - data: The body.
-  public init(session: URLSession = .shared, request: URLRequest, data: Data) {
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  public init(request: URLRequest, data: Data, session: URLSession = .shared) {
     self.init(session, request, total: Int64(data.count)) { $0.httpBody = data }
   }
 
   /// Creates an upload of a file, which is read while it is sent.
   ///
   /// - Parameters:
-  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
   ///   - request: The request, without its body.
   ///   - file: The body. If it is missing, ``response()`` throws ``RequestBodyError``.
-  public init(session: URLSession = .shared, request: URLRequest, file: URL) {
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  public init(request: URLRequest, file: URL, session: URLSession = .shared) {
     self.init(session, request, total: (try? FileSegment(file).size) ?? 0) {
       $0.setBody(.segments([.file(try FileSegment(file))]))
     }
@@ -50,15 +50,30 @@ public actor PrismUploadTask {
   /// Creates an upload of a form, whose files are read while it is sent.
   ///
   /// - Parameters:
-  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
   ///   - request: The request, without its body and `Content-Type`.
   ///   - form: The body.
-  public init(session: URLSession = .shared, request: URLRequest, form: PrismMultipartFormData) {
+  ///   - session: The session that sends the request. Defaults to `URLSession.shared`.
+  public init(request: URLRequest, form: PrismMultipartFormData, session: URLSession = .shared) {
     let total = (try? form.segments())?.reduce(Int64(0)) { $0 &+ $1.length } ?? 0
     self.init(session, request, total: total) {
       $0.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
       $0.setBody(.segments(try form.segments()))
     }
+  }
+
+  /// Creates the same upload of bytes, with the session first.
+  public init(session: URLSession, request: URLRequest, data: Data) {
+    self.init(request: request, data: data, session: session)
+  }
+
+  /// Creates the same upload of a file, with the session first.
+  public init(session: URLSession, request: URLRequest, file: URL) {
+    self.init(request: request, file: file, session: session)
+  }
+
+  /// Creates the same upload of a form, with the session first.
+  public init(session: URLSession, request: URLRequest, form: PrismMultipartFormData) {
+    self.init(request: request, form: form, session: session)
   }
 
   private init(

@@ -9,8 +9,10 @@ import Foundation
 /// let users = try await request.execute()
 /// ```
 public struct PrismRetryableRequest<T: Sendable>: Sendable {
-  private let policy: any PrismRetryPolicy
-  private let operation: @Sendable () async throws -> T
+  /// The policy that decides whether and when the operation is retried.
+  public let policy: any PrismRetryPolicy
+  /// The operation, run once for each attempt.
+  public let operation: @Sendable () async throws -> T
   private let clock: any Clock<Duration>
 
   /// Creates a request, without running its operation.

@@ -5,7 +5,7 @@
 /// The endpoint of a socket: its address, and the protocols of the connection.
 ///
 /// Parameters with WebSocket options select WebSocket; without them, lines are sent over plain TCP or TLS.
-public protocol PrismNetworkSocketEndpoint: Sendable {
+public protocol PrismNetworkSocketEndpoint: PrismLogger, Sendable {
   /// The name or address of the server.
   var host: NWEndpoint.Host { get }
   /// The port of the server.
@@ -27,4 +27,11 @@ extension PrismNetworkSocketEndpoint {
   public var headers: [String: String] { [:] }
   /// No subprotocols.
   public var subprotocols: [String] { [] }
+
+  /// Writes the address and the names of the header fields to the log. The values of header fields and query items are
+  /// left out, because they may be secret.
+  public func log() {
+    let address = (try? SocketDestination(self))?.redactedForLog
+    DeveloperLog.write("SOCKET", address ?? "<invalid address>", fields: headers)
+  }
 }

@@ -62,8 +62,16 @@ struct SocketDestination: Sendable {
     return options
   }
 
+  /// The address for a log: the URL of a WebSocket, or the host and port of a connection for lines.
+  var redactedForLog: String? {
+    if isWebSocket { return (try? request())?.url?.redactedForLog }
+    return HostSyntax.isValid(host) ? "\(isSecure ? "tls" : "tcp")://\(bracketedHost):\(port)" : nil
+  }
+
+  private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
+
   func request() throws -> URLRequest {
-    let name = host.contains(":") ? "[\(host)]" : host
+    let name = bracketedHost
     let slash = path.hasPrefix("/") ? "" : "/"
     guard !host.isEmpty, port > 0,
       let url = URL(string: "\(isSecure ? "wss" : "ws")://\(name):\(port)\(slash)\(path)"),

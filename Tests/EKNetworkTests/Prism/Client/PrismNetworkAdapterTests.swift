@@ -238,6 +238,7 @@ import Testing
       #expect(error.failureReason?.isEmpty == false)
       #expect(error.recoverySuggestion?.isEmpty == false)
       #expect(error.localizedDescription == error.errorDescription)
+      #expect(String(describing: error) == error.localizedDescription)
     }
     #expect(Set(PrismNetworkError.allCases.map(\.errorDescription)).count == 8)
   }

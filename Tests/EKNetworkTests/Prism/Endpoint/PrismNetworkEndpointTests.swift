@@ -126,10 +126,29 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      (.get, 60, .returnCacheDataElseLoad), (.get, .infinity, .returnCacheDataElseLoad),
+      (.get, nil, .reloadIgnoringLocalCacheData), (.get, 0, .reloadIgnoringLocalCacheData),
+      (.get, -1, .reloadIgnoringLocalCacheData), (.get, .nan, .reloadIgnoringLocalCacheData),
+      (.post, 60, .reloadIgnoringLocalCacheData), (.put, 60, .reloadIgnoringLocalCacheData),
+    ] as [(PrismNetworkMethod, TimeInterval?, URLRequest.CachePolicy)])
+  func cachePolicyFollowsFromInterval(
+    _ method: PrismNetworkMethod, _ interval: TimeInterval?, _ expected: URLRequest.CachePolicy
+  ) throws {
+    #expect(try LocalEndpoint(method: method, cacheInterval: interval).request.cachePolicy == expected)
+  }
+
   @Test func rawValues() {
     #expect(PrismNetworkMethod.allCases.map(\.rawValue) == ["GET", "POST", "PUT", "PATCH", "DELETE"])
     #expect(PrismNetworkScheme.allCases.map(\.rawValue) == ["http", "https", "ws", "wss"])
-    #expect(PrismNetworkHeaderType.allCases.count == 12)
+    #expect(
+      Set(PrismNetworkHeaderType.allCases.map(\.rawValue)) == [
+        "application/json", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data",
+        "application/pdf", "application/zip", "application/octet-stream", "text/plain", "text/html", "text/css",
+        "text/javascript", "image/jpeg", "image/png", "image/gif", "image/svg+xml", "audio/mpeg", "video/mp4",
+        "image/*", "audio/*", "video/*", "*/*",
+      ])
     #expect(
       PrismCachePolicy.allCases.map(\.rawValue) == [
         "networkOnly", "cacheFirst", "cacheThenNetwork", "staleWhileRevalidate",
@@ -141,5 +160,21 @@ import Testing
     let list: any PrismEntity = [Teapot(id: 1), Teapot(id: 2)]
     #expect(list.description.contains("2"))
     #expect(Set([Teapot(id: 1), Teapot(id: 1)]).count == 1)
+  }
+
+  private struct Reading: PrismEntity {
+    var value: Double
+    var note = "a \"quoted\"\nnote"
+    var date = Date(timeIntervalSince1970: 0)
+  }
+
+  @Test func entityDescriptionIsDecodable() throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    let reading = Reading(value: 1.5)
+    #expect(try decoder.decode(Reading.self, from: Data(reading.description.utf8)) == reading)
+    let list = [reading, Reading(value: -1)]
+    #expect(try decoder.decode([Reading].self, from: Data(list.description.utf8)) == list)
+    #expect(Reading(value: .nan).description == "Reading")
   }
 }

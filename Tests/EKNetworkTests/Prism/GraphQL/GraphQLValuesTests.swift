@@ -44,6 +44,13 @@ import Testing
       ])
   }
 
+  @Test func responseOfErrorsAloneCanBeCreated() {
+    let refused = PrismGraphQLResponse<String>(errors: [PrismGraphQLError(message: "no")])
+    #expect(refused.data == nil && refused.errors?.count == 1)
+    let empty = PrismGraphQLResponse<String>()
+    #expect(empty.data == nil && empty.errors == nil && empty.extensions == nil)
+  }
+
   @Test func undecodablePartialDataKeepsErrors() throws {
     struct Strict: Decodable, Sendable { let name: String }
     func decode(_ text: String) throws -> PrismGraphQLResponse<Strict> {

@@ -38,7 +38,7 @@ import Testing
     let request = try #require(server.requests.first)
     #expect(request.target == "/graphql?v=1")
     #expect(request.text == #"{"operationName":"Q","query":"query Q($n: Int) { a(n: $n) }","variables":{"n":1}}"#)
-    #expect(request.header("Content-Type") == "application/json; charset=utf-8")
+    #expect(request.header("Content-Type") == "application/json")
     #expect(request.header("Accept") == "application/graphql-response+json, application/json;q=0.9")
     #expect(request.header("X-App") == "1")
   }

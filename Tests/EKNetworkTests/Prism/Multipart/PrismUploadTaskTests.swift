@@ -34,6 +34,24 @@ import Testing
     #expect(server.requests.map(\.body) == [data])
   }
 
+  @Test func sessionComesLastOrFirst() async throws {
+    server.route("POST", "/up") { _ in .status(204) }
+    let request = URLRequest(url: server.url("/up"))
+    let (data, file) = (Data("data".utf8), try folder.file("b.bin", Data("file".utf8)))
+    var form = PrismMultipartFormData()
+    form.append(string: "form", name: "a")
+    for task in [
+      PrismUploadTask(request: request, data: data), PrismUploadTask(request: request, data: data, session: session),
+      PrismUploadTask(session: session, request: request, data: data),
+      PrismUploadTask(request: request, file: file), PrismUploadTask(request: request, file: file, session: session),
+      PrismUploadTask(session: session, request: request, file: file),
+      PrismUploadTask(request: request, form: form), PrismUploadTask(request: request, form: form, session: session),
+      PrismUploadTask(session: session, request: request, form: form),
+    ] { #expect(try await task.response().response.statusCode == 204) }
+    let bodies = [data, Data("file".utf8), form.build().0]
+    #expect(server.requests.map(\.body) == bodies.flatMap { [$0, $0, $0] })
+  }
+
   @Test func taskLivesAsLongAsItsStream() async throws {
     server.route("POST", "/up") { _ in .status(204) }
     let request = URLRequest(url: server.url("/up"))

@@ -99,11 +99,16 @@ import Testing
 
   @Test func negativeRetryCountIsStoredAsZero() async throws {
     let folder = try ScratchFolder()
-    let request = PrismQueuedRequest(urlRequest: try Self.request("a"), retryCount: -1)
-    #expect(request.retryCount == 0)
+    var request = PrismQueuedRequest(urlRequest: try Self.request("a"), retryCount: -1)
     let queue = try PrismOfflineQueue(directory: folder["queue"])
     try await queue.enqueue(request, body: .ofRequest)
-    #expect(try OfflineStore.load(folder["queue"]).entries.count == 1)
+    for (count, stored) in [(3, 3), (-1, 0), (.max, .max), (.min, 0)] {
+      request.retryCount = count
+      #expect(request.retryCount == stored)
+      let copy = PrismQueuedRequest(urlRequest: request.urlRequest, retryCount: request.retryCount)
+      try await queue.enqueue(copy, body: .ofRequest)
+    }
+    #expect(try OfflineStore.load(folder["queue"]).entries.map(\.request.retryCount) == [0, 3, 0, .max, 0])
   }
 
   /// The middleware spares the server for a while: no request is given up for that.

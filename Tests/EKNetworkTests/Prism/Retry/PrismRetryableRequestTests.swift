@@ -18,6 +18,12 @@ import Testing
     #expect(clock.sleeps == [.seconds(2), .seconds(2)])
   }
 
+  @Test func policyAndOperationCanBeRead() async throws {
+    let request = PrismRetryableRequest(policy: PrismLinearRetry(fixedDelay: .seconds(7), maxAttempts: 1)) { 42 }
+    #expect(request.policy.delay(for: 0) == .seconds(7))
+    #expect(try await request.operation() == 42)
+  }
+
   @Test func eachCallStartsOver() async throws {
     let clock = RecordingClock()
     let count = Locked(0)

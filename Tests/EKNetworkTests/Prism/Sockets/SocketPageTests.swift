@@ -123,6 +123,55 @@ struct SocketPageTests {
     #expect(NWParameters.tls.defaultProtocolStack.transportProtocol is NWProtocolTCP.Options)
   }
 
+  @Test(
+    "The address in a log has no secrets",
+    arguments: [
+      (SocketEndpoint(number: 80, path: "/a?token=secret#b"), "ws://127.0.0.1:80/a?token=<redacted>"),
+      (SocketEndpoint(number: 80, path: "a;key=secret"), "ws://127.0.0.1:80/a;key=<redacted>"),
+      (SocketEndpoint(number: 81, isWebSocket: false, path: "/secret"), "tcp://127.0.0.1:81"),
+      (SocketEndpoint(number: 0), nil),
+    ] as [(SocketEndpoint, String?)])
+  func addressInLog(_ endpoint: SocketEndpoint, _ expected: String?) throws {
+    #expect(try SocketDestination(endpoint).redactedForLog == expected)
+    let logger: any PrismLogger = endpoint
+    logger.log()
+  }
+
+  #if os(Linux)
+    private struct StoredEndpoint: PrismNetworkSocketEndpoint {
+      let host: NWEndpoint.Host
+      let port: NWEndpoint.Port
+      let parameters: NWParameters
+    }
+
+    @Test("An endpoint can store its parameters, which several threads may change at once")
+    func storedParameters() async throws {
+      let endpoint = StoredEndpoint(
+        host: "127.0.0.1", port: .any, parameters: NWParameters(tls: NWProtocolTLS.Options()))
+      let stack = endpoint.parameters.defaultProtocolStack
+      let options = NWProtocolWebSocket.Options()
+      stack.applicationProtocols.insert(options, at: 0)
+      #expect(endpoint.parameters.debugDescription == "tcp, tls, websocket")
+      #expect(endpoint.port.rawValue == 0)
+      await #expect(throws: PrismNetworkError.invalidURL) {
+        try await PrismNetworkSocketAdapter().connect(to: endpoint)
+      }
+      await withTaskGroup { group in
+        for size in 1...100 {
+          group.addTask {
+            options.maximumMessageSize = size
+            options.autoReplyPing = size.isMultiple(of: 2)
+            (stack.transportProtocol as? NWProtocolTCP.Options)?.connectionTimeout = size
+            stack.applicationProtocols = [options, NWProtocolTLS.Options()]
+          }
+        }
+      }
+      let destination = try SocketDestination(endpoint)
+      #expect(destination.isSecure && (1...100).contains(destination.maximumMessageSize))
+      #expect((1...100).contains(destination.connectTimeout))
+    }
+  #endif
+
   @Test("The timeout of the endpoint's parameters ends a connection whose handshake is not answered")
   func connectionTimeout() async throws {
     let server = try LoopbackServer()
