@@ -101,10 +101,13 @@ extension PrismNetworkFailure: LocalizedError {
 
 extension PrismNetworkFailure {
   /// Creates the failure of an exchange that received no response, or whose response could not be used.
-  init(_ error: any Error, url: URL?) {
+  ///
+  /// It has labels of its own: a call without them would choose between this initialiser and the public one by the static
+  /// type of the error alone.
+  init(causedBy error: any Error, url: URL?) {
     switch error {
     case let failure as PrismNetworkFailure: self = failure
-    case let error as PrismNetworkError: self.init(error, url: url)
+    case let error as PrismNetworkError: self.init(error, because: nil, url: url)
     case let error as HTTPError:
       self.init(
         PrismNetworkError(status: error.statusCode), because: error, url: url, statusCode: error.statusCode,

@@ -90,7 +90,7 @@ private struct EndpointAttempts: AttemptSource {
   /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
-    var failure = PrismNetworkFailure(error, url: urlRequest.url)
+    var failure = PrismNetworkFailure(causedBy: error, url: urlRequest.url)
     failure.isHarmlessToRepeat =
       urlRequest.isIdempotent || (failure.wasNotCarriedOut && wasCarriedOut?.withLock { $0 } != true)
     return failure

@@ -35,7 +35,7 @@ enum EntityDecoding {
 
 extension EntityDecoding {
   /// Decodes the body of a response with the request's own `decode`. A decoding error is reported as an invalid
-  /// response, unless the request throws a `PrismNetworkError` of its own.
+  /// response, unless the request throws a `PrismNetworkError` or a `PrismNetworkFailure` of its own.
   static func decode<Request: PrismNetworkRequest>(
     _ entry: PrismCacheEntry, for request: Request, sentAs urlRequest: URLRequest, with formatter: DateFormatter?
   ) throws -> Request.Response {
@@ -44,10 +44,11 @@ extension EntityDecoding {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      let meaning = error as? PrismNetworkError ?? .invalidResponse
+      let own = error as? PrismNetworkFailure
       var failure = PrismNetworkFailure(
-        meaning, because: error, url: urlRequest.url, statusCode: entry.statusCode, headers: entry.headers,
-        data: entry.data)
+        own?.error ?? error as? PrismNetworkError ?? .invalidResponse,
+        because: own.map { $0.underlyingError ?? $0.error } ?? error, url: urlRequest.url, statusCode: entry.statusCode,
+        headers: entry.headers, data: entry.data)
       failure.isHarmlessToRepeat = urlRequest.isIdempotent
       throw failure
     }

@@ -75,7 +75,7 @@ extension PrismNetworkAdapter {
   /// Returns the request as it is sent.
   private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionSettings) } catch {
-      throw PrismNetworkFailure(error, url: urlRequest.url)
+      throw PrismNetworkFailure(causedBy: error, url: urlRequest.url)
     }
   }
 }

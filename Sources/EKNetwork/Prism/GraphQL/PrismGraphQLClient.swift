@@ -142,7 +142,7 @@ public actor PrismGraphQLClient {
     case _ where error.isCancellationOfTask: CancellationError()
     case is EncodingError, is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: endpointURL)
     case is PrismGraphQLSubscriptionError: error
-    default: PrismNetworkFailure(error, url: endpointURL)
+    default: PrismNetworkFailure(causedBy: error, url: endpointURL)
     }
   }
 }

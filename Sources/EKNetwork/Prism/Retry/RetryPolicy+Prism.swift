@@ -26,7 +26,7 @@ extension PrismRetryPolicy {
     let failure: PrismNetworkFailure
     switch error {
     case let error as PrismNetworkFailure: failure = error
-    case is HTTPError, is NetworkError, is URLError: failure = PrismNetworkFailure(error, url: nil)
+    case is HTTPError, is NetworkError, is URLError: failure = PrismNetworkFailure(causedBy: error, url: nil)
     default:
       if error is NonRetriableError { return false }
       return shouldRetry(for: error, attempt: attempt)

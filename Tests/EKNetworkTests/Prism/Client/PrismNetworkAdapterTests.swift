@@ -251,7 +251,7 @@ import Testing
     (.timedOut, .noConnectivity), (.secureConnectionFailed, .invalidResponse), (.badServerResponse, .invalidResponse),
   ])
   func urlErrorsMapToNetworkErrors(_ code: URLError.Code, _ error: PrismNetworkError) {
-    #expect(PrismNetworkFailure(URLError(code), url: nil).error == error)
+    #expect(PrismNetworkFailure(causedBy: URLError(code), url: nil).error == error)
   }
 }
 
