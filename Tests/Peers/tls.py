@@ -63,11 +63,18 @@ async def claim(reader, writer):
 
 
 async def client(reader, writer):
-    """Responds to each request with the name in the certificate of the client, which may be cached."""
+    """Responds to each request with the name in the certificate of the client, which may be cached, for all users at `/public`,
+    or redirects to the URL that follows `/to/`."""
     try:
-        name = dict(pair for part in writer.get_extra_info("peercert")["subject"] for pair in part)["commonName"].encode()
-        while await reader.readuntil(b"\r\n\r\n"):
-            writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: private, max-age=60\r\nContent-Length: %d\r\n\r\n" % len(name) + name)
+        peer = writer.get_extra_info("peercert") or {}
+        name = dict(pair for part in peer.get("subject", ()) for pair in part).get("commonName", "nobody").encode()
+        while True:
+            target = urllib.parse.unquote_to_bytes((await reader.readuntil(b"\r\n\r\n")).split(b" ")[1])
+            if target.startswith(b"/to/"):
+                writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
+                continue
+            scope = b"public" if target == b"/public" else b"private"
+            writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: %s, max-age=60\r\nContent-Length: %d\r\n\r\n" % (scope, len(name)) + name)
             await writer.drain()
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         pass
@@ -205,6 +212,11 @@ async def main():
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         await serve("client-required", answer, context)
         await serve("client-name", client, context)
+        optional = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        optional.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        optional.load_verify_locations(pathlib.Path(folder) / "ca.pem")
+        optional.verify_mode = ssl.CERT_OPTIONAL
+        await serve("client-optional", client, optional)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     os._exit(0)

@@ -24,6 +24,7 @@ struct DownloadState: Equatable, Sendable {
   /// An identifier of the resource.
   let resource: String
   private let requester: String?
+  private let trust: String?
   /// Whether the caller's request has a range of its own, so that a partial response is expected.
   private let wantsPart: Bool
   /// Whether a later request can ask for the rest of the response, which requires a GET. The tag in a response to
@@ -41,21 +42,23 @@ struct DownloadState: Equatable, Sendable {
   /// - Parameters:
   ///   - resource: An identifier of the resource.
   ///   - requester: An identifier of the requester, and of the requested variant.
+  ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
   ///   - length: The number of those bytes.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
   ///   - isRepeatable: Whether it is a GET.
   init(
-    resource: String, requester: String? = nil, held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false,
-    isRepeatable: Bool = true
+    resource: String, requester: String? = nil, trust: String? = nil, held: Representation? = nil, length: Int64 = 0,
+    wantsPart: Bool = false, isRepeatable: Bool = true
   ) {
     self.resource = resource
     self.requester = requester
+    self.trust = trust
     self.wantsPart = wantsPart
     self.isRepeatable = isRepeatable
     // A strong tag identifies a single representation, for every user (RFC 9110 §8.8.1); what two users get may have
-    // the same date.
-    guard let held, held.requestedURL == resource, held.condition != nil,
+    // the same date. Neither is worth more than the server that it came from, which others may not trust.
+    guard let held, held.requestedURL == resource, held.condition != nil, held.trust == trust,
       held.requester == requester || held.entityTag != nil, length > 0, length <= held.total ?? .max
     else { return }
     representation = held
@@ -82,7 +85,7 @@ struct DownloadState: Equatable, Sendable {
     // RFC 9110 §15.3.7: a 206 is only valid as the response to a range request.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     case 200..<300:
-      representation = isRepeatable ? Representation(head, of: resource, for: requester) : nil
+      representation = isRepeatable ? Representation(head, of: resource, for: requester, trust: trust) : nil
       total = Self.length(of: head)
       end = total
       length = 0

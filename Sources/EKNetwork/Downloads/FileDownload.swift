@@ -110,9 +110,11 @@ actor FileDownload {
     // Another attempt may use another URL.
     if state?.resource != resource {
       let held = mayResume(request) ? partial?.held : nil
+      let hop = try exchange.hop(request)
       state = DownloadState(
-        resource: resource, requester: try exchange.hop(request).selectingIdentity.text, held: held?.representation,
-        length: held?.length ?? 0, wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
+        resource: resource, requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
+        held: held?.representation, length: held?.length ?? 0,
+        wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
         isRepeatable: isGet)
       resumedBytes = state?.length ?? 0
     }

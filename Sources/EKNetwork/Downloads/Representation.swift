@@ -7,6 +7,7 @@ struct Representation: Codable, Equatable, Sendable {
     case requestedURL = "resource"
     case respondingURL = "source"
     case requester = "asker"
+    case trust
     case entityTag
     case lastModified
     case total
@@ -18,6 +19,8 @@ struct Representation: Codable, Equatable, Sendable {
   var respondingURL: String?
   /// A digest of the requester and of the requested variant: ``RequestIdentity``.
   var requester: String?
+  /// A digest of the authorities and keys that were trusted: ``RequestIdentity/trust``.
+  var trust: String?
   /// A strong entity tag.
   var entityTag: String?
   /// A strong modification date, as the server wrote it.
@@ -28,11 +31,12 @@ struct Representation: Codable, Equatable, Sendable {
   var condition: String? { entityTag ?? lastModified }
 
   /// Creates the identity of a response's representation; `nil` if no later response can be appended to it.
-  init?(_ head: DownloadHead, of requestedURL: String, for requester: String? = nil) {
+  init?(_ head: DownloadHead, of requestedURL: String, for requester: String? = nil, trust: String? = nil) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.requestedURL = requestedURL
     respondingURL = head.respondingURL
     self.requester = requester
+    self.trust = trust
     entityTag = head.strongEntityTag
     lastModified = head.strongLastModified
     total = head.contentLength

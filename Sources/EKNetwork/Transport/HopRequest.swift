@@ -20,9 +20,10 @@ struct HopRequest: Sendable {
   /// Whether a redirect has led to this hop.
   var isRedirected: Bool { start != nil }
   private var session: SessionSettings?
-  /// The certificate that the session presented when the hop was made. Its files may be replaced while the request is
-  /// in progress, and the response still belongs to the user of this one.
-  private var certificate: String?
+  /// What the session presented and trusted when the hop was made, as far as its origin is concerned: it is what the
+  /// hop is sent over. The files may be replaced while the request is in progress, and the response still belongs to
+  /// the user of these.
+  private(set) var connection: ConnectionIdentity?
   /// The cookies that the system added when the hop was made, for the same reason.
   private var systemCookie: String?
 
@@ -65,7 +66,7 @@ struct HopRequest: Sendable {
     if !session.systemSendsCookies, session.cookies.apply(to: &sent, start: start) { added.append("Cookie") }
     urlRequest = sent
     addedFields = added
-    certificate = session.clientCertificate
+    connection = session.connection(hasLeftOrigin: hasLeftOrigin)
     systemCookie = Self.systemCookie(for: sent, of: session, start: start)
   }
 
@@ -92,7 +93,7 @@ struct HopRequest: Sendable {
     var hop = self
     hop.urlRequest = request
     hop.session = session
-    hop.certificate = session.clientCertificate
+    hop.connection = session.connection(hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
     hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
     return hop
@@ -115,9 +116,9 @@ struct HopRequest: Sendable {
     return fields
   }
 
-  /// Whether the session still has the certificate with which the hop was made. If not, the response may be to another
-  /// user, and must not be stored: a connection reads the certificate's files when it is opened.
-  var isOfCurrentUser: Bool { session.map { certificate == $0.clientCertificate } ?? true }
+  /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the
+  /// response may be to another user, and must not be stored: a connection reads the files when it is opened.
+  var isOfCurrentUser: Bool { session.map { connection == $0.connection(hasLeftOrigin: hasLeftOrigin) } ?? true }
 
   private static func systemCookie(for request: URLRequest, of session: SessionSettings, start: URL?) -> String? {
     guard session.systemSendsCookies else { return nil }
@@ -125,27 +126,22 @@ struct HopRequest: Sendable {
     return session.cookies.apply(to: &sent, start: start) ? sent.value(forHTTPHeaderField: "Cookie") : nil
   }
 
-  /// The properties of the session, other than its header fields, that tell users apart.
-  var sessionIdentity: String? {
-    guard session?.owner != nil || certificate != nil else { return nil }
-    return "\(session?.owner ?? "")\n\(certificate ?? "")"
+  /// The owner and the certificate of the session, if any, which tell users apart without a header field.
+  var sessionParts: [String] {
+    session.map { [$0.owner ?? "", connection?.certificate ?? ""] } ?? []
   }
 
-  /// The identity of the user, as far as the request reveals it.
-  var identity: RequestIdentity { identity(without: RequestIdentity.neutral) }
-
-  /// The identity of the user, including the fields that select one of several representations.
-  var selectingIdentity: RequestIdentity {
-    identity(without: RequestIdentity.neutral.subtracting(RequestIdentity.negotiated))
+  /// The same as a text; `nil` if there is neither.
+  var sessionCredentials: String? {
+    sessionParts.contains { !$0.isEmpty } ? sessionParts.joined(separator: "\n") : nil
   }
 
-  private func identity(without neutral: Set<String>) -> RequestIdentity {
-    RequestIdentity(fields: sentFields, without: neutral, session: session.map { [$0.owner, certificate] } ?? [])
-  }
+  /// The identity of the sender, as far as the request reveals it.
+  var identity: RequestIdentity { RequestIdentity.of(self) }
 
   /// Whether the response may be specific to one user.
   var namesUser: Bool {
-    session?.owner != nil || certificate != nil
+    session?.owner != nil || connection?.certificate != nil
       || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
   }
 }

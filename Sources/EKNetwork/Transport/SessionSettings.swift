@@ -18,15 +18,11 @@ final class SessionSettings: Sendable {
   let systemSendsCookies: Bool
   /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
   let owner: String?
-  /// An identifier of the client certificate that the session presents to servers at this moment: its files may be
-  /// replaced.
-  var clientCertificate: String? { currentCertificate() }
-
-  private let currentCertificate: @Sendable () -> String?
+  private let connections: ConnectionIdentity.Source
 
   init(
-    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false,
-    clientCertificate: @escaping @Sendable () -> String? = { nil }
+    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false, tls: TLSOptions? = nil,
+    fileVersion: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
     resourceTimeout = configuration.resourceTimeout
@@ -38,7 +34,7 @@ final class SessionSettings: Sendable {
     proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
     self.systemSendsCookies = systemSendsCookies
     owner = nil
-    currentCertificate = clientCertificate
+    connections = ConnectionIdentity.Source(tls: tls, proxies: proxies, version: fileVersion)
   }
 
   /// Creates the settings of a session of which only the cookies are known.
@@ -49,7 +45,7 @@ final class SessionSettings: Sendable {
     additionalHeaders = []
     proxies = nil
     systemSendsCookies = false
-    currentCertificate = { nil }
+    connections = ConnectionIdentity.Source(tls: nil, proxies: nil)
     self.cookies = cookies
     self.owner = owner
   }
@@ -63,9 +59,14 @@ final class SessionSettings: Sendable {
     cookies = other.cookies
     proxies = other.proxies
     systemSendsCookies = other.systemSendsCookies
-    currentCertificate = other.currentCertificate
+    connections = other.connections
     self.owner = owner
   }
+
+  /// Returns what the session's connections present and trust at this moment: files may be replaced.
+  ///
+  /// - Parameter hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
+  func connection(hasLeftOrigin: Bool) -> ConnectionIdentity { connections.current(hasLeftOrigin: hasLeftOrigin) }
 
   /// Returns whether the session adds a field of this name, which is in lower case.
   func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }

@@ -33,7 +33,8 @@ public struct TLSOptions: Sendable, Hashable {
   /// must have one of these keys in addition to a valid certificate; otherwise the request fails with
   /// `URLError.serverCertificateUntrusted`. Defaults to none, which allows any key.
   public var pinnedPublicKeys: Set<String>
-  /// The certificate to present to servers that request one. Defaults to `nil`.
+  /// The certificate to present to servers that request one, but not to another origin, to which a redirect or
+  /// middleware leads. Defaults to `nil`.
   public var clientCertificate: ClientCertificate?
 
   /// Creates options in which parameters that are left out keep their defaults.

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func session(
-    _ fields: [String: String] = [:], cookies: [String: String] = [:], owner: String? = nil, certificate: String? = nil,
+    _ fields: [String: String] = [:], cookies: [String: String] = [:], owner: String? = nil,
     systemSendsCookies: Bool = false
   ) throws -> SessionSettings {
     let configuration = URLSessionConfiguration.ephemeral
@@ -23,8 +23,7 @@ import Testing
       let cookie = HTTPCookie(properties: [.name: name, .value: value, .domain: "a", .path: "/"])
       configuration.httpCookieStorage?.setCookie(try #require(cookie))
     }
-    let description = SessionSettings(
-      configuration, systemSendsCookies: systemSendsCookies, clientCertificate: { certificate })
+    let description = SessionSettings(configuration, systemSendsCookies: systemSendsCookies)
     return owner.map { SessionSettings(description, owner: $0) } ?? description
   }
 
@@ -103,7 +102,6 @@ import Testing
       identity("http://anna:x@a/"), identity("http://a/", [:], session(["Authorization": "claire"])),
       identity("http://a/", [:], session(cookies: ["u": "dora"])),
       identity("http://a/", [:], session(owner: "1")), identity("http://a/", [:], session(owner: "2")),
-      identity("http://a/", [:], session(certificate: "1")),
     ]
     #expect(Set(somebody + [nobody]).count == somebody.count + 1)
     // Regardless of where a field comes from.
@@ -125,8 +123,11 @@ import Testing
   @Test func identityIsThatOfTheTimeOfSending() throws {
     let certificate = Locked("1")
     let configuration = URLSessionConfiguration.ephemeral
+    let file = URL(fileURLWithPath: "/a")
     let session = SessionSettings(
-      configuration, systemSendsCookies: true, clientCertificate: { certificate.withLock { $0 } })
+      configuration, systemSendsCookies: true,
+      tls: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file)),
+      fileVersion: { _ in certificate.withLock { $0 } })
     func set(_ cookie: String) throws {
       let properties: [HTTPCookiePropertyKey: Any] = [.name: "u", .value: cookie, .domain: "a", .path: "/"]
       configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
@@ -136,13 +137,13 @@ import Testing
     let replaced = hop.replaced(by: hop.urlRequest, session: session)
     for hop in [hop, replaced] {
       #expect(hop.isOfCurrentUser)
-      let (key, fields, identity, certified) = (CacheKey(hop).text, hop.sentFields, hop.identity, hop.sessionIdentity)
+      let (key, fields, identity, connection) = (CacheKey(hop).text, hop.sentFields, hop.identity, hop.connection)
       #expect(fields == ["Cookie": "u=anna"])
       #expect(CacheKey(responseTo: hop)?.text == key)
       for change in [{ certificate.withLock { $0 = "2" } }, { try set("berta") }] {
         try change()
         #expect(CacheKey(hop).text == key && hop.sentFields == fields)
-        #expect(hop.identity == identity && hop.sessionIdentity == certified)
+        #expect(hop.identity == identity && hop.connection == connection)
         // The response itself may have changed the cookies.
         let isOfCurrentUser = certificate.withLock { $0 } == "1"
         #expect(hop.isOfCurrentUser == isOfCurrentUser)

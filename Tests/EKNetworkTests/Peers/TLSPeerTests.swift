@@ -155,6 +155,64 @@
       #expect(code == .clientCertificateRejected)
     }
 
+    /// The certificate proves who the client is to the origin that it is meant for, like every credential.
+    @Test(
+      "Another origin, to which a redirect or middleware leads, is presented no client certificate",
+      arguments: [
+        ("client-optional", ["client-optional"], true),
+        ("client-optional", ["client-optional", "client-optional"], true),
+        ("echo", ["echo", "client-optional"], false),
+        ("client-optional", ["client-optional", "echo", "client-optional"], false),
+        ("echo", ["client-optional"], false),
+      ])
+    func clientCertificateBelongsToItsOrigin(base: String, hops: [String], isPresented: Bool) async throws {
+      let client = TLSOptions.ClientCertificate(
+        certificateFile: peer.file("client.pem"), keyFile: peer.file("client.key"))
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: client)
+      var url = try peer.url(hops.last ?? "")
+      for name in hops.dropLast().reversed() {
+        let target = url.absoluteString.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        url = try peer.url(name, path: "/to/\(target)")
+      }
+      let start = url
+      let baseURL = try peer.url(base)
+      let manager = NetworkManager(
+        baseURL: { baseURL }, session: URLSession(configuration: .ephemeral), transport: .secured(by: tls))
+      manager.middleware = [Redirection(url: start)]
+      let text = String(decoding: try await manager.send(Probe<Data>(path: "/")), as: UTF8.self)
+      #expect(text == (isPresented ? "EKNetwork test client" : "nobody"))
+    }
+
+    /// Sends each request to another URL.
+    private struct Redirection: NetworkMiddleware {
+      let url: URL
+
+      func intercept(
+        _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+      ) async throws -> NetworkMiddlewareResponse {
+        var request = request
+        request.url = url
+        return try await next(request)
+      }
+    }
+
+    @Test(
+      "A stored response is not used for clients that do not trust its server",
+      arguments: ["", "/public"], [false, true])
+    func trustSeparatesStoredResponses(path: String, hasPin: Bool) async throws {
+      let cache = HTTPCache()
+      let url = try peer.url("client-optional", path: path)
+      let right = CachingTransport(wire: secured(), cache: cache)
+      #expect(try await text(right, url) == "nobody")
+      let pin = Data(repeating: 1, count: 32).base64EncodedString()
+      let other = CachingTransport(wire: hasPin ? secured { $0.pinnedPublicKeys = [pin] } : transport, cache: cache)
+      let error = await #expect(throws: URLError.self) { try await text(other, url) }
+      #expect(error?.code == (hasPin ? .serverCertificateUntrusted : .serverCertificateHasUnknownRoot))
+      // Other options, but the same trust.
+      _ = try await text(CachingTransport(wire: secured(), cache: cache), url)
+      #expect(cache.statistics.hits == 1)
+    }
+
     /// A certificate is renewed, or another user's is written to the same path.
     @Test("A replaced client certificate identifies the next request, on a connection and in a cache of its own")
     func replacedClientCertificate() async throws {

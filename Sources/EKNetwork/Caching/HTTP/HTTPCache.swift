@@ -8,7 +8,8 @@ import Foundation
 /// it. The response's `Cache-Status` field tells what happened (RFC 9211).
 ///
 /// A response is used only for requests with the same credentials and cookies, unless it is `public` and not `private`.
-/// A response to a request without credentials and cookies is also used for requests that only have cookies.
+/// A response to a request without credentials and cookies is also used for requests that only have cookies. Clients
+/// that trust other certificate authorities or pinned keys share none.
 public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
   public struct Statistics: Sendable, Equatable {
@@ -167,12 +168,17 @@ public final class HTTPCache: Sendable {
     if isLate { disk?.remove(response, at: location) }
   }
 
+  /// A text that is part of the digests of secrets in this cache, none if they are only kept in memory.
+  var salt: String { disk?.salt ?? "" }
+
   /// Replaces a stored response with its freshened version.
   func replace(_ old: StoredResponse, with entry: CacheEntry, url: String, since epoch: Int) {
     guard self.epoch(of: url) == epoch else { return }
     let from = CacheLocation(url: url, identity: old.identity, directives: old.directives)
     let to = CacheLocation(url: url, identity: entry.response.identity, directives: entry.response.directives)
-    if from != to { remove(old, url: url) }
+    // What has been confirmed for one user remains as it is for others, who have not asked.
+    let isReplaced = entry.response.directives.isShareable || old.identity.isSameUser(as: entry.response.identity)
+    if from != to, isReplaced { remove(old, url: url) }
     if from == to {
       disk?.renew(old, as: entry.response, at: to)
     } else if case .data(let data) = entry.body {
@@ -180,8 +186,10 @@ public final class HTTPCache: Sendable {
     }
     let isLate = change { state in
       guard state.invalidations.epoch(of: url) == epoch else { return nil }
-      if case .data = entry.body { return state.memory.insert(entry, at: to) }
-      return []
+      // `Vary` may name other fields now.
+      let former = from == to ? state.memory.remove(old.varying, at: to) : []
+      if case .data = entry.body { return former + state.memory.insert(entry, at: to) }
+      return former
     }
     if isLate { disk?.remove(entry.response, at: to) }
   }

@@ -6,7 +6,6 @@
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
     private let configuration: SessionSettings
-    private let pool: CurlPool.Key
     private let headerFields = CurlHeaderFields()
     /// Whether there may be a proxy for `http` URLs.
     private let mayUseProxy: Bool
@@ -27,9 +26,7 @@
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      let certificate = tls?.clientCertificate
-      self.configuration = SessionSettings(configuration) { certificate?.currentIdentity }
-      pool = CurlPool.Key(tls: tls, proxies: self.configuration.proxies)
+      self.configuration = SessionSettings(configuration, tls: tls)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
     }
 
@@ -79,7 +76,10 @@
         for: fields, content: Self.content(of: upload, method: method))
       let isSecure = origin.scheme == "https"
       let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
-      var pool = pool.current
+      // What the request is keyed by above is what it is sent over.
+      let hop = request.hop
+      let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
+      var pool = CurlPool.Key(connection: connection)
       pool.neverShares = isSecure && !mayUseHTTP2 && CurlLibrary.capabilities?.supportsHTTP2 == true
       return CurlRequest(
         url: url,
@@ -96,7 +96,7 @@
         session: ObjectIdentifier(session),
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
-        proxies: configuration.proxies,
+        proxies: connection.proxies,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)

@@ -30,7 +30,8 @@ import Foundation
         let make = { @Sendable in
           URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
         }
-        return SystemSessionHost(make(session.configuration), session.configuration, isOwn: true, makeForeign: make)
+        return SystemSessionHost(
+          make(session.configuration), session.configuration, tls: tls, isOwn: true, makeForeign: make)
       }
     }
 

@@ -32,10 +32,11 @@ final class SystemSessionHost: Sendable {
 
   /// - Parameters:
   ///   - configuration: The session's configuration.
+  ///   - tls: The options that the session's delegate applies.
   ///   - isOwn: Whether the session belongs to this host alone, and has a delegate that refuses keys.
   ///   - makeForeign: Creates a session like it with another configuration.
   init(
-    _ session: any SystemSession, _ configuration: URLSessionConfiguration, isOwn: Bool,
+    _ session: any SystemSession, _ configuration: URLSessionConfiguration, tls: TLSOptions? = nil, isOwn: Bool,
     makeForeign: @escaping @Sendable (URLSessionConfiguration) -> any SystemSession
   ) {
     self.session = session
@@ -43,7 +44,7 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Read once: each access to a session's configuration copies it.
     isBackground = session.isBackground
-    settings = SessionSettings(configuration, systemSendsCookies: true)
+    settings = SessionSettings(configuration, systemSendsCookies: true, tls: tls)
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {

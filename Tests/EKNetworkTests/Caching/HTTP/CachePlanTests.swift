@@ -5,10 +5,10 @@ import Testing
 
 @Suite struct CachePlanTests {
   static let now = Date(timeIntervalSince1970: 1_800_000_000)
-  static let nobody = CacheIdentity(credentials: nil, cookies: nil)
+  static let nobody = RequestIdentity.anonymous
 
   static func stored(
-    _ control: String, age: Double, tag: String? = "\"a\"", status: Int = 200, identity: CacheIdentity = nobody
+    _ control: String, age: Double, tag: String? = "\"a\"", status: Int = 200, identity: RequestIdentity = nobody
   ) -> StoredResponse {
     var fields = HeaderFieldList([(name: "Cache-Control", value: control)])
     if let tag { fields.append("ETag", tag) }

@@ -80,21 +80,4 @@ import Testing
     #expect(try key("http://h/A") != key("http://h/a"))
     #expect(try key("http://h/a?") != key("http://h/a"))
   }
-
-  @Test func identitiesDecideSharing() {
-    func identity(_ fields: [String: String]) -> CacheIdentity { CacheIdentity(HeaderFieldList(fields)) }
-    let nobody = identity([:])
-    let cookie = identity(["Cookie": "a"])
-    let user = identity(["authorization": "Bearer a"])
-    let none = CacheDirectives(nil)
-    #expect(nobody.isAnonymous && !cookie.isAnonymous && !user.isAnonymous)
-    #expect(user == identity(["Authorization": "Bearer a"]) && user != identity(["Authorization": "Bearer b"]))
-    #expect(nobody.mayShare(with: cookie, directives: none))
-    #expect(!nobody.mayShare(with: user, directives: none))
-    #expect(!cookie.mayShare(with: nobody, directives: none))
-    #expect(!cookie.mayShare(with: identity(["Cookie": "b"]), directives: none))
-    #expect(!user.mayShare(with: nobody, directives: none))
-    #expect(user.mayShare(with: nobody, directives: CacheDirectives("public")))
-    #expect(!"\(user)".contains("Bearer"))
-  }
 }

@@ -5,11 +5,15 @@ import Testing
 @Suite struct DiskStoreTests {
   private let folder: ScratchFolder
   private let store: DiskStore
-  private let location = CacheLocation(url: "http://a.example/", partition: "")
+  private let location = DiskStoreTests.location("")
 
   init() throws {
     folder = try ScratchFolder()
     store = DiskStore(directory: folder.url, capacity: 10_000_000) { _ in }
+  }
+
+  private static func location(_ path: String) -> CacheLocation {
+    CacheLocation(url: "http://a.example/\(path)", identity: .anonymous, directives: CacheDirectives(nil))
   }
 
   private func response(_ selector: String? = nil, at time: Double = 1_000_000) -> StoredResponse {
@@ -22,7 +26,7 @@ import Testing
     return StoredResponse(
       status: 200, reason: "OK", fields: HeaderFieldList([("ETag", tag), ("Cache-Control", "max-age=60")]),
       requestTime: date, responseTime: date, varying: VaryingFields(selectors: selectors, language: nil),
-      identity: CacheIdentity(credentials: nil, cookies: nil))
+      identity: .anonymous)
   }
 
   private func found(_ selects: (StoredResponse) -> Bool = { _ in true }) -> (StoredResponse, Data?)? {
@@ -109,15 +113,15 @@ import Testing
   @Test func leastRecentlyUsedIsEvictedFirst() {
     for index in 0..<6 {
       store.store(
-        response(), .data(Data(count: 5000)), at: CacheLocation(url: "http://a.example/\(index)", partition: ""))
-      let path = store.folder.full(DiskName(CacheLocation(url: "http://a.example/\(index)", partition: "")).path(0))
+        response(), .data(Data(count: 5000)), at: Self.location("\(index)"))
+      let path = store.folder.full(DiskName(Self.location("\(index)")).path(0))
       let times = [timeval(tv_sec: 1000 + index, tv_usec: 0), timeval(tv_sec: 1000 + index, tv_usec: 0)]
       #expect(utimes(path, times) == 0)
     }
-    _ = store.find([CacheLocation(url: "http://a.example/0", partition: "")]) { _ in true }
+    _ = store.find([Self.location("0")]) { _ in true }
     var removed: [String] = []
     let rest = DiskSurvey(store.folder).evict(downTo: 4 * 8192) { removed.append($0) }
-    let expected = [1, 2].map { DiskName(CacheLocation(url: "http://a.example/\($0)", partition: "")).path(0) }
+    let expected = [1, 2].map { DiskName(Self.location("\($0)")).path(0) }
     #expect(removed == expected && rest == 4 * 8192)
   }
 

@@ -17,7 +17,10 @@ import Testing
   }
 
   private func place(_ url: String, _ partition: String = "") -> CacheLocation {
-    CacheLocation(url: url, partition: partition)
+    CacheLocation(
+      url: url,
+      identity: partition.isEmpty ? .anonymous : .recorded(credentials: partition, cookies: nil, for: nil),
+      directives: CacheDirectives(nil))
   }
 
   @Test func leastRecentlyUsedIsEvictedFirst() {

@@ -9,9 +9,11 @@ extension CacheEntry {
   ///
   /// - Parameters:
   ///   - isValidated: Whether the server has just confirmed it.
+  ///   - cookies: The cookies that the server has just set for this request alone.
   ///   - remainder: Fetches the rest of a body whose file turns out to be damaged.
   func response(
     to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
+    cookies: [String] = [],
     onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
     var fields = response.fields
@@ -23,6 +25,8 @@ extension CacheEntry {
     // §5.1
     let age = response.freshness.age(at: now)
     fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
+    if !cookies.isEmpty { fields.remove("set-cookie") }
+    for cookie in cookies { fields.append("Set-Cookie", cookie) }
     var status = cacheStatus
     status.remaining = response.freshness.remaining(at: now)
     fields.append(CacheStatus.field, status.text)

@@ -17,7 +17,9 @@ struct CacheQuery: Sendable {
   let isOnlyIfCached: Bool
   /// Whether the request may be sent: not with the mode `onlyIfCached` or the directive `only-if-cached`.
   let mayBeSent: Bool
-  let identity: CacheIdentity
+  let identity: RequestIdentity
+  /// A text that is part of the digests of secrets in this cache.
+  let salt: String
   let locations: [CacheLocation]
   let decodesContent: Bool
   /// The value of ``HTTPCache/epoch(of:)`` when the request arrived.
@@ -29,7 +31,7 @@ struct CacheQuery: Sendable {
   ]
 
   /// Returns `nil` for a request without a URL.
-  init?(_ transportRequest: TransportRequest) {
+  init?(_ transportRequest: TransportRequest, salt: String = "") {
     let request = transportRequest.urlRequest
     let mode = transportRequest.cacheMode
     decodesContent = transportRequest.decodesContent
@@ -54,7 +56,8 @@ struct CacheQuery: Sendable {
     self.mode = isKeptOut ? .noStore : mode
     isOnlyIfCached = mode == .onlyIfCached
     mayBeSent = !isOnlyIfCached && !(mode == .default && directives.onlyIfCached)
-    identity = CacheIdentity(fields, session: transportRequest.hop.sessionIdentity)
+    self.salt = salt
+    identity = RequestIdentity.of(transportRequest.hop, salt: salt)
     key = CacheLocation.key(of: url)
     locations = CacheLocation.candidates(url: key, identity: identity)
   }
@@ -71,6 +74,6 @@ struct CacheQuery: Sendable {
   func selects(_ response: StoredResponse) -> Bool {
     // Not part of RFC 9111 §4.1: whether the caller receives decoded or encoded content.
     (!response.hasContentCoding || response.isEncoded != decodesContent)
-      && response.identity.mayShare(with: identity, directives: response.directives) && response.varying.match(fields)
+      && response.mayBeUsed(for: identity) && response.varying.match(fields, salt: salt)
   }
 }

@@ -127,10 +127,10 @@ extension CachingTransport {
     let now = cache.now()
     let freshened = CacheEntry(
       response: entry.response.freshened(
-        with: response.head.cacheFields, requestTime: requestTime, responseTime: now), body: entry.body)
-    if freshened.response.directives.noStore, !freshened.response.directives.mustUnderstand {
+        with: response.head.cacheFields, for: query, requestTime: requestTime, responseTime: now), body: entry.body)
+    if !freshened.response.mayBeKept {
       cache.remove(entry.response, url: query.key)
-    } else {
+    } else if request.hop.isOfCurrentUser {
       cache.replace(entry.response, with: freshened, url: query.key, since: query.epoch)
     }
     cache.count(\.validations)
@@ -139,7 +139,8 @@ extension CachingTransport {
     status.forwardStatus = 304
     guard
       let confirmed = freshened.response(
-        to: query, status: status, at: now, isValidated: true, onReceive: request.onReceive,
+        to: query, status: status, at: now, isValidated: true, cookies: response.head.cacheFields.values("set-cookie"),
+        onReceive: request.onReceive,
         remainder: remainder(of: freshened, for: request, query))
     else { throw URLError(.badServerResponse) }
     return confirmed
@@ -191,7 +192,7 @@ extension CachingTransport {
       }
     } else if query.isCacheable {
       if query.method == "HEAD" {
-        applyHead(fields, code, query, old, requestTime, now)
+        if request.hop.isOfCurrentUser { applyHead(fields, code, query, old, requestTime, now) }
       } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407, !query.isRangeRefused(code) {
         // The server's current response must not be stored: the stored one is obsolete.
         cache.remove(old.response, url: query.key)
@@ -208,7 +209,7 @@ extension CachingTransport {
     let kept = StoredFields.kept(of: fields)
     let response = StoredResponse(
       status: code, reason: head.reasonPhrase, fields: kept, requestTime: requestTime, responseTime: now,
-      varying: VaryingFields(response: kept, request: query.fields), identity: query.identity,
+      varying: VaryingFields(response: kept, request: query.fields, salt: query.salt), identity: query.identity,
       isEncoded: !query.decodesContent)
     let mayBeStored = CacheableResponse.mayBeStored(
       method: query.method, url: query.url, request: query.directives, status: code, fields: kept,
@@ -231,7 +232,8 @@ extension CachingTransport {
     guard old.response.status == 200, Freshening.headMatches(fields, old.response.fields) else {
       return cache.remove(old.response, url: query.key)
     }
-    let response = old.response.freshened(with: fields, requestTime: requestTime, responseTime: now)
+    let response = old.response.freshened(with: fields, for: query, requestTime: requestTime, responseTime: now)
+    guard response.mayBeKept else { return cache.remove(old.response, url: query.key) }
     cache.replace(
       old.response, with: CacheEntry(response: response, body: old.body), url: query.key, since: query.epoch)
   }

@@ -16,7 +16,7 @@ struct CachingTransport: Transport {
   var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    guard var query = CacheQuery(request) else {
+    guard var query = CacheQuery(request, salt: cache.salt) else {
       return try await wire.start(request)
     }
     query.epoch = cache.epoch(of: query.key)

@@ -2,8 +2,16 @@ import Foundation
 
 /// The changes that a 304 or the response to a HEAD makes to a stored response (RFC 9111 §3.2, §4.3.4, §4.3.5).
 enum Freshening {
-  /// The fields about the stored body, which stays as it is (RFC 9111 §3.2).
-  private static let kept: Set<String> = ["content-length", "content-encoding", "content-range", "content-md5"]
+  /// The fields about the stored body, which stays as it is (RFC 9111 §3.2), and the cookies of the request that is
+  /// answered, which has received them.
+  private static let kept: Set<String> = [
+    "content-length", "content-encoding", "content-range", "content-md5", "set-cookie", "set-cookie2",
+  ]
+
+  /// The fields about the representation and how it may be stored, which are the same for every user.
+  static let describing: Set<String> = [
+    "age", "cache-control", "connection", "date", "etag", "expires", "last-modified", "vary",
+  ]
 
   /// Returns whether a 304 applies to this response. One for another version cannot be used (§4.3.4).
   static func applies(_ update: HeaderFieldList, to stored: HeaderFieldList) -> Bool {

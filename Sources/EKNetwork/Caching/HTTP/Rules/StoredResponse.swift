@@ -12,7 +12,7 @@ struct StoredResponse: Sendable, Equatable {
   let responseTime: Date
   let varying: VaryingFields
   /// The identity of the request that the response was received for.
-  let identity: CacheIdentity
+  let identity: RequestIdentity
   /// Whether the body is stored with its content coding, as it was sent.
   let isEncoded: Bool
 
@@ -24,14 +24,14 @@ struct StoredResponse: Sendable, Equatable {
 
   init(
     status: Int, reason: String, fields: HeaderFieldList, requestTime: Date, responseTime: Date, varying: VaryingFields,
-    identity: CacheIdentity, isEncoded: Bool = false
+    identity: RequestIdentity, isEncoded: Bool = false
   ) {
     self.status = status
     self.reason = reason
     directives = CacheDirectives(fields.value("cache-control"))
     var fields = fields
-    // Another user who receives the response must not receive a session with it.
-    if directives.isShareable { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
+    // Another user who receives the response must not receive a session with it. Nobody in particular may be anybody.
+    if directives.isShareable || identity.isAnonymous { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
     self.fields = fields
     self.requestTime = requestTime
     self.responseTime = responseTime
@@ -44,12 +44,34 @@ struct StoredResponse: Sendable, Equatable {
     validators = ResponseValidators(fields)
   }
 
-  /// Returns the response updated with newer header fields from the server.
-  func freshened(with update: HeaderFieldList, requestTime: Date, responseTime: Date) -> StoredResponse {
-    StoredResponse(
-      status: status, reason: reason, fields: Freshening.updated(fields, with: update, at: responseTime),
-      requestTime: requestTime, responseTime: responseTime, varying: varying, identity: identity,
+  /// Returns the response updated with newer header fields, which the server has sent to another request. They are for
+  /// whoever sent that: what is received for one identity stays with it.
+  func freshened(
+    with update: HeaderFieldList, for query: CacheQuery, requestTime: Date, responseTime: Date
+  ) -> StoredResponse {
+    var update = update
+    // The stored response is public, but the update does not say so of its own fields.
+    if directives.isShareable, !query.identity.isAnonymous, !update.contains("cache-control") {
+      update.remove { !Freshening.describing.contains($0) }
+    }
+    let fields = Freshening.updated(fields, with: update, at: responseTime)
+    return StoredResponse(
+      status: status, reason: reason, fields: fields, requestTime: requestTime, responseTime: responseTime,
+      varying: varying.updated(response: fields, request: query.fields, salt: query.salt), identity: query.identity,
       isEncoded: isEncoded)
+  }
+
+  /// Whether it may still be stored after an update (RFC 9111 §3, §4.1).
+  var mayBeKept: Bool { (!directives.noStore || directives.mustUnderstand) && !VaryingFields.isUnmatchable(fields) }
+
+  /// Returns whether the response may be used for a request of another identity.
+  ///
+  /// RFC 9111 §3.5, the rule for shared caches: it may if the response is `public`. A response to a user without a
+  /// cookie may also be used once the same user has one. Neither makes a server trusted.
+  func mayBeUsed(for other: RequestIdentity) -> Bool {
+    guard identity.trust == other.trust else { return false }
+    return identity.isSameUser(as: other) || directives.isShareable
+      || (identity.isAnonymous && other.credentials == nil)
   }
 
   /// RFC 5861 §4: whether it may be used in place of an error.

@@ -4,10 +4,8 @@ import Foundation
 struct CacheLocation: Sendable, Hashable {
   let url: String
   let partition: String
-
-  /// The partition of responses that all users may share.
-  static let publicPartition = "*"
-  static let anonymousPartition = ""
+  /// ``RequestIdentity/trust``, which is part of every partition.
+  let trust: String?
 
   /// Returns the key of everything that is stored for a URL: the URL without fragment and default port, with scheme and
   /// host in lower case (RFC 3986 §6.2).
@@ -30,26 +28,35 @@ struct CacheLocation: Sendable, Hashable {
   }
 
   /// The location at which a response is stored.
-  init(url: String, identity: CacheIdentity, directives: CacheDirectives) {
-    self.url = url
-    partition = directives.isShareable ? Self.publicPartition : Self.partition(of: identity)
+  init(url: String, identity: RequestIdentity, directives: CacheDirectives) {
+    self.init(
+      url: url,
+      partition: directives.isShareable ? Self.publicPartition(of: identity) : Self.partition(of: identity), identity)
   }
 
-  init(url: String, partition: String) {
+  private init(url: String, partition: String, _ identity: RequestIdentity) {
     self.url = url
     self.partition = partition
+    trust = identity.trust
   }
 
   /// Returns the locations at which to look for a response, in order.
-  static func candidates(url: String, identity: CacheIdentity) -> [CacheLocation] {
+  static func candidates(url: String, identity: RequestIdentity) -> [CacheLocation] {
     var partitions = [partition(of: identity)]
-    if !identity.isAnonymous, identity.credentials == nil { partitions.append(anonymousPartition) }
-    partitions.append(publicPartition)
-    return partitions.map { CacheLocation(url: url, partition: $0) }
+    if !identity.isAnonymous, identity.credentials == nil { partitions.append(anonymousPartition(of: identity)) }
+    partitions.append(publicPartition(of: identity))
+    return partitions.map { CacheLocation(url: url, partition: $0, identity) }
   }
 
-  private static func partition(of identity: CacheIdentity) -> String {
+  private static func partition(of identity: RequestIdentity) -> String {
     identity.isAnonymous
-      ? anonymousPartition : "\(identity.credentials ?? "-").\(identity.cookies ?? "-")"
+      ? anonymousPartition(of: identity)
+      : "\(identity.credentials ?? "-").\(identity.cookies ?? "-")" + trust(of: identity)
   }
+
+  /// The partition of responses that all users may share, if they trust the same servers.
+  private static func publicPartition(of identity: RequestIdentity) -> String { "*" + trust(of: identity) }
+  private static func anonymousPartition(of identity: RequestIdentity) -> String { trust(of: identity) }
+
+  private static func trust(of identity: RequestIdentity) -> String { identity.trust.map { "+" + $0 } ?? "" }
 }

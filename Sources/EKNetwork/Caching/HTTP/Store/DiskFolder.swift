@@ -59,6 +59,54 @@ final class DiskFolder: Sendable {
     return nil
   }
 
+  // MARK: - The salt
+
+  /// Returns a random text that the folder keeps, and creates it if there is none: without it, whoever reads the files
+  /// elsewhere, as in a backup of some of them, could compare their digests with those of likely secrets. Returns `nil`
+  /// if that fails.
+  ///
+  /// - Parameter isNew: Called when the text has just been created.
+  func salt(isNew: () -> Void) -> String? {
+    guard prepare() else { return nil }
+    let path = full(Self.saltName)
+    if let salt = storedSalt { return salt }
+    guard let (file, temporary) = makeTemporary() else { return nil }
+    defer { unlink(temporary) }
+    let salt = SHA256.hexadecimal(Self.randomBytes())
+    guard file.append(Data(salt.utf8)) else {
+      fail(.write, path, errno)
+      return nil
+    }
+    // Unlike `rename`, `link` does not replace what another process has just created.
+    guard link(temporary, path) == 0 else {
+      if errno == EEXIST, let salt = storedSalt { return salt }
+      fail(.write, path, errno)
+      return nil
+    }
+    isNew()
+    return salt
+  }
+
+  private static let saltName = "salt"
+
+  static func randomBytes() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
+
+  private var storedSalt: String? {
+    let path = full(Self.saltName)
+    guard let file = OpenFile(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else {
+      if errno != ENOENT { fail(.read, path, errno) }
+      return nil
+    }
+    var bytes = [UInt8](repeating: 0, count: 64)
+    guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }) else {
+      // Damaged: another is created.
+      fail(.read, path, 0)
+      unlink(path)
+      return nil
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   // MARK: - Files
 
   /// Creates a file under a name that is never looked up; returns `nil` on failure.

@@ -8,11 +8,14 @@ struct DiskName: Sendable {
   let key: String
   /// The subfolder of the store.
   let folder: String
+  /// ``CacheLocation/trust``.
+  let trust: String?
   private let stem: String
 
   /// - Parameter url: ``digest(of:)`` of the location's URL.
   init(_ location: CacheLocation, url: String) {
-    folder = String(url.prefix(2))
+    folder = Self.folder(url)
+    trust = location.trust
     stem = "\(folder)/\(Self.prefix(url))-\(Self.digest(of: location.partition).prefix(16))"
     key = "\(url) \(location.partition)"
   }
@@ -20,6 +23,8 @@ struct DiskName: Sendable {
   init(_ location: CacheLocation) { self.init(location, url: Self.digest(of: location.url)) }
 
   static func digest(of text: String) -> String { SHA256.hexadecimal(Array(text.utf8)) }
+
+  static func folder(_ url: String) -> String { String(url.prefix(2)) }
 
   /// Returns the prefix of the names of all files for a URL.
   static func prefix(_ url: String) -> String { String(url.prefix(32)) }

@@ -86,7 +86,9 @@ struct DiskRecord: Sendable {
   // MARK: - Reading
 
   /// Returns the record at the beginning of a file, and its length there; `nil` if any of it is damaged.
-  static func read(_ bytes: UnsafeRawBufferPointer) -> (record: DiskRecord, length: Int)? {
+  ///
+  /// - Parameter trust: ``CacheLocation/trust``, which the key of the record contains.
+  static func read(_ bytes: UnsafeRawBufferPointer, trust: String? = nil) -> (record: DiskRecord, length: Int)? {
     guard bytes.count >= headLength else { return nil }
     let headBytes = UnsafeRawBufferPointer(rebasing: bytes[..<headLength])
     var head = RecordReader(headBytes)
@@ -100,13 +102,15 @@ struct DiskRecord: Sendable {
       length <= min(greatestFields, bytes.count - headLength)
     else { return nil }
     let content = UnsafeRawBufferPointer(rebasing: bytes[headLength..<(headLength + length)])
-    guard CRC32.of(content) == digest, let (key, response) = fields(content) else { return nil }
+    guard CRC32.of(content) == digest, let (key, response) = fields(content, trust) else { return nil }
     var record = DiskRecord(key, response, bodyFile: bodyFile, length: bodyLength)
     record.bodyDigest = bodyDigest
     return (record, headLength + length)
   }
 
-  private static func fields(_ content: UnsafeRawBufferPointer) -> (key: String, StoredResponse)? {
+  private static func fields(
+    _ content: UnsafeRawBufferPointer, _ trust: String?
+  ) -> (key: String, StoredResponse)? {
     var reader = RecordReader(content)
     guard let key = reader.text(), let status = reader.number32(), (100..<1000).contains(status),
       let reason = reader.text(), let requestTime = reader.date(), let responseTime = reader.date(),
@@ -128,7 +132,7 @@ struct DiskRecord: Sendable {
     let response = StoredResponse(
       status: Int(status), reason: reason, fields: fields, requestTime: requestTime, responseTime: responseTime,
       varying: VaryingFields(selectors: selectors, language: language),
-      identity: CacheIdentity(credentials: credentials, cookies: cookies), isEncoded: isEncoded == 1)
+      identity: .recorded(credentials: credentials, cookies: cookies, for: trust), isEncoded: isEncoded == 1)
     return (key, response)
   }
 }

@@ -24,6 +24,7 @@ final class DiskStore: Sendable {
 
   let folder: DiskFolder
   private let usage: Locked<DiskUsage>
+  private let saltText = Locked<String?>(nil)
   /// Returns the locations used in memory meanwhile, the oldest first, which would look unused here.
   private let used: @Sendable () -> [CacheLocation]
 
@@ -34,6 +35,18 @@ final class DiskStore: Sendable {
     folder = DiskFolder(in: directory, report: report)
     usage = Locked(DiskUsage(capacity: capacity))
     self.used = used
+  }
+
+  /// A random text that is part of the digests of secrets in this store: ``DiskFolder/salt(isNew:)``.
+  var salt: String {
+    if let salt = saltText.withLock({ $0 }) { return salt }
+    // What earlier versions have stored contains digests without it, and is never found again.
+    let salt = folder.salt { self.removeAll() } ?? SHA256.hexadecimal(DiskFolder.randomBytes())
+    return saltText.withLock { text in
+      let known = text ?? salt
+      text = known
+      return known
+    }
   }
 
   var greatestBody: Int64 { usage.withLock { $0.greatestBody } }
@@ -74,7 +87,7 @@ final class DiskStore: Sendable {
     }
     var bytes = Data(count: Int(status.st_size))
     guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }),
-      let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0) }), record.key == name.key
+      let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0, trust: name.trust) }), record.key == name.key
     else {
       damaged(path)
       return nil
@@ -196,9 +209,8 @@ final class DiskStore: Sendable {
   /// Removes all responses for a URL, of all users.
   func removeAll(of url: String) {
     let digest = DiskName.digest(of: url)
-    let name = DiskName(CacheLocation(url: url, partition: ""), url: digest)
-    let prefix = DiskName.prefix(digest)
-    for file in folder.names(in: name.folder) where file.hasPrefix(prefix) { folder.remove("\(name.folder)/\(file)") }
+    let (subfolder, prefix) = (DiskName.folder(digest), DiskName.prefix(digest))
+    for file in folder.names(in: subfolder) where file.hasPrefix(prefix) { folder.remove("\(subfolder)/\(file)") }
   }
 
   func removeAll() {

@@ -111,7 +111,7 @@
       _ request: CurlRequest, _ settings: inout CurlSettings, context: UnsafeMutableRawPointer
     ) {
       settings.set(.url, request.url.absoluteString)
-      settings.apply(request.isSecure ? request.pool.tls : nil, capabilities.authorities)
+      settings.apply(request.isSecure ? request.pool.connection.tls : nil, capabilities.authorities)
       mayShareConnection = request.mayUseHTTP2 && transfer?.loopTrustsOrigin != false
       if mayShareConnection {
         settings.set(.pipewait, 1)

@@ -10,27 +10,13 @@
     /// The number of idle connections to keep for reuse, and likewise of idle easy handles.
     private static let maximumIdle = 64
 
-    /// The properties that must all be the same for connections to be shared: a session that trusts other authorities
-    /// must not inherit them, a server that has seen a client certificate takes every request on that connection for one
-    /// of its owner, and a tunnel through a proxy belongs to those who have its credentials.
+    /// The properties that must all be the same for connections to be shared.
     struct Key: Hashable, Sendable {
-      var tls: TLSOptions?
-      /// The proxies; `nil` means those of the environment.
-      var proxies: SessionProxies?
-      /// The versions of the files in `tls` when the request began.
-      var files: [FileStamp?] = []
+      let connection: ConnectionIdentity
       /// Whether HTTP/1.1 is used, although the servers may speak HTTP/2. In a pool with connections of both, libcurl
       /// puts a request that may share one on any connection in use, and lets it wait until the protocol of the first
       /// is known.
       var neverShares = false
-
-      /// The key at this moment: it changes when a file of authorities, a certificate or a key is replaced.
-      var current: Key {
-        guard let tls else { return self }
-        var key = self
-        key.files = tls.files.map { FileStamp(path: $0.path) }
-        return key
-      }
     }
 
     let multi: OpaquePointer

@@ -1,0 +1,104 @@
+import Foundation
+
+/// The properties of a session that its connections reveal to servers, or rely on, at one moment. Connections are shared
+/// only by requests for which it is the same: a session that trusts other authorities must not inherit them, a server
+/// that has seen a client certificate takes every request on that connection for one of its owner, and a tunnel through
+/// a proxy belongs to those who have its credentials.
+///
+/// It is made by ``Source`` only, so that no part of it can be left out. A class, because every hop refers to it.
+final class ConnectionIdentity: Hashable, Sendable {
+  /// The TLS options as they apply to the hop; `nil` for the system's defaults.
+  let tls: TLSOptions?
+  /// The proxies; `nil` means those of the environment.
+  let proxies: SessionProxies?
+  /// An identifier of the client certificate; `nil` if there is none.
+  let certificate: String?
+  /// A digest of the authorities and the keys that are trusted; `nil` for the system's authorities and any key.
+  let trust: String?
+  /// The versions of the files in `tls`.
+  private let files: [String?]
+
+  private init(_ tls: TLSOptions?, _ proxies: SessionProxies?, _ files: [String?]) {
+    self.tls = tls
+    self.proxies = proxies
+    self.files = files
+    certificate = tls?.clientCertificate.map { certificate in
+      let paths = [certificate.certificateFile, certificate.keyFile].map(\.absoluteString)
+      return zip(paths, files.suffix(2)).map { "\($0) \($1 ?? "")" }.joined(separator: " ")
+    }
+    trust = tls?.trustDigest
+  }
+
+  static func == (one: ConnectionIdentity, other: ConnectionIdentity) -> Bool {
+    one === other || (one.tls == other.tls && one.proxies == other.proxies && one.files == other.files)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(tls)
+    hasher.combine(proxies)
+    hasher.combine(files)
+  }
+
+  /// The maker of the identities of one session.
+  final class Source: Sendable {
+    private struct Latest {
+      var own: ConnectionIdentity
+      var foreign: ConnectionIdentity
+    }
+
+    private let own: TLSOptions?
+    private let foreign: TLSOptions?
+    private let version: @Sendable (URL) -> String?
+    private let latest: Locked<Latest>
+
+    /// - Parameter version: Returns an identifier of the present content of a file; `nil` if there is no such file.
+    init(
+      tls: TLSOptions?, proxies: SessionProxies?,
+      version: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
+    ) {
+      own = tls.flatMap { $0 == TLSOptions() ? nil : $0 }
+      var foreign = own
+      // A certificate is a credential, which belongs to an origin like all others (RFC 9110 §15.4).
+      foreign?.clientCertificate = nil
+      self.foreign = foreign.flatMap { $0 == TLSOptions() ? nil : $0 }
+      self.version = version
+      latest = Locked(
+        Latest(
+          own: ConnectionIdentity(own, proxies, own?.files.map(version) ?? []),
+          foreign: ConnectionIdentity(self.foreign, proxies, self.foreign?.files.map(version) ?? [])))
+    }
+
+    /// Returns the identity at this moment: it changes when a file of authorities, a certificate or a key is replaced.
+    ///
+    /// - Parameter hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
+    func current(hasLeftOrigin: Bool) -> ConnectionIdentity {
+      let kept = latest.withLock { hasLeftOrigin ? $0.foreign : $0.own }
+      guard let tls = kept.tls else { return kept }
+      let files = tls.files.map(version)
+      if files == kept.files { return kept }
+      let renewed = ConnectionIdentity(tls, kept.proxies, files)
+      latest.withLock { latest in
+        if hasLeftOrigin { latest.foreign = renewed } else { latest.own = renewed }
+      }
+      return renewed
+    }
+  }
+}
+
+extension TLSOptions {
+  /// The files with the trusted authorities and the client's identity, which comes last.
+  fileprivate var files: [URL] {
+    [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
+  }
+
+  /// A digest of the authorities, by content, and of the keys; `nil` if they are those of the system, and any.
+  fileprivate var trustDigest: String? {
+    guard certificateAuthorityFile != nil || !pinnedPublicKeys.isEmpty else { return nil }
+    let authorities = certificateAuthorityFile.map { file in
+      (try? Data(contentsOf: file)).map { SHA256.hexadecimal(Array($0)) } ?? file.absoluteString
+    }
+    // Neither Base64 nor an encoded URL contains a line break.
+    let text = ([authorities ?? ""] + pinnedPublicKeys.sorted()).joined(separator: "\n")
+    return String(SHA256.hexadecimal(Array(text.utf8)).prefix(32))
+  }
+}

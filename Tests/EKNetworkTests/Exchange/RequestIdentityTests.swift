@@ -1,0 +1,171 @@
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Every kind of identity, crossed with everything that requests share.
+@Suite struct RequestIdentityTests {
+  /// What distinguishes one sender from another.
+  enum Sender: String, CaseIterable, Sendable {
+    case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
+    case certificate, authorities, otherAuthorities, pin, tenant
+
+    var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
+    /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
+    var isOrdinaryField: Bool { self == .tenant }
+    /// A group of senders that trust the same servers.
+    var trust: Sender { [.authorities, .otherAuthorities, .pin].contains(self) ? self : .nobody }
+    /// A group of senders that are the same to a connection, which carries everybody's fields.
+    var connection: Sender { self == .certificate ? self : trust }
+
+    var tls: TLSOptions? {
+      let file = URL(fileURLWithPath: "/\(rawValue)")
+      return switch self {
+      case .certificate: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
+      case .authorities, .otherAuthorities: TLSOptions(certificateAuthorityFile: file)
+      case .pin: TLSOptions(pinnedPublicKeys: ["pin"])
+      default: nil
+      }
+    }
+
+    func session() throws -> SessionSettings {
+      let configuration = URLSessionConfiguration.ephemeral
+      if self == .sessionField { configuration.httpAdditionalHeaders = ["X-Auth-Token": "s"] }
+      if self == .storedCookie || self == .systemCookie {
+        let cookie = HTTPCookie(properties: [.name: "c", .value: rawValue, .domain: "a", .path: "/"])
+        configuration.httpCookieStorage?.setCookie(try #require(cookie))
+      }
+      let settings = SessionSettings(
+        configuration, systemSendsCookies: self == .systemCookie, tls: tls, fileVersion: { _ in "1" })
+      return self == .delegate || self == .middleware ? SessionSettings(settings, owner: rawValue) : settings
+    }
+
+    func request(_ url: String) throws -> URLRequest {
+      var request = URLRequest(url: try #require(URL(string: url)))
+      switch self {
+      case .token, .otherToken: request.setValue("Bearer \(rawValue)", forHTTPHeaderField: "Authorization")
+      case .user: request.url = URL(string: url.replacingOccurrences(of: "//", with: "//me:secret@"))
+      case .apiKey: request.setValue("key", forHTTPHeaderField: "X-Api-Key")
+      case .cookie: request.setValue("own=1", forHTTPHeaderField: "Cookie")
+      case .tenant: request.setValue("1", forHTTPHeaderField: "X-Tenant")
+      default: break
+      }
+      return request
+    }
+
+    func hop() throws -> HopRequest { try HopRequest(try request("https://a/x"), session: try session()) }
+  }
+
+  /// What requests share, or what is kept for later ones.
+  enum Shared: CaseIterable, Sendable {
+    case connection, exchange, flight, policyCache, privateEntry, publicEntry
+
+    /// Returns whether the response to one sender may be used for another.
+    func isShared(_ one: Sender, _ other: Sender) -> Bool {
+      switch self {
+      case .connection: one.connection == other.connection
+      case .exchange, .flight, .policyCache: one == other
+      case .privateEntry:
+        one.trust == other.trust
+          && (one == other
+            || (one == .nobody || one.isOrdinaryField)
+              && (other == .nobody || other.isOrdinaryField || other.hasCookiesOnly))
+      case .publicEntry: one.trust == other.trust
+      }
+    }
+
+    func shares(_ one: HopRequest, _ other: HopRequest) throws -> Bool {
+      switch self {
+      case .connection: return one.connection == other.connection
+      case .exchange: return exchange(one) == exchange(other)
+      case .flight: return try flight(one) == flight(other)
+      case .policyCache: return CacheKey(one).text == CacheKey(other).text
+      case .privateEntry: return try serves(one, other, "max-age=60")
+      case .publicEntry: return try serves(one, other, "public, max-age=60")
+      }
+    }
+
+    private func exchange(_ hop: HopRequest) -> ExchangeKey? {
+      ExchangeKey(hop, redirectPolicy: .follow, limits: ResponseLimits())
+    }
+
+    private func flight(_ hop: HopRequest) throws -> FlightKey {
+      let request = TransportRequest(hop)
+      let wire = UnavailableTransport(.cancelled, "")
+      return FlightKey(request, try #require(CacheQuery(request)), wire)
+    }
+
+    /// Returns whether a response to one sender is found for another.
+    private func serves(_ one: HopRequest, _ other: HopRequest, _ control: String) throws -> Bool {
+      let cache = HTTPCache(memoryCapacity: 100_000, now: { Date(timeIntervalSince1970: 1) })
+      let (stored, asked) = (
+        try #require(CacheQuery(TransportRequest(one))), try #require(CacheQuery(TransportRequest(other)))
+      )
+      let time = Date(timeIntervalSince1970: 0)
+      let fields = HeaderFieldList([("Cache-Control", control)])
+      let response = StoredResponse(
+        status: 200, reason: "", fields: fields, requestTime: time, responseTime: time,
+        varying: VaryingFields(response: fields, request: stored.fields), identity: stored.identity)
+      cache.store(response, .data(Data()), url: stored.key, since: 0)
+      return cache.find(asked).entry != nil
+    }
+  }
+
+  @Test(arguments: Sender.allCases, Shared.allCases)
+  func sharesOnlyWhatIsTheSame(_ one: Sender, _ shared: Shared) throws {
+    for other in Sender.allCases where one != .user && other != .user || shared != .flight {
+      // URLs with a user are not those of others.
+      if one == .user || other == .user, one != other, shared != .connection { continue }
+      #expect(try shared.shares(one.hop(), other.hop()) == shared.isShared(one, other), "\(one) \(other)")
+    }
+  }
+
+  /// RFC 9110 §15.4: nothing that names the sender goes to the origin that a redirect leads to, nor back.
+  @Test(arguments: Sender.allCases, [["https://b/"], ["https://b/", "https://a/x"]])
+  func credentialsDoNotFollowRedirects(_ sender: Sender, _ targets: [String]) throws {
+    let session = try sender.session()
+    var (hop, redirects) = (try sender.hop(), RedirectState(policy: .follow))
+    for target in targets {
+      let url = try #require(hop.own.url)
+      let head = try #require(
+        ResponseHead.make(status: 307, reason: "", fields: HeaderFieldList([("Location", target)]), url: url))
+      guard case .follow(let next) = redirects.received(head, for: hop, decision: .undecided) else {
+        Issue.record("not followed")
+        return
+      }
+      hop = try HopRequest(next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
+    }
+    // Code decides whom it represents. A stored cookie names its own domain.
+    if session.owner == nil { #expect(hop.identity.credentials == nil) }
+    #expect(hop.connection?.certificate == nil)
+    if targets.count == 1 { #expect(hop.identity.cookies == nil) }
+    // What is trusted does not depend on where the request goes.
+    #expect(hop.identity.trust == (try sender.hop().identity.trust))
+    #expect((hop.identity.trust != nil) == (sender.trust != .nobody))
+  }
+
+  @Test func identityRevealsNothing() throws {
+    for sender in Sender.allCases {
+      let text = "\(try sender.hop().identity)"
+      for secret in ["Bearer", "secret", "key", "own=1", "pin"] { #expect(!text.contains(secret), "\(sender)") }
+    }
+  }
+
+  /// Two files with the same authorities are the same trust; another content at the same path is not.
+  @Test func trustIsThatOfTheAuthorities() throws {
+    let folder = try ScratchFolder()
+    func trust(_ name: String, _ content: String, _ pins: Set<String> = []) throws -> String? {
+      let tls = TLSOptions(
+        certificateAuthorityFile: try folder.file(name, Data(content.utf8)), pinnedPublicKeys: pins)
+      let session = SessionSettings(.ephemeral, tls: tls)
+      return session.connection(hasLeftOrigin: false).trust
+    }
+    #expect(try trust("a", "1") == trust("b", "1"))
+    #expect(try Set([trust("a", "1"), trust("a", "2"), trust("a", "1", ["p"]), trust("a", "1", ["q"])]).count == 4)
+    #expect(try trust("a", "1", ["p", "q"]) == trust("b", "1", ["q", "p"]))
+    #expect(SessionSettings(.ephemeral, tls: TLSOptions()).connection(hasLeftOrigin: false).trust == nil)
+  }
+}
