@@ -104,8 +104,7 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
   static func collected(over exchange: Exchange, successes: Range<Int>) -> Self {
     Self(
       response: { success in
-        var response = try NetworkMiddlewareResponse(
-          TransportResponse(head: success.response.head, body: BufferedBody(success.response.data)))
+        var response = try NetworkMiddlewareResponse(success.response)
         response.result = success
         return response
       },

@@ -16,7 +16,8 @@ import Foundation
 public protocol NetworkMiddleware: Sendable {
   /// Passes a request on, or responds to it.
   ///
-  /// It runs off the caller's actor, in the caller's task: cancelling that task cancels whatever is awaited here.
+  /// It runs off the caller's actor, in a task that belongs to the call: cancelling the caller's task cancels whatever is
+  /// awaited here. A middleware that ignores that is left behind after a tenth of a second.
   ///
   /// - Parameters:
   ///   - request: The request: for a call, as built for its first attempt; for an attempt, as sent, with the session's
@@ -72,8 +73,8 @@ public enum NetworkMiddlewareError: Error, Equatable, Sendable {
   case changedDestination
   /// Around a call, `next` was called while an earlier call of it was under way, or after the call had ended.
   case overlappingCalls
-  /// A response created by middleware has an invalid status or invalid header fields, or middleware has read a part of
-  /// a response's body and returned the rest.
+  /// A response created by middleware has an invalid status or invalid header fields, or middleware has returned a
+  /// response whose body it has read, in part or to its end, or has returned before.
   case invalidResponse
 }
 
@@ -85,7 +86,7 @@ extension NetworkMiddlewareError: LocalizedError {
     case .overlappingCalls:
       "Middleware called `next` while an earlier call was in progress, or after the call had ended"
     case .invalidResponse:
-      "Middleware returned a response with an invalid status or header field, or with a partly read body"
+      "Middleware returned a response with an invalid status or header field, or with a body that was already read"
     }
   }
 }

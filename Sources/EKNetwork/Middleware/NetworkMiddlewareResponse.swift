@@ -7,7 +7,9 @@ import Foundation
 /// A response that passes through ``NetworkMiddleware``.
 ///
 /// The body can be read once. Middleware that needs it calls ``data(maximumSize:)``, after which it can still be read,
-/// also by copies of this response.
+/// also by copies of this response, any number of times. If middleware reads the ``body`` itself as it arrives, the
+/// caller does not get it: a response that is returned then fails with ``NetworkMiddlewareError/invalidResponse``,
+/// unless it is given another body with ``replacingBody(with:)``.
 public struct NetworkMiddlewareResponse: Sendable {
   /// The status code.
   public var statusCode: Int { didSet { isChanged = true } }
@@ -27,27 +29,34 @@ public struct NetworkMiddlewareResponse: Sendable {
 
   /// Creates a response that does not come from `next`.
   public init(statusCode: Int, headers: [String: String] = [:], data: Data = Data()) {
-    self.init(statusCode, headers, BufferedBody(data), nil)
+    self.init(statusCode, headers, RereadableBody(data), nil)
   }
 
   /// Creates a response that does not come from `next`, whose body arrives in chunks.
   public init(statusCode: Int, headers: [String: String] = [:], chunks: AsyncThrowingStream<Data, Error>) {
-    self.init(statusCode, headers, ChunkStreamBody(chunks), nil)
+    self.init(statusCode, headers, RereadableBody(ChunkStreamBody(chunks)), nil)
   }
 
   init(_ response: TransportResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(http.statusCode, http.headerDictionary, response.body, response.head, response.redirect)
+    self.init(
+      http.statusCode, http.headerDictionary, RereadableBody(response.body), response.head, response.redirect)
+  }
+
+  /// Creates the response of a call that has ended.
+  init(_ response: CollectedResponse) throws {
+    guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
+    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.data), response.head)
   }
 
   private init(
-    _ statusCode: Int, _ headers: [String: String], _ body: any TransportBody, _ head: ResponseHead?,
+    _ statusCode: Int, _ headers: [String: String], _ content: RereadableBody, _ head: ResponseHead?,
     _ redirect: RedirectDecision = .undecided
   ) {
     self.statusCode = statusCode
     self.headers = headers
-    content = RereadableBody(body)
-    self.body = StreamingBody(content)
+    self.content = content
+    body = StreamingBody(content)
     self.head = head
     self.redirect = redirect
   }
@@ -71,14 +80,14 @@ public struct NetworkMiddlewareResponse: Sendable {
   /// Returns the response with another body. The caller has to set `Content-Length`.
   public func replacingBody(with data: Data) -> NetworkMiddlewareResponse {
     var response = self
-    response.content = RereadableBody(BufferedBody(data))
+    response.content = RereadableBody(data)
     return response
   }
 
-  /// Returns the response with its body wrapped in another.
+  /// Returns the response with its body, which is no longer this one's, wrapped in another.
   func watchingBody(_ watch: (any TransportBody) -> any TransportBody) -> NetworkMiddlewareResponse {
     var response = self
-    response.content = RereadableBody(watch(content.current))
+    response.content = RereadableBody(watch(content.take()))
     return response
   }
 
@@ -92,7 +101,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   ///
   /// - Parameter url: The URL of the request.
   func transportResponse(url: URL?) throws -> TransportResponse {
-    if let head, !isChanged { return TransportResponse(head: head, body: content.current, redirect: redirect) }
+    if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
     var fields = HeaderFieldList()
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
       guard HeaderSyntax.isToken(name), let value = HeaderSyntax.trimmedValue(value) else {
@@ -103,6 +112,6 @@ public struct NetworkMiddlewareResponse: Sendable {
     guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
       let head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
-    return TransportResponse(head: head, body: content.current, redirect: redirect)
+    return TransportResponse(head: head, body: content.take(), redirect: redirect)
   }
 }

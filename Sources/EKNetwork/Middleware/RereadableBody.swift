@@ -1,49 +1,120 @@
 import Foundation
 
-/// A response body that can still be read after it has been collected, by every copy of a response that shares it.
+/// A response body that middleware may read before it returns the response: once as it arrives, or any number of times
+/// after it has been collected, also by other copies of the response.
+///
+/// What middleware has read of a body that was not collected is missing: the caller gets an error then, and not the
+/// rest as if it were the whole.
 final class RereadableBody: TransportBody {
-  private let state: Locked<any TransportBody>
-  private let isRead = Locked(false)
+  private enum State {
+    /// Nobody has read any of it.
+    case unread(any TransportBody)
+    /// A reader has begun; whether it has got any bytes.
+    case begun(any TransportBody, hasBytes: Bool)
+    /// All bytes; whether the current reader has got them.
+    case collected(Data, isRead: Bool)
+    /// The caller has it.
+    case returned
+    case lost(any Error)
+  }
 
-  init(_ body: any TransportBody) { state = Locked(body) }
+  private let state: Locked<State>
 
-  /// The body to read now, without this wrapper.
-  var current: any TransportBody { state.withLock { $0 } }
+  init(_ body: any TransportBody) { state = Locked(.unread(body)) }
+
+  init(_ data: Data) { state = Locked(.collected(data, isRead: false)) }
+
+  /// Returns the body for the caller of the middleware, which reads it from now on.
+  func take() -> any TransportBody {
+    state.withLock { state in
+      switch state {
+      case .unread(let body):
+        state = .returned
+        return body
+      case .collected(let data, _): return BufferedBody(data)
+      case .begun, .returned: return FailedBody(NetworkMiddlewareError.invalidResponse)
+      case .lost(let error): return FailedBody(error)
+      }
+    }
+  }
+
+  private enum Step {
+    case read(any TransportBody)
+    case bytes(Data?)
+  }
 
   func next() async throws -> Data? {
-    let chunk = try await current.next()
-    if chunk == nil { isRead.withLock { $0 = true } }
+    let step: Step = try state.withLock { state in
+      switch state {
+      case .unread(let body):
+        // From here on: the caller must not get a body that is being read.
+        state = .begun(body, hasBytes: false)
+        return .read(body)
+      case .begun(let body, _): return .read(body)
+      case .collected(let data, let isRead):
+        state = .collected(data, isRead: !isRead && !data.isEmpty)
+        return .bytes(isRead || data.isEmpty ? nil : data)
+      case .returned: throw ConcurrentReadError()
+      case .lost(let error): throw error
+      }
+    }
+    guard case .read(let body) = step else {
+      if case .bytes(let data) = step { return data }
+      return nil
+    }
+    let chunk = try await body.next()
+    state.withLock { state in
+      guard case .begun(let body, let hasBytes) = state else { return }
+      if chunk != nil {
+        state = .begun(body, hasBytes: true)
+      } else if !hasBytes {
+        // Nothing is missing.
+        state = .collected(Data(), isRead: false)
+      }
+    }
     return chunk
   }
 
-  /// Cancels the body for a reader that has left. If that was before the end, the rest must not be taken for the whole.
+  /// Cancels the body for a reader that has left before its end.
   func cancel() {
-    let body = current
-    body.cancel()
-    guard !isRead.withLock({ $0 }) else { return }
-    state.withLock { $0 = FailedBody(NetworkMiddlewareError.invalidResponse) }
+    let body: (any TransportBody)? = state.withLock { state in
+      switch state {
+      case .unread(let body), .begun(let body, _):
+        state = .lost(NetworkMiddlewareError.invalidResponse)
+        return body
+      case .collected(let data, _): state = .collected(data, isRead: false)
+      case .returned, .lost: break
+      }
+      return nil
+    }
+    body?.cancel()
   }
 
-  /// Reads the rest of the body, which can then be read again. The caller ensures that there is no other reader
-  /// meanwhile.
+  /// Reads the rest of the body, which can then be read again unless some of it had been read before. The caller
+  /// ensures that there is no other reader meanwhile.
   func collect(maximumSize: Int) async throws -> Data {
-    let source = current
+    if case .collected(let data, _) = state.withLock({ $0 }) {
+      guard data.count <= maximumSize else { throw ResponseLimitError(limit: .size(Int64(maximumSize))) }
+      return data
+    }
+    let isWhole = state.withLock { if case .unread = $0 { true } else { false } }
     var data = Data()
     do {
-      while let chunk = try await source.next() {
+      while let chunk = try await next() {
         data.append(chunk)
-        guard data.count <= maximumSize else {
-          source.cancel()
-          throw ResponseLimitError(limit: .size(Int64(maximumSize)))
-        }
+        guard data.count <= maximumSize else { throw ResponseLimitError(limit: .size(Int64(maximumSize))) }
       }
     } catch {
       // The bytes read so far are lost: the rest must not be taken for the whole.
-      state.withLock { $0 = FailedBody(error) }
+      let body: (any TransportBody)? = state.withLock { state in
+        guard case .begun(let body, _) = state else { return nil }
+        state = .lost(error)
+        return body
+      }
+      body?.cancel()
       throw error
     }
-    let collected = BufferedBody(data)
-    state.withLock { $0 = collected }
+    if isWhole { state.withLock { $0 = .collected(data, isRead: false) } }
     return data
   }
 }

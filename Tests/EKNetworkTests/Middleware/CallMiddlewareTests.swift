@@ -66,9 +66,10 @@ import Testing
     #expect(try Data(contentsOf: folder["a.bin"]) == content)
   }
 
-  /// It is not a `CancellationError`: the task has not been cancelled.
+  /// It is not a `CancellationError`: the task has not been cancelled. Around a call, the whole body is in memory.
   @Test func partiallyReadBodyIsAnError() async throws {
-    server.route("/item") { _ in .data(Data.noise(1 << 20)) }
+    let body = Data.noise(1 << 20)
+    server.route("/item") { _ in .data(body) }
     let manager = Wire.automatic.manager(server)
     let leaving = Intercept { request, _, next in
       let response = try await next(request)
@@ -76,7 +77,7 @@ import Testing
       return response
     }
     manager.middleware = [leaving]
-    await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.send(ItemProbe()) }
+    #expect(try await manager.send(Probe<Data>()) == body)
     (manager.middleware, manager.attemptMiddleware) = ([], [leaving])
     await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.send(ItemProbe()) }
   }

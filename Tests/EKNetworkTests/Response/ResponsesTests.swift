@@ -41,6 +41,27 @@ import Testing
     await #expect(throws: NetworkError.emptyResponse) { try await manager.send(Probe<Data>(path: "/bytes")) }
   }
 
+  /// An optional response type is treated like the type itself, by both interfaces.
+  @Test(arguments: Wire.allCases)
+  func optionalResponses(_ wire: Wire) async throws {
+    server.route("/bytes") { _ in .text("[x]") }
+    server.route("/none") { _ in .status(204) }
+    let manager = wire.manager(server)
+    for _ in 0..<2 {
+      #expect(try await manager.send(Probe<Data?>(path: "/bytes")) == Data("[x]".utf8))
+      for path in ["/bytes", "/none"] {
+        #expect(try await manager.send(Probe<EmptyResponse?>(path: path)) == EmptyResponse())
+        #expect(
+          try await manager.send(Probe<StatusCodeResponse?>(path: path))?.statusCode == (path == "/none" ? 204 : 200))
+      }
+      manager.responseDecoderProvider = { JSONDecoder() }
+    }
+    let adapter = PrismNetworkAdapter(configuration: .ephemeral)
+    let (bytes, none) = (server.endpoint { $0.path = "/bytes" }, server.endpoint { $0.path = "/none" })
+    #expect(try await adapter.request(on: LocalRequest<Data?>(bytes), with: nil) == Data("[x]".utf8))
+    #expect(try await adapter.request(on: LocalRequest<EmptyResponse?>(none), with: nil) == EmptyResponse())
+  }
+
   @Test func fieldLookupIgnoresCase() async throws {
     server.route("/fields") { _ in .text("", headers: ["ETag": "\"v\""]) }
     let manager = Wire.automatic.manager(server)

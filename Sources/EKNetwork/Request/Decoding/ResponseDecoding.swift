@@ -16,10 +16,10 @@ enum ResponseDecoding {
     if data.isEmpty, let handler = request.emptyResponseHandler, let http = response() as? HTTPURLResponse {
       return try handler(http)
     }
-    if T.Response.self == EmptyResponse.self, let value = EmptyResponse() as? T.Response {
+    if isResponse(T.Response.self, EmptyResponse.self), let value = EmptyResponse() as? T.Response {
       return value
     }
-    if T.Response.self == StatusCodeResponse.self, let http = response() as? HTTPURLResponse,
+    if isResponse(T.Response.self, StatusCodeResponse.self), let http = response() as? HTTPURLResponse,
       let value = StatusCodeResponse(http) as? T.Response
     {
       return value
@@ -28,8 +28,13 @@ enum ResponseDecoding {
       throw request.emptyResponseHandler == nil ? NetworkError.emptyResponse : NetworkError.invalidResponse
     }
     // A response type of `Data` is not decoded as JSON.
-    if T.Response.self == Data.self, let value = data as? T.Response { return value }
+    if isResponse(T.Response.self, Data.self), let value = data as? T.Response { return value }
     return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
+  }
+
+  /// Whether a response type is another type or its optional. Comparing types is much cheaper than a cast.
+  private static func isResponse<Other>(_ type: Any.Type, _ other: Other.Type) -> Bool {
+    type == other || type == Other?.self
   }
 }
 
