@@ -3,18 +3,12 @@
 /// `TokenRefreshState` makes the decisions; this type owns the task of the refresh and the continuations of the
 /// waiters.
 final class TokenRefreshCoordinator: Sendable {
-  /// A refresh in flight, compared by identity.
-  fileprivate final class Refresh: Sendable {}
-
   fileprivate struct State {
     var rules = TokenRefreshState()
-    var refresh: Refresh?
+    var refresh: EnclosingWork?
     var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter: UInt64 = 0
   }
-
-  /// The refreshes that the current task is part of. Child tasks and `Task { }` inherit it, `Task.detached` does not.
-  @TaskLocal private static var enclosing: [Refresh] = []
 
   private let state = Locked(State())
 
@@ -31,7 +25,7 @@ final class TokenRefreshCoordinator: Sendable {
   ///
   /// - Parameter generation: The value of ``generation`` before the rejected token was read.
   /// - Throws: The error of the refresh; `CancellationError` at once when the task is cancelled, while the refresh
-  ///   continues; `NetworkError.unauthorized` if the task is itself part of the refresh that it would wait for.
+  ///   continues; `NetworkError.unauthorized` if the refresh is part of, or waits for, what the task is part of.
   nonisolated(nonsending) func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider)
     async throws
   {
@@ -39,17 +33,25 @@ final class TokenRefreshCoordinator: Sendable {
       state.nextWaiter += 1
       return state.nextWaiter
     }
-    let enclosing = Self.enclosing
+    let new = EnclosingWork(canBeJoined: true)
+    var wait: EnclosingWork.Wait?
+    defer { wait?.end() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let step = state.withLock { state in
           // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
-          state.enter(waiter, continuation, generation, enclosing: enclosing, isCancelled: Task.isCancelled)
+          state.enter(waiter, continuation, generation, new, isCancelled: Task.isCancelled)
         }
-        switch step {
-        case .resume(let result): continuation.resume(with: result)
-        case .wait: break
-        case .start(let refresh): start(refresh, enclosing: enclosing, provider)
+        do throws(EnclosingWork.SelfWaitError) {
+          switch step {
+          case .resume(let result): continuation.resume(with: result)
+          case .wait(let refresh): wait = try refresh.wait()
+          case .start:
+            wait = try new.wait()
+            start(new, provider)
+          }
+        } catch {
+          state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)
         }
       }
     } onCancel: {
@@ -57,15 +59,14 @@ final class TokenRefreshCoordinator: Sendable {
     }
   }
 
-  private func start(_ refresh: Refresh, enclosing: [Refresh], _ provider: any TokenRefreshProvider) {
+  private func start(_ refresh: EnclosingWork, _ provider: any TokenRefreshProvider) {
     let transfer = ProviderTransfer(provider: provider)
     Task { @concurrent in
-      let result = await Self.$enclosing.withValue(enclosing + [refresh]) { () async -> Result<Void, any Error> in
-        do {
-          return .success(try await transfer.provider.refreshTokenIfNeeded())
-        } catch {
-          return .failure(error)
-        }
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await refresh.run { try await transfer.provider.refreshTokenIfNeeded() })
+      } catch {
+        result = .failure(error)
       }
       finish(with: result)
     }
@@ -94,8 +95,8 @@ extension TokenRefreshCoordinator {
 
   fileprivate enum Step {
     case resume(Result<Void, any Error>)
-    case wait
-    case start(Refresh)
+    case wait(EnclosingWork)
+    case start
   }
 }
 
@@ -104,25 +105,20 @@ extension TokenRefreshCoordinator.State {
     _ waiter: UInt64,
     _ continuation: CheckedContinuation<Void, any Error>,
     _ generation: UInt64,
-    enclosing: [TokenRefreshCoordinator.Refresh],
+    _ new: EnclosingWork,
     isCancelled: Bool
   ) -> TokenRefreshCoordinator.Step {
     if isCancelled { return .resume(.failure(CancellationError())) }
-    // A refresh that has ended stays in the task-local value of tasks that outlive it; those may wait for a later one.
-    if let refresh, enclosing.contains(where: { $0 === refresh }) {
-      return .resume(.failure(NetworkError.unauthorized))
-    }
-    switch rules.unauthorized(generation: generation) {
-    case .retryNow:
+    switch (rules.unauthorized(generation: generation), refresh) {
+    case (.retryNow, _):
       return .resume(.success(()))
-    case .join:
+    case (.join, let refresh?):
       waiters[waiter] = continuation
-      return .wait
-    case .start:
-      let refresh = TokenRefreshCoordinator.Refresh()
-      self.refresh = refresh
+      return .wait(refresh)
+    case (.join, nil), (.start, _):
+      refresh = new
       waiters[waiter] = continuation
-      return .start(refresh)
+      return .start
     }
   }
 }

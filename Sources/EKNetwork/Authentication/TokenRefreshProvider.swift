@@ -11,7 +11,8 @@ public protocol TokenRefreshProvider: AnyObject {
   /// Obtains a new access token and stores it where the `accessToken` closures read it.
   ///
   /// It may send requests with the same manager. If one of those gets a 401 itself, it fails with
-  /// ``NetworkError/unauthorized`` instead of waiting for the refresh that it is part of. A request sent from
+  /// ``NetworkError/unauthorized`` instead of waiting for the refresh that it is part of; so does one that the refresh
+  /// waits for through a ``PrismRequestDeduplicator`` or a ``PrismOfflineQueue``. A request sent from
   /// `Task.detached` is not recognised as part of the refresh, and would wait for ever: do not send the refresh request
   /// from there. Nor may the refreshers of two managers wait for each other.
   ///

@@ -1,12 +1,129 @@
-/// A marker of running work, which lets the work detect that it would wait for itself. The tasks of the work hold it,
-/// and may outlive the work.
-final class EnclosingWork<Name: Hashable & Sendable>: Sendable {
-  let name: Name
+/// A piece of work that is under way, and that its tasks know they are part of: a token refresh, a request or flush that
+/// others join, the rest of a call inside of a middleware.
+///
+/// Work that waits for itself, directly or through other work, would wait for ever. So whatever can be joined is run by
+/// such an object, and a task asks before it waits for one. Child tasks and `Task { }` are part of the work that starts
+/// them, and may outlive it; `Task.detached` is not.
+final class EnclosingWork: Sendable {
+  @TaskLocal private static var innermost: EnclosingWork?
+
+  // Shared by the whole process: a manager, a queue and a deduplicator that wait for each other have nothing in common.
+  // Only tasks that are part of some work use it.
+  private static let waits = Locked(WaitGraph<ObjectIdentifier>())
+
+  private let parent: EnclosingWork?
+  private let canBeJoined: Bool
+  private let mark: (any Sendable)?
   private let over = Locked(false)
 
-  init(_ name: Name) { self.name = name }
+  /// - Parameters:
+  ///   - canBeJoined: Whether tasks wait for the work that are not part of what has started it.
+  ///   - mark: Identifies the work to ``mark(_:where:)``.
+  init(canBeJoined: Bool, mark: (any Sendable)? = nil) {
+    parent = Self.current
+    self.canBeJoined = canBeJoined
+    self.mark = mark
+  }
 
-  var isOver: Bool { over.withLock { $0 } }
+  /// The innermost work that the current task is part of and that is not over.
+  static var current: EnclosingWork? {
+    guard var work = innermost else { return nil }
+    while work.over.withLock({ $0 }) {
+      guard let parent = work.parent else { return nil }
+      work = parent
+    }
+    return work
+  }
 
-  func end() { over.withLock { $0 = true } }
+  /// Runs the work, which is over when `body` has returned.
+  func run<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+    defer {
+      over.withLock { $0 = true }
+      if canBeJoined { Self.waits.withLock { $0.remove(ObjectIdentifier(self)) } }
+    }
+    return try await Self.$innermost.withValue(self, operation: body)
+  }
+
+  /// Runs `body` as a part of the work that was current when `work` was read, in a task that has not inherited it.
+  static func continuing<Value>(_ work: EnclosingWork?, _ body: () async throws -> Value) async rethrows -> Value {
+    guard let work else { return try await body() }
+    return try await $innermost.withValue(work, operation: body)
+  }
+
+  /// Returns the mark of the innermost work of that kind that the current task is part of; `nil` if it is part of none.
+  static func mark<Mark: Sendable>(_ type: Mark.Type, where matches: (Mark) -> Bool) -> Mark? {
+    var next = current
+    while let work = next {
+      if let mark = work.mark as? Mark, !work.over.withLock({ $0 }), matches(mark) { return mark }
+      next = work.parent
+    }
+    return nil
+  }
+
+  // MARK: - Waiting
+
+  /// The error of a task that does not wait, because its work would then wait for itself.
+  struct SelfWaitError: Error {}
+
+  /// A wait of one piece of work for another.
+  struct Wait: Sendable {
+    fileprivate let work: EnclosingWork?
+    fileprivate let other: EnclosingWork
+
+    func end() {
+      guard let work else { return }
+      EnclosingWork.waits.withLock { $0.end(ObjectIdentifier(work), for: ObjectIdentifier(other)) }
+    }
+  }
+
+  /// Records that the current task is going to wait for the end of this work. Every wait must be ended.
+  func wait() throws(SelfWaitError) -> Wait {
+    guard let work = Self.joinable else { return Wait(work: nil, other: self) }
+    let begins = Self.waits.withLock { $0.begin(ObjectIdentifier(work), for: ObjectIdentifier(self)) }
+    guard begins else { throw SelfWaitError() }
+    return Wait(work: work, other: self)
+  }
+
+  /// The innermost work for which others may wait: what encloses it waits for it if it depends on it.
+  private static var joinable: EnclosingWork? {
+    var next = current
+    while let work = next {
+      if work.canBeJoined, !work.over.withLock({ $0 }) { return work }
+      next = work.parent
+    }
+    return nil
+  }
+}
+
+/// Which work waits for which. A value: its owner has a lock.
+struct WaitGraph<Work: Hashable> {
+  /// For each work what it waits for, repeated if several of its tasks do.
+  private var targets: [Work: [Work]] = [:]
+
+  var isEmpty: Bool { targets.isEmpty }
+
+  /// Records that `work` waits for `other`; returns `false`, and records nothing, if `other` is `work` or waits for it.
+  mutating func begin(_ work: Work, for other: Work) -> Bool {
+    guard !waits(other, for: work) else { return false }
+    targets[work, default: []].append(other)
+    return true
+  }
+
+  mutating func end(_ work: Work, for other: Work) {
+    guard let index = targets[work]?.firstIndex(of: other) else { return }
+    targets[work]?.remove(at: index)
+    if targets[work]?.isEmpty == true { targets[work] = nil }
+  }
+
+  /// Removes work that is over: its tasks that still wait delay nobody else.
+  mutating func remove(_ work: Work) { targets[work] = nil }
+
+  private func waits(_ work: Work, for other: Work) -> Bool {
+    var (open, seen) = ([work], Set([work]))
+    while let next = open.popLast() {
+      if next == other { return true }
+      for target in targets[next] ?? [] where seen.insert(target).inserted { open.append(target) }
+    }
+    return false
+  }
 }

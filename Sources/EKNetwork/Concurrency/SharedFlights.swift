@@ -1,5 +1,7 @@
 /// A coordinator that runs at most one piece of work at a time for each key and type of result, and returns its result
 /// to all callers that join it. Results are not stored once the work has ended.
+///
+/// A caller that would wait for itself does not join, as ``EnclosingWork`` decides.
 final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   /// The key together with the type of the result: work with another type of result under the same key is separate.
   private struct Name: Hashable {
@@ -10,14 +12,22 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   private final class Flight<Value: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Value, any Error>
 
+    let work: EnclosingWork
     let state = Locked(FlightState<Waiter>())
     let task = Locked<Task<Void, Never>?>(nil)
+
+    init(_ work: EnclosingWork) { self.work = work }
 
     /// Cancels the work, which may not have started yet.
     func cancel() {
       let task = task.withLock { $0 }
       task?.cancel()
     }
+  }
+
+  /// Identifies the work of one coordinator.
+  private struct Mark: Sendable {
+    let owner: ObjectIdentifier
   }
 
   private struct State {
@@ -42,11 +52,23 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     return flights.reduce(0) { $0 + (($1 as? Flight<Value>)?.state.withLock { $0.count } ?? 0) }
   }
 
-  /// Returns the result of the work in flight with this key; starts the work if there is none.
+  /// Whether the current task is part of work of this coordinator.
+  var isEnclosing: Bool { EnclosingWork.mark(Mark.self) { $0.owner == ObjectIdentifier(self) } != nil }
+
+  /// Returns the result of the work in flight with this key; starts the work if there is none. A caller that would wait
+  /// for itself runs the work alone.
   ///
   /// - Throws: What the work throws, to every caller that waits; `CancellationError` at once when this caller's task is
   ///   cancelled. The work continues for the others, and is cancelled with the last of them.
   func run<Value: Sendable>(
+    _ key: Key, _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    do { return try await join(key, work) } catch is EnclosingWork.SelfWaitError { return try await work() }
+  }
+
+  /// Returns the result of the work in flight, as ``run(_:_:)`` does, and throws ``EnclosingWork/SelfWaitError`` to a
+  /// caller that would wait for itself.
+  func join<Value: Sendable>(
     _ key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let name = Name(key: key, type: ObjectIdentifier(Value.self))
@@ -54,22 +76,35 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
       state.nextID += 1
       return state.nextID
     }
-    let joined = Locked<Flight<Value>?>(nil)
+    let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)
+    defer { joined.withLock { $0 }?.wait.end() }
     return try await withCancellableContinuation { continuation in
       let (flight, isNew) = enter(name, continuation, id)
-      joined.withLock { $0 = flight }
+      do throws(EnclosingWork.SelfWaitError) {
+        let wait = try flight.work.wait()
+        joined.withLock { $0 = (flight, wait) }
+      } catch {
+        self.leave(flight, name, id)?.resume(throwing: error)
+        return false
+      }
       if isNew { start(flight, name, work) }
       return true
     } leave: {
-      guard let flight = joined.withLock({ $0 }) else { return nil }
-      switch flight.state.withLock({ $0.leave(id) }) {
-      case .left(let waiter): return waiter
-      case .unknown: return nil
-      case .leftLast(let waiter):
-        self.remove(flight, name)
-        flight.cancel()
-        return waiter
-      }
+      joined.withLock { $0 }.flatMap { self.leave($0.flight, name, id) }
+    }
+  }
+
+  /// Removes a caller and returns it; `nil` if it does not wait. The work is cancelled with the last of them.
+  private func leave<Value: Sendable>(
+    _ flight: Flight<Value>, _ name: Name, _ id: UInt64
+  ) -> CheckedContinuation<Value, any Error>? {
+    switch flight.state.withLock({ $0.leave(id) }) {
+    case .left(let waiter): return waiter
+    case .unknown: return nil
+    case .leftLast(let waiter):
+      remove(flight, name)
+      flight.cancel()
+      return waiter
     }
   }
 
@@ -85,10 +120,11 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   private func enter<Value: Sendable>(
     _ name: Name, _ waiter: CheckedContinuation<Value, any Error>, _ id: UInt64
   ) -> (Flight<Value>, isNew: Bool) {
+    let work = EnclosingWork(canBeJoined: true, mark: Mark(owner: ObjectIdentifier(self)))
     while true {
       let (flight, isNew) = state.withLock { state in
         if let flight = state.flights[name] as? Flight<Value> { return (flight, false) }
-        let flight = Flight<Value>()
+        let flight = Flight<Value>(work)
         state.flights[name] = flight
         return (flight, true)
       }
@@ -103,7 +139,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   ) {
     let task = Task {
       let result: Result<Value, any Error>
-      do { result = .success(try await work()) } catch { result = .failure(error) }
+      do { result = .success(try await flight.work.run(work)) } catch { result = .failure(error) }
       // Removed first, so that a caller that comes after the result starts new work.
       remove(flight, name)
       for waiter in flight.state.withLock({ $0.finish() }) { waiter.resume(with: result) }

@@ -9,7 +9,8 @@ import Foundation
 ///
 /// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a response of
 /// the library's own cache, and any other error do not count. Add it to ``NetworkManager/attemptMiddleware``, so that
-/// every attempt counts; several managers may share one.
+/// every attempt counts; several managers may share one. A request that is sent inside `next`, by another middleware or
+/// a token refresh, is part of the request that was let through: it passes, and a failure of it counts.
 public final class CircuitBreaker: NetworkMiddleware {
   /// The error of a request that is refused. A retry policy does not retry it.
   public struct OpenError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
@@ -26,6 +27,13 @@ public final class CircuitBreaker: NetworkMiddleware {
 
     /// A description of the error.
     public var errorDescription: String? { "Requests to \(host) are suspended after repeated failures" }
+  }
+
+  /// Identifies what runs inside `next`, which is part of the request and passes: it would wait for itself.
+  private struct Admission: Sendable {
+    let breaker: ObjectIdentifier
+    let origin: Origin
+    let trial: Int?
   }
 
   private typealias Circuit = CircuitState<ContinuousClock.Instant>
@@ -74,18 +82,25 @@ public final class CircuitBreaker: NetworkMiddleware {
       count += 1
       return count
     }
-    let trial: Int?
-    switch change(origin, at: begin, { $0.arrived(at: begin, trial: number) }) {
-    case .go: trial = nil
-    case .tryOut: trial = number
-    case .refuse(let wait): throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
+    let id = ObjectIdentifier(self)
+    let outer = EnclosingWork.mark(Admission.self) { $0.breaker == id && $0.origin == origin }
+    var trial = outer?.trial
+    if outer == nil {
+      switch change(origin, at: begin, { $0.arrived(at: begin, trial: number) }) {
+      case .go: break
+      case .tryOut: trial = number
+      case .refuse(let wait): throw OpenError(host: request.url?.host ?? "", retryAfter: wait)
+      }
     }
+    let admission = Admission(breaker: id, origin: origin, trial: trial)
+    // Only the request that was admitted gives its trial up.
+    let ownTrial = outer == nil ? trial : nil
     do {
-      let response = try await next(request)
+      let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
       let (end, status) = (now(), response.statusOfServer)
       change(origin, at: end) { circuit in
         switch status {
-        case nil: circuit.abandoned(trial: trial, at: end)
+        case nil: circuit.abandoned(trial: ownTrial, at: end)
         case let status? where status >= 500: circuit.failed(trial: trial, at: end)
         default: circuit.succeeded()
         }
@@ -94,7 +109,7 @@ public final class CircuitBreaker: NetworkMiddleware {
     } catch {
       let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
       change(origin, at: end) {
-        if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: trial, at: end) }
+        if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: ownTrial, at: end) }
       }
       throw error
     }

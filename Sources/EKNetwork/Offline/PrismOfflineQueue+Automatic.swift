@@ -2,10 +2,8 @@
 extension PrismOfflineQueue {
   func arrived() {
     guard autoFlush, flushing.enqueued() else { return }
-    // Not part of the flush whose handler has enqueued the request: that flush does not wait for this one.
-    Self.$enclosing.withValue([]) {
-      _ = Task { [weak self] in await self?.flushByItself() }
-    }
+    // Detached: a flush belongs to all requests, and not to the task that happened to enqueue the first of them.
+    Task.detached { [weak self] in await self?.flushByItself() }
   }
 
   private func flushByItself() async {

@@ -25,7 +25,8 @@ public actor PrismOfflineQueue {
   let autoFlush: Bool
   let store: OfflineStore?
   nonisolated let flights = SharedFlights<Int>()
-  private var isDelivering = false
+  /// The flush that is delivering.
+  private var delivering: EnclosingWork?
   private var turns: [CheckedContinuation<Void, Never>] = []
   var state: OfflineQueueState
   var flushing: OfflineFlushState
@@ -103,10 +104,11 @@ public actor PrismOfflineQueue {
     for entry in loaded.entries { state.append(entry) }
     self.state = state
     guard autoFlush else { return }
+    // Detached, as all automatic flushes are.
     if let connectivity = options.connectivity {
-      Task { [weak self] in await self?.watch(connectivity) }
+      Task.detached { [weak self] in await self?.watch(connectivity) }
     }
-    if state.count > 0 { Task { [weak self] in await self?.arrived() } }
+    if state.count > 0 { Task.detached { [weak self] in await self?.arrived() } }
   }
 
   deinit {
@@ -183,18 +185,18 @@ public actor PrismOfflineQueue {
 
   /// Sends all waiting requests, including those that come meanwhile. Concurrent calls share one flush.
   ///
+  /// Returns at once to a caller that would wait for itself: a handler of the flush, or what it waits for, such as the
+  /// token refresh of a delivery.
+  ///
   /// - Throws: The error because of which the first request could not be delivered, which stays with all that are
   ///   behind it; `CancellationError` when the task is cancelled. The flush is cancelled only if no other task waits
   ///   for it.
   public func flush() async throws {
-    // A handler that calls `flush()` is part of the flush that it would wait for.
-    let enclosing = Self.enclosing.filter { !$0.isOver }
-    guard !enclosing.contains(where: { $0.name == ObjectIdentifier(self) }) else { return }
     repeat {
-      try await flights.run(0) {
-        let flush = EnclosingWork(ObjectIdentifier(self))
-        defer { flush.end() }
-        try await Self.$enclosing.withValue(enclosing + [flush]) { try await self.deliverInTurn() }
+      // A handler that calls `flush()` is part of the flush that it would wait for.
+      guard !flights.isEnclosing else { return }
+      do { try await flights.join(0) { try await self.deliverInTurn() } } catch is EnclosingWork.SelfWaitError {
+        return
       }
       // Requests that came after the joined flush had last looked for them are sent as well.
     } while state.count > 0 && delivers
@@ -207,21 +209,20 @@ public actor PrismOfflineQueue {
   /// Delivers all requests once an earlier flush has ended. A flush without callers is cancelled, but may still be
   /// sending.
   private func deliverInTurn() async throws {
-    while isDelivering {
+    while let delivering {
+      let wait = try delivering.wait()
+      defer { wait.end() }
       await withCheckedContinuation { waiting in turns.append(waiting) }
       try Task.checkCancellation()
     }
-    isDelivering = true
+    delivering = EnclosingWork.current
     defer {
-      isDelivering = false
+      delivering = nil
       for waiting in turns { waiting.resume() }
       turns = []
     }
     try await deliverAll()
   }
-
-  /// The flushes that the current task is part of. Tasks inherit them, and may outlive them.
-  @TaskLocal static var enclosing: [EnclosingWork<ObjectIdentifier>] = []
 
   private func deliverAll() async throws {
     switch delivery.way {

@@ -72,7 +72,19 @@ final class RateLimitLine: Sendable {
     return true
   }
 
-  /// Records the response or failure of a request that ``enter(_:)`` has admitted.
+  /// Counts a request that is part of one that was admitted, and does not wait.
+  ///
+  /// - Returns: Whether ``leave(_:report:)`` has to be called after it has been sent.
+  func enterAtOnce(_ key: Key) -> Bool {
+    let now = clock.now()
+    return book.withLock { book in
+      guard makeRoom(for: key, in: &book, at: now) else { return false }
+      book.entries[key]?.state.arriveInside(at: now)
+      return true
+    }
+  }
+
+  /// Records the response or failure of a request that was admitted.
   func leave(_ key: Key, report: RateLimitReport?) {
     let now = clock.now()
     let consequences = book.withLock { book in

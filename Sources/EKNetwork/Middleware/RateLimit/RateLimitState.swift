@@ -72,6 +72,12 @@ struct RateLimitState: Sendable {
     return .wait
   }
 
+  /// Admits a request that is part of one that was admitted.
+  mutating func arriveInside(at now: Duration) {
+    settle(at: now)
+    begin(at: now)
+  }
+
   /// Removes a waiting request.
   mutating func leave(_ id: UInt64) {
     if let index = line.firstIndex(where: { $0.id == id }) { line.remove(at: index) }

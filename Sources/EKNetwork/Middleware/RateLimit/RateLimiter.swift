@@ -19,8 +19,8 @@ import Foundation
 /// `longestPause`, and no request waits longer than `maximumWait`. Cancelling the task of a waiting request ends it at
 /// once and frees its place.
 ///
-/// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. Several managers
-/// may share one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
+/// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. A request that is
+/// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
 public final class RateLimiter: NetworkMiddleware {
   /// The error of a request that would have to wait too long. A retry policy does not retry it.
   public struct LimitError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
@@ -53,6 +53,12 @@ public final class RateLimiter: NetworkMiddleware {
       case .tooManyWaiting: "Too many requests wait for the rate limit of \(host)"
       }
     }
+  }
+
+  /// Identifies what runs inside `next`, which may have to end before any other request is sent.
+  private struct Admission: Sendable {
+    let limiter: ObjectIdentifier
+    let key: RateLimitLine.Key
   }
 
   let line: RateLimitLine
@@ -96,9 +102,11 @@ public final class RateLimiter: NetworkMiddleware {
   ) async throws -> NetworkMiddlewareResponse {
     guard let origin = request.url.flatMap({ Origin($0) }) else { return try await next(request) }
     let key = RateLimitLine.Key(origin: origin, client: client?(request))
-    guard try await line.enter(key) else { return try await next(request) }
+    let admission = Admission(limiter: ObjectIdentifier(self), key: key)
+    let isInside = EnclosingWork.mark(Admission.self) { $0.limiter == admission.limiter && $0.key == key } != nil
+    guard try await isInside ? line.enterAtOnce(key) : line.enter(key) else { return try await next(request) }
     do {
-      let response = try await next(request)
+      let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
       let report = RateLimitReport(status: response.statusCode, now: clock.date()) {
         response.value(forHTTPHeaderField: $0)
       }

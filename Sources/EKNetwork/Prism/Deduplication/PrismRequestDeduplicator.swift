@@ -27,6 +27,9 @@ public actor PrismRequestDeduplicator {
   /// response depends on the user, the key must identify the user: ``key(url:method:body:headers:)`` and ``key(for:)``
   /// make such keys.
   ///
+  /// A caller that would wait for itself, because the request in flight waits for what the caller is part of (a token
+  /// refresh, a flush or another shared request), runs its own request.
+  ///
   /// - Parameters:
   ///   - request: The request to run. It runs in a task of its own, which is cancelled once every waiting caller has
   ///     been cancelled.
@@ -36,24 +39,7 @@ public actor PrismRequestDeduplicator {
   public nonisolated func deduplicate<T: Sendable>(
     _ request: @Sendable @escaping () async throws -> T, key: String
   ) async throws -> T {
-    // A request that joined itself would wait for ever.
-    let name = Name(flights: ObjectIdentifier(flights), key: key, type: ObjectIdentifier(T.self))
-    let enclosing = Self.enclosing.filter { !$0.isOver }
-    if enclosing.contains(where: { $0.name == name }) { return try await request() }
-    return try await flights.run(key) {
-      let work = EnclosingWork(name)
-      defer { work.end() }
-      return try await Self.$enclosing.withValue(enclosing + [work]) { try await request() }
-    }
-  }
-
-  /// The requests that the current task is part of.
-  @TaskLocal private static var enclosing: [EnclosingWork<Name>] = []
-
-  private struct Name: Hashable {
-    let flights: ObjectIdentifier
-    let key: String
-    let type: ObjectIdentifier
+    try await flights.run(key, request)
   }
 
   /// The number of requests in flight that can be joined.

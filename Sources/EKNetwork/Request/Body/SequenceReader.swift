@@ -4,6 +4,8 @@ import Foundation
 /// Reads an asynchronous sequence on a blocking thread, for sessions that only support streams.
 final class SequenceReader: BlockReader {
   private let puller: BodyPuller
+  /// What the request is part of, and so is the sequence.
+  private let enclosing = EnclosingWork.current
   private var piece = Data()
   private var task: Task<Void, Never>?
   private let start: (@escaping @Sendable () async -> Void) -> Task<Void, Never>
@@ -35,9 +37,9 @@ final class SequenceReader: BlockReader {
   private func nextPiece() throws -> Data? {
     let result = Locked<Result<Data?, any Error>>(.success(nil))
     let isThere = DispatchSemaphore(value: 0)
-    task = start { [puller] in
+    task = start { [puller, enclosing] in
       do {
-        let piece = try await puller.next()
+        let piece = try await EnclosingWork.continuing(enclosing) { try await puller.next() }
         result.withLock { $0 = .success(piece) }
       } catch {
         result.withLock { $0 = .failure(error) }

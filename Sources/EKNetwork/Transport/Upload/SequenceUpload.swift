@@ -28,6 +28,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
 
   private let body: SequenceBody
   private let state = Locked(State())
+  /// What the request is part of, and so is the sequence, which is pulled from the transport's own thread.
+  private let enclosing = EnclosingWork.current
 
   init(_ body: SequenceBody) { self.body = body }
 
@@ -89,7 +91,9 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   private func pull(from puller: BodyPuller) {
     let task = Task { [self] in
       let result: Result<Data?, any Error>
-      do { result = .success(try await puller.next()) } catch { result = .failure(error) }
+      do {
+        result = .success(try await EnclosingWork.continuing(enclosing) { try await puller.next() })
+      } catch { result = .failure(error) }
       let notify: (@Sendable () -> Void)? = state.withLock { state in
         guard case .pulling = state.phase else { return nil }
         switch result {

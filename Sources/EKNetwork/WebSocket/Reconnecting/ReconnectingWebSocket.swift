@@ -60,7 +60,8 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   ///     detected.
   ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
   ///   - request: Returns the URL and the header fields, as for `WebSocket.connect`. An error that is not transient by
-  ///     ``RetryPolicy/isTransient(_:)`` ends the WebSocket.
+  ///     ``RetryPolicy/isTransient(_:)`` ends the WebSocket. When the WebSocket is closed, a closure that is running is
+  ///     cancelled and not waited for.
   public init(
     protocols: [String] = [], options: WebSocketOptions = .keptAlive,
     reconnect: WebSocketReconnectPolicy = WebSocketReconnectPolicy(),
@@ -70,7 +71,9 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
       of: WebSocketEvent.self, bufferingPolicy: .bufferingNewest(64))
     self.events = events
     connection = ReconnectingConnection(policy: reconnect, clock: options.clock, events: continuation) {
-      try await WebSocket.connect(to: request(), protocols: protocols, options: options)
+      // The closure may ignore cancellation, and may itself close the WebSocket, which waits for its end.
+      let request = try await withPromptCancellation(request)
+      return try await WebSocket.connect(to: request, protocols: protocols, options: options)
     }
     connection.start()
   }

@@ -75,6 +75,27 @@ import Testing
     #expect(await iterator.next() == "b")
   }
 
+  @TaskLocal private static var trace = "none"
+
+  /// A delivery does not belong to the task that happened to enqueue first, or that created the queue.
+  @Test(arguments: [false, true]) func automaticDeliveryIsNotPartOfItsCaller(atCreation: Bool) async throws {
+    let folder = try ScratchFolder()
+    if atCreation {
+      let earlier = try PrismOfflineQueue(directory: folder["queue"])
+      try await earlier.enqueue(try Self.request("a"))
+    }
+    let (sent, continuation) = AsyncStream<String>.makeStream()
+    let queue = try await Self.$trace.withValue("caller") {
+      let queue = try PrismOfflineQueue(
+        directory: folder["queue"], delivery: .each { _ in continuation.yield(Self.trace) })
+      if !atCreation { try await queue.enqueue(try Self.request("a")) }
+      return queue
+    }
+    var iterator = sent.makeAsyncIterator()
+    #expect(await iterator.next() == "none")
+    while await queue.count > 0 { await Task.yield() }
+  }
+
   @Test func successfulFlushEndsBackoff() async throws {
     let isUp = Locked(false)
     let clock = ManualClock()
