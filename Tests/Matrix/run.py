@@ -2,17 +2,16 @@
 """Runs the suites that use the network on each libcurl that Linux distributions ship: run.py [LABEL …].
 
 A label is a version in ../shared/libcurl/lib, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests
-must have been built. Every failure must be listed in known.txt, and every entry of known.txt must fail, with exactly those
-labels.
+must have been built. What differs between versions is declared in the tests (Support/LibcurlDifference.swift): it must appear, and
+nothing else may fail.
 
   --list       prints the labels and suites that would run
-  --suites 'A B'  runs only these suites, with their entries in known.txt
+  --suites 'A B'  runs only these suites
   --keep DIR   keeps the logs and events of the tests in DIR
 """
 
 import argparse
 import concurrent.futures
-import dataclasses
 import functools
 import json
 import os
@@ -42,18 +41,6 @@ COMPUTING = re.compile(r"Parser|RequestURL|FormURLEncoding|RawHead|DeadlineHeap|
 SUITE = re.compile(r"\b(?:struct|class|actor|enum) (\w+Tests)\b")
 
 
-@dataclasses.dataclass(frozen=True)
-class Known:
-    labels: frozenset
-    test: str
-    arguments: str
-    reason: str
-    is_left_out: bool
-
-    def holds(self, label):
-        return not self.labels or label in self.labels
-
-
 def suites():
     names = set()
     for folder in FOLDERS:
@@ -65,23 +52,6 @@ def suites():
     return sorted(names)
 
 
-def known(labels):
-    rows = []
-    for number, line in enumerate((HERE / "known.txt").read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        parts = [part.strip() for part in line.split("|")]
-        if len(parts) != 4 or not all(parts[i] for i in (0, 1, 3)):
-            sys.exit(f"known.txt:{number}: labels | test | arguments | reason")
-        which, test, arguments, reason = parts
-        names = frozenset() if which == "all" else frozenset(which.split())
-        if not names <= labels:
-            sys.exit(f"known.txt:{number}: no such label: {' '.join(sorted(names - labels))}")
-        left_out = test.startswith("-")
-        rows.append(Known(names, test.lstrip("-"), arguments, reason, left_out))
-    return rows
-
-
 def identifier(test_id):
     """EKNetworkTests.Suite/name(_:)/File.swift:1:2 -> Suite/name"""
     test_id = test_id.split(".", 1)[1]
@@ -89,7 +59,7 @@ def identifier(test_id):
 
 
 def arguments(event):
-    """Returns the arguments of a failed case, on one line as in known.txt."""
+    """Returns the arguments of a failed case, on one line."""
     return " ".join(event.get("_testCase", {}).get("displayName", "").replace("|", " ").split())
 
 
@@ -129,12 +99,12 @@ def own_network():
     return subprocess.run(["unshare", "--net", "sh", "-c", "ip link set lo up"], capture_output=True).returncode == 0
 
 
-def run(label, binary, filters, left_out, folder):
+def run(label, binary, filters, folder):
     """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
     of the first incomplete part if there is one."""
     failed, unfinished, ran, total = {}, set(), 0, 0
     for part in range(min(PARTS, len(filters))):
-        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], left_out, folder)
+        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], folder)
         failed |= outcome[0]
         unfinished |= outcome[1]
         ran += outcome[2]
@@ -144,12 +114,10 @@ def run(label, binary, filters, left_out, folder):
     return failed, unfinished, ran, True, total, 0, outcome[6]
 
 
-def run_part(name, label, binary, filters, left_out, folder):
+def run_part(name, label, binary, filters, folder):
     events, log = folder / f"{name}.json", folder / f"{name}.log"
     command = [str(binary), "--testing-library", "swift-testing", "--event-stream-version", "0",
                "--event-stream-output-path", str(events), "--filter", r"\.(" + "|".join(filters) + r")(/|$)"]
-    if left_out:
-        command += ["--skip", "|".join(re.escape(name) + (r"\(" if "/" in name else "/") for name in left_out)]
     environment = dict(os.environ)
     if label == DEBIAN:
         command = ["bash", str(HERE / "debian.sh"), str(folder), *command]
@@ -175,17 +143,10 @@ def run_part(name, label, binary, filters, left_out, folder):
     return *read_events(events), seconds, status, log
 
 
-def judge(label, outcome, rows, minimum):
+def judge(label, outcome, minimum):
     """Prints the problems of a run; returns whether there are none."""
     failed, unfinished, ran, ended, seconds, status, log = outcome
-    problems, used = [], set()
-    for (name, given), text in sorted(failed.items()):
-        row = next((r for r in rows if r.holds(label) and not r.is_left_out and r.test == name
-                    and (not r.arguments or r.arguments == given)), None)
-        if row:
-            used.add(row)
-        else:
-            problems.append(f"fails: {name} | {given}\n      {text[:600]}")
+    problems = [f"fails: {name} | {given}\n      {text[:600]}" for (name, given), text in sorted(failed.items())]
     for name in sorted(unfinished):
         problems.append(f"has not finished: {name}")
     if not ended or status is None:
@@ -193,12 +154,7 @@ def judge(label, outcome, rows, minimum):
         problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail}")
     elif ran < minimum:
         problems.append(f"only {ran} tests ran")
-    if ended:
-        for row in rows:
-            if row.holds(label) and not row.is_left_out and row not in used:
-                problems.append(f"passes, though known to fail: {row.test} | {row.arguments}")
-    print(f"{label:10} {ran:4} tests, {len(failed)} cases fail as known, {seconds:.0f} s" if not problems else
-          f"{label:10} {ran:4} tests, {len(failed)} cases fail, {seconds:.0f} s")
+    print(f"{label:10} {ran:4} tests, {len(failed)} cases fail, {seconds:.0f} s")
     for problem in problems:
         print(f"    {problem}")
     sys.stdout.flush()
@@ -229,7 +185,6 @@ def main():
     if options.list:
         print(*labels, *filters, sep="\n")
         return
-    rows = [row for row in known({*versions, DEBIAN}) if row.test.split("/")[0] in filters]
     if DEBIAN in labels:
         prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
         if prepared.returncode == 3:
@@ -247,10 +202,9 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         runs = {}
         for label in labels:
-            left_out = [row.test for row in rows if row.is_left_out and row.holds(label)]
-            runs[label] = pool.submit(run, label, options.binary.resolve(), filters, left_out, folder)
+            runs[label] = pool.submit(run, label, options.binary.resolve(), filters, folder)
         for label, future in runs.items():
-            good &= judge(label, future.result(), rows, minimum=len(filters))
+            good &= judge(label, future.result(), minimum=len(filters))
     sys.exit(not good)
 
 

@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// Third-party GraphQL servers: Strawberry under aiohttp, Ariadne under Hypercorn.
-  @Suite("GraphQL peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  @Suite("GraphQL peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.has("strawberry", "ariadne")))
   struct GraphQLPeerTests {
     private struct Book: Decodable, Sendable, Equatable {
       var id: String

@@ -7,7 +7,7 @@
   @testable import EKNetwork
 
   /// A HAR file, read by haralyzer.
-  @Suite("HAR peers", .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  @Suite("HAR peers", .timeLimit(.minutes(10)), .enabled(if: PeerProcess.has("haralyzer")))
   struct HARPeerTests {
     private struct Entry: Decodable {
       var method: String

@@ -121,9 +121,12 @@
         #expect(error?.code == .networkConnectionLost)
         return
       }
-      #expect(try await manager.send(probe).size == (isPost ? size : 0))
-      let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
-      #expect(counts == Counts(requests: 2, complete: 1))
+      try await expecting(.refusedStream, where: isFresh && (kind == "refuse-once" || !isPost)) {
+        let sent = try await manager.send(probe).size
+        #expect(sent == (isPost ? size : 0))
+        let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
+        #expect(counts == Counts(requests: 2, complete: 1))
+      }
     }
 
     @Test(

@@ -6,6 +6,13 @@
     /// The interpreter that has the scripts' packages. Without it the suites are skipped.
     static let python = ProcessInfo.processInfo.environment["EKNETWORK_PEERS_PYTHON"]
 
+    /// Whether it has these packages, which not every distribution has.
+    static func has(_ modules: String...) -> Bool {
+      guard let python else { return false }
+      return (try? ChildProcess(python, ["-c", "import " + modules.joined(separator: ",")], hidesErrors: true).run())
+        != nil
+    }
+
     struct Failure: Error { var text: String }
 
     private let process: ChildProcess

@@ -65,10 +65,12 @@
     func hosts() async throws {
       let transport = try transport("good")
       let hosts = ["behind.invalid", "[2001:db8::1]", "behind.invalid:81", "[2001:db8::1]:81", "behind.invalid"]
-      for host in hosts {
-        let (status, head) = try await fetch(transport, "http://\(host)/")
-        #expect(status == 200)
-        #expect(head.hasPrefix("GET http://\(host)/ HTTP/1.1\r\nHost: \(host)\r\n"), "\(head)")
+      try await expecting(.addressBehindAProxy) {
+        for host in hosts {
+          let (status, head) = try await fetch(transport, "http://\(host)/")
+          #expect(status == 200)
+          #expect(head.hasPrefix("GET http://\(host)/ HTTP/1.1\r\nHost: \(host)\r\n"), "\(head)")
+        }
       }
     }
 
@@ -140,7 +142,10 @@
         ("dying-later", .networkConnectionLost),
       ])
     func noTunnel(proxy: String, expected: URLError.Code) async throws {
-      #expect(try await code(proxy, "https://localhost/") == expected)
+      try await expecting(.zeroByteFromAProxy, where: proxy == "garbage") {
+        let code = try await code(proxy, "https://localhost/")
+        #expect(code == expected)
+      }
     }
 
     @Test(

@@ -29,6 +29,12 @@
       }
       """
 
+    /// Whether there is a C compiler with its headers.
+    static let canBeBuilt =
+      (try? ChildProcess(
+        "clang", ["-fsyntax-only", "-include", "semaphore.h", "-x", "c", "/dev/null"], hidesErrors: true
+      ).run()) != nil
+
     /// Runs tests of this program where lookups hang, and returns their output.
     static func run(filter: String) throws -> String {
       let folder = try ScratchFolder()

@@ -57,8 +57,11 @@ struct URLSessionTransportBadServerTests {
   func coding() async throws {
     #expect(
       try await code(of: .text("not gzip at all", headers: ["Content-Encoding": "gzip"])) == .cannotDecodeContentData)
-    for name in ["Content-Encoding", "Transfer-Encoding"] {
-      #expect(try await code(of: .text("x", headers: [name: "unheard-of"])) == .cannotDecodeContentData)
+    try await expecting(.codesOfUnknownCodings) {
+      for name in ["Content-Encoding", "Transfer-Encoding"] {
+        let code = try await code(of: .text("x", headers: [name: "unheard-of"]))
+        #expect(code == .cannotDecodeContentData)
+      }
     }
   }
 
