@@ -30,33 +30,35 @@ struct AttemptState {
 
   /// Handles a response. `error` makes the error of a response that is not a success.
   ///
-  /// - Parameter forbidsRepetition: Whether a redirect has shown that the request was processed, so that it must not be
-  ///   sent again.
+  /// - Parameters:
+  ///   - repeatability: Whether the request may be sent again after that status.
+  ///   - refusal: Makes the response of which the request's own decoder has made the error; `nil` if it has not.
   mutating func received(
-    status: Int, isFromOtherOrigin: Bool = false, forbidsRepetition: Bool = false, bodyIsReplayable: Bool,
-    retryAfter: @autoclosure () -> Duration?, random: () -> Double, error: () -> any Error
+    status: Int, isFromOtherOrigin: Bool = false, repeatability: Repeatability, bodyIsReplayable: Bool,
+    retryAfter: @autoclosure () -> Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil },
+    error: () -> any Error
   ) -> Action {
     if (200..<300).contains(status) { return .deliver }
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
     // receive them. A partially read stream cannot be sent again.
-    if status == 401, !isFromOtherOrigin, !forbidsRepetition, canRefresh, !hasRefreshed, bodyIsReplayable {
+    if status == 401, !isFromOtherOrigin, !repeatability.isForbidden, canRefresh, !hasRefreshed, bodyIsReplayable {
       hasRefreshed = true
       return .refreshToken
     }
     return failed(
-      with: error(), forbidsRepetition: forbidsRepetition, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
-      retryAfter: retryAfter(), random: random)
+      with: error(), repeatability: repeatability, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
+      retryAfter: retryAfter(), random: random, refusal: refusal)
   }
 
   /// Handles an attempt that ended without a response, or with an error response.
   mutating func failed(
-    with error: any Error, forbidsRepetition: Bool = false, bodyIsReplayable: Bool, wasCancelled: Bool,
-    retryAfter: Duration?, random: () -> Double
+    with error: any Error, repeatability: Repeatability, bodyIsReplayable: Bool, wasCancelled: Bool,
+    retryAfter: Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil }
   ) -> Action {
-    if forbidsRepetition { return .fail(wasCancelled ? CancellationError() : error) }
+    if repeatability.isForbidden { return .fail(wasCancelled ? CancellationError() : error) }
     let action = retries.failed(
       with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
-      random: random)
+      random: random, refusal: refusal)
     switch action {
     case .retry(let delay): return .retry(after: delay, because: error)
     case .fail(let final): return .fail(final)

@@ -95,9 +95,18 @@ struct Exchange: Sendable {
     method == nil || method == request.httpMethod ? isIdempotent : nil
   }
 
-  /// Returns whether a request was carried out, and must not be carried out again (RFC 9110 §9.2.2).
-  func forbidsRepetition(of request: URLRequest) -> Bool {
-    wasCarriedOut?.withLock { $0 } == true && !(ownIdempotency(of: request) ?? request.isIdempotent)
+  /// Returns whether a request may be sent again after its attempt has failed.
+  func repeatability(of request: URLRequest, after error: any Error) -> Repeatability {
+    Repeatability(
+      after: error, isIdempotent: ownIdempotency(of: request) ?? request.isIdempotent,
+      wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
+  }
+
+  /// Returns whether a request may be sent again after a response with an error status.
+  func repeatability(of request: URLRequest, afterStatus status: Int) -> Repeatability {
+    Repeatability(
+      status: status, isIdempotent: ownIdempotency(of: request) ?? request.isIdempotent,
+      wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
   }
 
   /// Returns the final response to a first hop made with ``hop(_:)``.

@@ -105,12 +105,14 @@ struct RequestRunner {
   /// Returns the head of a successful response, with its body unread. There are no retries, and no progress is
   /// reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, throwsReadError: Bool = true
+    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, throwsReadError: Bool = true,
+    wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
+    var exchange = exchange(for: request, progress: nil, log: log(request.methodName))
+    if let wasCarriedOut { exchange.wasCarriedOut = wasCarriedOut }
     return try await stream(
-      source(request, baseURL, accessToken),
-      over: exchange(for: request, progress: nil, log: log(request.methodName)), throwsReadError: throwsReadError)
+      source(request, baseURL, accessToken), over: exchange, throwsReadError: throwsReadError)
   }
 
   /// Streams a request of any kind, like the function above.
@@ -209,8 +211,7 @@ struct RequestRunner {
 
       let error = { source.failure(Self.error(of: result, for: source), of: urlRequest) }
       switch action(
-        after: result, of: urlRequest, for: source, forbidsRepetition: exchange.forbidsRepetition(of: urlRequest),
-        &state, error: error)
+        after: result, of: urlRequest, for: source, over: exchange, &state, error: error)
       {
       case .deliver: throw NetworkError.invalidResponse
       case .fail(let error): throw error
@@ -233,7 +234,7 @@ struct RequestRunner {
   @inline(never)
   private func action<Success>(
     after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
-    forbidsRepetition: Bool, _ state: inout AttemptState, error: () -> any Error
+    over exchange: Exchange, _ state: inout AttemptState, error: () -> any Error
   ) -> AttemptState.Action {
     let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
@@ -241,14 +242,16 @@ struct RequestRunner {
     switch result {
     case .success(.success): return .deliver
     case .success(.refusal(let response, _)):
+      let status = response.head.statusCode ?? 0
       return state.received(
-        status: response.head.statusCode ?? 0, isFromOtherOrigin: response.head.isFromOtherOrigin,
-        forbidsRepetition: forbidsRepetition, bodyIsReplayable: isReplayable,
-        retryAfter: response.head.retryAfter, random: random, error: error)
-    case .failure:
+        status: status, isFromOtherOrigin: response.head.isFromOtherOrigin,
+        repeatability: exchange.repeatability(of: urlRequest, afterStatus: status), bodyIsReplayable: isReplayable,
+        retryAfter: response.head.retryAfter, random: random,
+        refusal: { ResponseValidation.httpError(of: response) }, error: error)
+    case .failure(let cause):
       return state.failed(
-        with: error(), forbidsRepetition: forbidsRepetition, bodyIsReplayable: isReplayable,
-        wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+        with: error(), repeatability: exchange.repeatability(of: urlRequest, after: cause),
+        bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
     }
   }
 

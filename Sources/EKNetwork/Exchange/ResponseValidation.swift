@@ -10,8 +10,14 @@ enum ResponseValidation {
   /// and ``HTTPError`` for everything else.
   static func error(of response: CollectedResponse, errorDecoder: ((Data) -> Error?)?) -> any Error {
     if let error = errorDecoder?(response.data) { return error }
-    guard let http = response.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
-    if http.statusCode == 401 { return NetworkError.unauthorized }
-    return HTTPError(statusCode: http.statusCode, data: response.data, headers: http.headerDictionary)
+    guard let error = httpError(of: response) else { return NetworkError.invalidResponse }
+    return error.statusCode == 401 ? NetworkError.unauthorized : error
+  }
+
+  /// Returns the error for a response, whatever the request makes of it; `nil` if the response is not HTTP.
+  static func httpError(of response: CollectedResponse) -> HTTPError? {
+    (response.head.urlResponse as? HTTPURLResponse).map {
+      HTTPError(statusCode: $0.statusCode, data: response.data, headers: $0.headerDictionary)
+    }
   }
 }

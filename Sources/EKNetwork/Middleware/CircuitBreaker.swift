@@ -13,7 +13,7 @@ import Foundation
 /// a token refresh, is part of the request that was let through: it passes, and a failure of it counts.
 public final class CircuitBreaker: NetworkMiddleware {
   /// The error of a request that is refused. A retry policy does not retry it.
-  public struct OpenError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
+  public struct OpenError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
     /// The host to which nothing is sent.
     public let host: String
     /// How long until another request may be sent; zero while a trial request is under way.
@@ -24,6 +24,8 @@ public final class CircuitBreaker: NetworkMiddleware {
       self.host = host
       self.retryAfter = retryAfter
     }
+
+    var failureKind: FailureKind { .refused(retryAfter) }
 
     /// A description of the error.
     public var errorDescription: String? { "Requests to \(host) are suspended after repeated failures" }

@@ -23,13 +23,16 @@ extension NetworkManager: NetworkStreaming {
     try await stream(request, accessToken: accessToken, throwsReadError: true)
   }
 
-  /// - Parameter throwsReadError: Whether the body of an error response that is too long is the error that is thrown,
-  ///   instead of that of the status.
+  /// - Parameters:
+  ///   - throwsReadError: Whether the body of an error response that is too long is the error that is thrown, instead of
+  ///     that of the status.
+  ///   - wasCarriedOut: Set when a redirect changes the method, because the request was carried out.
   fileprivate nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, accessToken: (() -> String?)?, throwsReadError: Bool
+    _ request: T, accessToken: (() -> String?)?, throwsReadError: Bool, wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> StreamingResponse {
     let response = try await runner(over: streamingTransport).stream(
-      request, baseURL: baseURL, accessToken: accessToken, throwsReadError: throwsReadError)
+      request, baseURL: baseURL, accessToken: accessToken, throwsReadError: throwsReadError,
+      wasCarriedOut: wasCarriedOut)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
     return StreamingResponse(statusCode: http.statusCode, headers: http.headerDictionary, source: response.body)
   }
@@ -39,7 +42,10 @@ extension NetworkManager {
   /// Subscribes to server-sent events, and reconnects whenever the connection is lost.
   ///
   /// Any method and body may be used; a body that cannot be sent twice ends the subscription when the connection is
-  /// lost. The token is refreshed on 401 as in `stream`. A 204 ends the subscription; a wrong content type throws
+  /// lost. A stream that the server has ended is requested again only if the request is idempotent
+  /// (``NetworkRequest/isIdempotent``): otherwise it was processed, and the subscription ends. For a request that must not
+  /// be repeated after a lost connection either, use ``stream(_:accessToken:)`` and ``StreamingResponse/events(maximumLength:)``.
+  /// The token is refreshed on 401 as in `stream`. A 204 ends the subscription; a wrong content type throws
   /// ``EventStreamError``; a response outside 2xx that is not transient is thrown.
   ///
   /// - Parameters:
@@ -67,7 +73,10 @@ extension NetworkManager {
     EventSource(
       request: request, clock: clock,
       // The status and its `Retry-After` decide about another attempt, whatever the body.
-      stream: { try await self.stream($0, accessToken: accessToken, throwsReadError: false) },
+      stream: {
+        try await self.stream(
+          $0, accessToken: accessToken, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
+      },
       policy: reconnect, options: options)
   }
 }

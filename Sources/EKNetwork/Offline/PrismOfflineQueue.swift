@@ -231,13 +231,17 @@ public actor PrismOfflineQueue {
       while let entry = state.beginNext() { try await deliver([entry]) { try await send($0[0]) } }
     case .batch(let batch):
       while state.count > 0 {
-        let entries = state.beginAll()
-        do { try await deliver(entries, batch.send) } catch {
-          // One of several can never be delivered: sending each alone shows which. A single one would have left.
-          let meaning = OfflineFailure(error)
-          guard meaning == .permanent || entries.contains(where: { isGivenUp($0, after: meaning) }) else { throw error }
-          while let entry = state.beginNext() { try await deliver([entry], batch.send) }
+        // The last attempt of a request is made alone: it is not given up because of another one.
+        if !state.all.contains(where: hasLastAttempt) {
+          do {
+            try await deliver(state.beginAll(), batch.send)
+            continue
+          } catch {
+            // One of several can never be delivered: sending each alone shows which. A single one would have left.
+            guard OfflineFailure(error) == .permanent else { throw error }
+          }
         }
+        while let entry = state.beginNext() { try await deliver([entry], batch.send) }
       }
     }
   }
@@ -260,7 +264,9 @@ public actor PrismOfflineQueue {
 
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
-    guard entries.count == 1, meaning == .permanent || isGivenUp(entries[0], after: meaning) else {
+    guard entries.count == 1,
+      meaning == .permanent || meaning.isFailedAttempt && hasLastAttempt(entries[0])
+    else {
       // A batch with a request that can never be delivered is sent again at once, one by one: the attempts count then.
       for entry in state.failed(entries, counts: meaning.isFailedAttempt) {
         store?.note(entry, was: entry.request.retryCount - 1)
@@ -271,8 +277,9 @@ public actor PrismOfflineQueue {
     finish(entries)
   }
 
-  private func isGivenUp(_ entry: OfflineQueueEntry, after failure: OfflineFailure) -> Bool {
-    failure.isFailedAttempt && entry.request.retryCount >= options.maximumRetryCount ?? .max
+  /// Whether a request is given up if its next attempt fails.
+  private func hasLastAttempt(_ entry: OfflineQueueEntry) -> Bool {
+    entry.request.retryCount >= options.maximumRetryCount ?? .max
   }
 
   private func finish(_ entries: [OfflineQueueEntry]) {

@@ -18,8 +18,8 @@ public struct PrismQueueDelivery: Sendable {
   /// Sends one request at a time, in order: a delivered request is never sent again.
   ///
   /// - Parameter send: Returns when the server has accepted the request, and throws when it has not. A request with an
-  ///   error that another attempt cannot change (a 3xx, a 4xx other than 401, 408, 425 and 429, a
-  ///   ``NonRetriableError``) leaves the queue.
+  ///   error that another attempt cannot change (a 3xx, a 4xx other than 401, 408, 425 and 429, 501 or
+  ///   505, a ``NonRetriableError``, a complete response that cannot be decoded) leaves the queue.
   public static func each(
     _ send: @escaping @Sendable (PrismQueuedRequest) async throws -> Void
   ) -> PrismQueueDelivery { PrismQueueDelivery(way: .each(send)) }

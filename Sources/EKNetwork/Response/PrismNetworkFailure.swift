@@ -24,8 +24,8 @@ public struct PrismNetworkFailure: Error, Sendable {
   public let headers: [String: String]
   /// The body of the response.
   public let data: Data
-  /// Whether the request can safely be sent again: it is idempotent, or was not carried out.
-  var isHarmlessToRepeat = true
+  /// Whether the request may be sent again; `nil` if there was none.
+  var repeatability: Repeatability?
 
   /// Creates a failure as the library would make it, for tests.
   public init(
@@ -59,15 +59,17 @@ public struct PrismNetworkFailure: Error, Sendable {
   /// }
   /// ```
   ///
-  /// - Throws: ``PrismNetworkFailure``; every other error of `body` unchanged.
+  /// - Throws: ``PrismNetworkFailure``, without details if the error might be that of several requests: if `body` has caught
+  ///   it, and thrown it again, after others of the same value. Every other error of `body` unchanged.
   public nonisolated(nonsending) static func detailed<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async throws -> Success {
     let (result, record) = await recorded(body)
-    if case .failure(let error as PrismNetworkError) = result {
-      throw record.details(of: error) ?? PrismNetworkFailure(error)
+    do { return try result.get() } catch {
+      // The error as it was thrown, which a pattern for its type would copy.
+      guard let meaning = error as? PrismNetworkError else { throw error }
+      throw record.details(of: error) ?? PrismNetworkFailure(meaning)
     }
-    return try result.get()
   }
 
   /// Runs `body`, and returns its result, with the failures of its requests.
@@ -84,6 +86,13 @@ public struct PrismNetworkFailure: Error, Sendable {
     let record = inner.withLock { $0 }
     recorder?.withLock { $0.add(record) }
     return (result, record)
+  }
+
+  /// Records that a request has ended with a success, after which the operation must not send it again unless it is
+  /// idempotent.
+  static func recordCompletion(isIdempotent: @autoclosure () -> Bool) {
+    guard let recorder, !isIdempotent() else { return }
+    recorder.withLock { $0.add(.completed(isIdempotent: false)) }
   }
 
   /// The record in which ``detailed(_:)`` of this task finds the failures.
@@ -120,23 +129,11 @@ extension PrismNetworkFailure {
     }
   }
 
-  /// Whether the request was not processed, because the server said so or was never reached.
-  var wasNotCarriedOut: Bool {
-    // RFC 9110 §15.5: with 4xx the server refuses the request.
-    if let statusCode { return (400..<500).contains(statusCode) || statusCode == 503 }
-    if let underlyingError, HandshakeLossError.isCause(of: underlyingError) { return true }
-    return switch underlyingError?.urlErrorCode {
-    case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,
-      .callIsActive, .dataNotAllowed, .secureConnectionFailed:
-      true
-    default: false
-    }
-  }
-
   /// The error that the library throws for this failure, whose cause is recorded for ``detailed(_:)``.
-  var surfaced: PrismNetworkError {
-    Self.recorder?.withLock { $0.add(self) }
-    return error
+  var surfaced: any Error {
+    let thrown: any Error = error
+    Self.recorder?.withLock { $0.add(self, thrownAs: thrown) }
+    return thrown
   }
 
   /// Runs `body`, and throws its failures as errors.

@@ -23,9 +23,9 @@ enum RetryAfter: Equatable, Sendable {
   /// Returns the delay requested by the server in this error's response, or by middleware that refused the request;
   /// `nil` if there is none.
   static func delay(in error: any Error, now: Date) -> Duration? {
-    if let refusal = error as? any TemporaryRefusal { return refusal.retryAfter }
-    guard let value = (error as? HTTPError)?.value(forHTTPHeaderField: "Retry-After") else { return nil }
-    return RetryAfter(value, now: now)?.delay(from: now)
+    if case .refused(let delay) = FailureKind(error) { return delay }
+    let value = (error as? any ClassifiedError)?.responseHeaders?.field("Retry-After")
+    return value.flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 
   /// Returns the delay, never negative.

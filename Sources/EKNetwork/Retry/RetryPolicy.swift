@@ -7,9 +7,9 @@ import Foundation
 /// A policy for whether, how often and when a failed attempt is repeated.
 ///
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
-/// already opened, nor because a response could not be decoded: the error of the attempt is thrown instead. Neither is a
-/// request that is not idempotent (``NetworkRequest/isIdempotent``) after a redirect has changed its method to GET: it was
-/// processed.
+/// already opened, nor because a complete response could not be decoded, its content coding included: the error of the
+/// attempt is thrown instead. Neither is a request that is not idempotent (``NetworkRequest/isIdempotent``) after a
+/// redirect 303, or one that has changed its method to GET: it was processed.
 public struct RetryPolicy {
   /// The maximum number of retries. Zero or less means none.
   public let maxRetryCount: Int
@@ -57,10 +57,27 @@ public struct RetryPolicy {
   public static let defaultMaxRetryAfter: TimeInterval = 60
 
   /// The default of ``shouldRetry``: returns `true`, except for ``NetworkError/unauthorized``,
-  /// `URLError.userAuthenticationRequired`, every ``NonRetriableError`` and cancellation.
+  /// `URLError.userAuthenticationRequired`, every ``NonRetriableError``, an error that an `errorDecoder` has made of a
+  /// 401, and cancellation.
   public static func shouldRetryByDefault(_ error: Error) -> Bool {
-    if error is NonRetriableError || error.isCancellation { return false }
+    if error is NonRetriableError || error.isCancellation || refusal?.statusCode == 401 { return false }
     if let error = error as? NetworkError, error == .unauthorized { return false }
     return error.urlErrorCode != .userAuthenticationRequired
   }
+
+  /// Returns whether an error is likely to be transient: 408, 425, 429, 500, 502, 503 and 504; connections that could
+  /// not be opened, were lost or timed out; and responses that are not valid HTTP. Of an error that the request's
+  /// `errorDecoder` has made, the status of its response decides.
+  ///
+  /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
+  /// connection was lost may have been carried out.
+  public static func isTransient(_ error: Error) -> Bool {
+    let kind = FailureKind(error)
+    if kind == .unclear, let refusal { return FailureKind(status: refusal.statusCode) == .temporary }
+    return kind == .temporary
+  }
+
+  /// The response that a policy is deciding about, while it is asked about the error that the request's `errorDecoder`
+  /// has made of it.
+  @TaskLocal static var refusal: HTTPError?
 }

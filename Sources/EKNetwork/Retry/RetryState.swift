@@ -28,18 +28,21 @@ struct RetryState {
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
   ///   - wasCancelled: Whether the task was cancelled, whatever the error.
   ///   - random: A number from 0 to 1.
+  ///   - refusal: Makes the response of which the request's own decoder has made the error.
   mutating func failed(
     with error: any Error,
     retryAfter: Duration? = nil,
     bodyIsReplayable: Bool = true,
     wasCancelled: Bool = false,
-    random: () -> Double = { Double.random(in: 0...1) }
+    random: () -> Double = { Double.random(in: 0...1) },
+    refusal: () -> HTTPError? = { nil }
   ) -> Action {
     if wasCancelled { return .fail(CancellationError()) }
     guard
       isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
       // Checked before the policy: a closure that retries everything must not revive a cancelled request.
-      !error.isCancellation, allowsRetry(after: error)
+      !error.isCancellation,
+      RetryPolicy.$refusal.withValue(refusal(), operation: { allowsRetry(after: error) })
     else { return .fail(error) }
 
     let own = policy.backoff.delay(beforeRetry: retryCount, random: random)

@@ -13,8 +13,13 @@ public struct StreamingBody: AsyncSequence, Sendable {
   public typealias Element = Data
 
   let source: ReadOnceBody
+  /// The `Content-Type` of the response, if it is known.
+  private let contentType: String?
 
-  init(_ source: ReadOnceBody) { self.source = source }
+  init(_ source: ReadOnceBody, contentType: String? = nil) {
+    self.source = source
+    self.contentType = contentType
+  }
 
   init(_ body: any TransportBody) { self.init(ReadOnceBody(body)) }
 
@@ -64,14 +69,18 @@ public struct StreamingBody: AsyncSequence, Sendable {
   }
 
   /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is
-  /// discarded.
+  /// discarded. If the response has a `Content-Type` other than `text/event-stream`, the sequence throws an
+  /// ``EventStreamError``.
   ///
   /// - Parameter maximumLength: The maximum length of a line, and of the data of one event, in bytes. Defaults to 16
   ///   MiB; beyond it the sequence ends with ``StreamLineTooLongError``.
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> StreamingSequence<ServerSentEvent> {
-    read(EventStreamParser(maximumSize: maximumLength))
+    read(
+      EventStreamParser(
+        maximumSize: maximumLength,
+        refusal: contentType.flatMap { EventStreamError(contentType: $0) }))
   }
 
   private func read<Parser: StreamParser>(_ parser: Parser) -> StreamingSequence<Parser.Element> {

@@ -39,7 +39,7 @@ public struct StreamingResponse: Sendable {
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
   /// The body without the overhead of a stream, for iterating over large numbers of elements.
-  public var body: StreamingBody { StreamingBody(source) }
+  public var body: StreamingBody { StreamingBody(source, contentType: headers.field("Content-Type")) }
 
   /// The body in chunks, each delivered as soon as it arrives.
   public var chunks: AsyncThrowingStream<Data, Error> { body.chunks.stream }
@@ -87,7 +87,8 @@ extension StreamingResponse {
   }
 
   /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is
-  /// discarded.
+  /// discarded. If the response has a `Content-Type` other than `text/event-stream`, the stream throws an
+  /// ``EventStreamError``.
   ///
   /// - Parameter maximumLength: The maximum length of a line, and of the data of one event, in bytes; beyond it the
   ///   stream ends with ``StreamLineTooLongError``.

@@ -39,3 +39,22 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
     }
   }
 }
+
+extension WebSocketError: ClassifiedError {
+  var failureKind: FailureKind {
+    switch self {
+    // Redirects are not followed.
+    case .refused(let status, _): FailureKind(status: status)
+    case .timedOut, .connectionLost: .temporary
+    case .closed(.normalClosure, _): .completed
+    case .closed(let code, _), .protocolViolation(let code, _):
+      WebSocketReconnectPolicy.defaultFinalCodes.contains(code) ? .permanent : .temporary
+    case .invalidURL, .invalidControlFrame: .permanent
+    case .invalidHandshake, .sendQueueFull: .unclear
+    }
+  }
+
+  var responseHeaders: [String: String]? {
+    if case .refused(_, let headers) = self { headers } else { nil }
+  }
+}

@@ -84,6 +84,10 @@ import Testing
       name: "a lost connection after the request was processed", retries: 5,
       events: [.error(Failure()), .error(Failure(), processed: true)], actions: ["retry 2.0 seconds", "fail Failure()"]),
     Row(
+      name: "a complete response that cannot be decoded", retries: 5,
+      events: [.error(URLError(.cannotDecodeContentData))],
+      actions: ["fail \(URLError(.cannotDecodeContentData))"]),
+    Row(
       name: "a cancelled task after the request was processed", retries: 5,
       events: [.error(Failure(), cancelled: true, processed: true)], actions: ["fail CancellationError()"]),
   ]
@@ -103,7 +107,10 @@ import Testing
     var made = 0
     var state = AttemptState(policy: RetryPolicy(), allowsRetry: true, hasRefresher: true)
     func status(_ status: Int) {
-      _ = state.received(status: status, bodyIsReplayable: true, retryAfter: nil, random: { 0 }) {
+      _ = state.received(
+        status: status, repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true,
+        retryAfter: nil, random: { 0 }
+      ) {
         made += 1
         return Failure()
       }
@@ -119,16 +126,17 @@ import Testing
     switch event {
     case .status(let status, let retryAfter, let replayable, let processed):
       state.received(
-        status: status, forbidsRepetition: processed, bodyIsReplayable: replayable, retryAfter: retryAfter,
-        random: { 0 }
+        status: status,
+        repeatability: Repeatability(status: status, isIdempotent: !processed, wasCarriedOut: processed),
+        bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }
       ) {
         if status == 401 { return NetworkError.unauthorized }
         return HTTPError(statusCode: status, data: Data(), headers: [:])
       }
     case .error(let error, let replayable, let cancelled, let processed):
       state.failed(
-        with: error, forbidsRepetition: processed, bodyIsReplayable: replayable, wasCancelled: cancelled,
-        retryAfter: nil, random: { 0 })
+        with: error, repeatability: Repeatability(after: error, isIdempotent: !processed, wasCarriedOut: processed),
+        bodyIsReplayable: replayable, wasCancelled: cancelled, retryAfter: nil, random: { 0 })
     }
   }
 

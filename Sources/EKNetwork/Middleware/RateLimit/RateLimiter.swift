@@ -23,7 +23,7 @@ import Foundation
 /// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
 public final class RateLimiter: NetworkMiddleware {
   /// The error of a request that would have to wait too long. A retry policy does not retry it.
-  public struct LimitError: NonRetriableError, TemporaryRefusal, LocalizedError, Equatable, Sendable {
+  public struct LimitError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
     /// The reason why a request does not wait for its turn.
     public enum Reason: Sendable, Equatable {
       /// Its turn would come later than `maximumWait`, or has not come by then.
@@ -45,6 +45,8 @@ public final class RateLimiter: NetworkMiddleware {
       self.reason = reason
       self.retryAfter = retryAfter
     }
+
+    var failureKind: FailureKind { .refused(retryAfter) }
 
     /// A description of the error.
     public var errorDescription: String? {
@@ -114,7 +116,7 @@ public final class RateLimiter: NetworkMiddleware {
       return response
     } catch {
       // Another middleware may have refused it.
-      line.leave(key, report: error is any TemporaryRefusal ? .notSent : nil)
+      line.leave(key, report: FailureKind(error).wasNotSent ? .notSent : nil)
       throw error
     }
   }

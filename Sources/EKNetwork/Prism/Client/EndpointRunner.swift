@@ -57,8 +57,12 @@ struct EndpointRunner: Sendable {
       wasStarted: wasStarted)
     runner.middleware = middleware.calls
     do {
-      return try await runner.fetch(
+      let fetched = try await runner.fetch(
         attempts, policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(), over: exchange, successes: successes)
+      if wasStarted?.withLock({ $0 }) != false {
+        PrismNetworkFailure.recordCompletion(isIdempotent: urlRequest.isIdempotent)
+      }
+      return fetched
     } catch let failure as PrismNetworkFailure {
       throw failure
     } catch {
@@ -66,7 +70,7 @@ struct EndpointRunner: Sendable {
       let error = attempts.failure(error, of: urlRequest)
       guard var failure = error as? PrismNetworkFailure else { throw error }
       let isSent = wasStarted?.withLock { $0 } == true
-      failure.isHarmlessToRepeat = urlRequest.isIdempotent || !isSent
+      failure.repeatability = Repeatability(failure, isIdempotent: urlRequest.isIdempotent, wasStarted: isSent)
       throw failure
     }
   }
@@ -91,8 +95,8 @@ private struct EndpointAttempts: AttemptSource {
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(causedBy: error, url: urlRequest.url)
-    failure.isHarmlessToRepeat =
-      urlRequest.isIdempotent || (failure.wasNotCarriedOut && wasCarriedOut?.withLock { $0 } != true)
+    failure.repeatability = Repeatability(
+      after: failure, isIdempotent: urlRequest.isIdempotent, wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
     return failure
   }
 }

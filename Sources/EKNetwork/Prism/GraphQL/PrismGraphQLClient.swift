@@ -62,7 +62,11 @@ public actor PrismGraphQLClient {
   ) async throws -> PrismGraphQLResponse<T> {
     let wasCarriedOut = Locked(false)
     return try await PrismNetworkFailure.surfacing {
-      do { return try await load(query, wasCarriedOut) } catch {
+      do {
+        let response: PrismGraphQLResponse<T> = try await load(query, wasCarriedOut)
+        PrismNetworkFailure.recordCompletion(isIdempotent: Self.isIdempotent(query))
+        return response
+      } catch {
         throw failure(error, of: query, wasCarriedOut: wasCarriedOut.withLock { $0 })
       }
     }
@@ -125,14 +129,17 @@ public actor PrismGraphQLClient {
     return response
   }
 
-  /// Returns the error that the caller receives for an error of an operation. Only a query can be sent again whatever
-  /// has happened to it (§6.2 of GraphQL).
+  /// Whether an operation can be sent again whatever has happened to it: only a query (§6.2 of GraphQL).
+  private static func isIdempotent(_ query: PrismGraphQLQuery) -> Bool {
+    GraphQLDocument.kind(of: query.query, operationName: query.operationName) == .query
+  }
+
+  /// Returns the error that the caller receives for an error of an operation.
   private nonisolated func failure(_ error: any Error, of query: PrismGraphQLQuery, wasCarriedOut: Bool) -> any Error {
     let error = failure(error)
-    guard var failure = error as? PrismNetworkFailure,
-      GraphQLDocument.kind(of: query.query, operationName: query.operationName) != .query
-    else { return error }
-    failure.isHarmlessToRepeat = failure.wasNotCarriedOut && !wasCarriedOut
+    guard var failure = error as? PrismNetworkFailure else { return error }
+    failure.repeatability = Repeatability(
+      after: failure, isIdempotent: Self.isIdempotent(query), wasCarriedOut: wasCarriedOut)
     return failure
   }
 

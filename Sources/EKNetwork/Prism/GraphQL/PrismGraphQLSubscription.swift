@@ -18,6 +18,16 @@ public enum PrismGraphQLSubscriptionError: Error, Equatable, Sendable {
   case notAcknowledged
 }
 
+extension PrismGraphQLSubscriptionError: ClassifiedError {
+  var failureKind: FailureKind {
+    switch self {
+    case .rejected: .permanent
+    case .protocolViolation: .unclear
+    case .notAcknowledged: .temporary
+    }
+  }
+}
+
 extension PrismGraphQLSubscriptionError: LocalizedError {
   /// A description of the error in one sentence; for a rejection, the messages.
   public var errorDescription: String? {

@@ -27,7 +27,7 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   }
 
   /// Returns whether fewer than ``maxAttempts`` retries were made and the error is transient: no connection, 408, 425,
-  /// 429, 5xx, or a response that is not valid HTTP. Other errors are not retried.
+  /// 429, 5xx other than 501 and 505, or a response that is not valid HTTP. Other errors are not retried.
   ///
   /// A request of an adapter whose method is not idempotent (RFC 9110 §9.2.2), and which has no `Idempotency-Key`, is
   /// repeated only if it cannot have been processed: there was no connection, or the server responded with 408, 425,

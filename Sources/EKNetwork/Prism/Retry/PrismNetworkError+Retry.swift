@@ -1,17 +1,22 @@
 extension PrismNetworkError {
   /// Returns whether another attempt may succeed where one failed with this error, and does no harm.
   static func isTransient(_ error: any Error) -> Bool {
-    if error.isCancellation || error is NonRetriableError || error is DecodingError { return false }
     if PrismNetworkFailure.forbidsRepetition { return false }
-    let details = PrismNetworkFailure.current.flatMap { $0.error == error as? PrismNetworkError ? $0 : nil }
-    if let details, !details.isHarmlessToRepeat { return false }
-    // The server has processed the request: the response could not be decoded.
-    if let status = details?.statusCode, (200..<300).contains(status) { return false }
-    switch error as? PrismNetworkError {
-    case .invalidURL, .unauthorized, .forbidden, .badRequest, .noCache: return false
+    let failure = PrismNetworkFailure.details(of: error)
+    if failure?.repeatability?.isHarmless == false { return false }
+    return switch FailureKind(failure ?? error) {
+    case .temporary, .serverError: true
     // 404, 409, 422 and a body that cannot be decoded will be the same next time.
-    case .invalidResponse: return details?.underlyingError.map { RetryPolicy.isTransient($0) } ?? false
-    case .noConnectivity, .serverError, nil: return true
+    case .refused, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
     }
+  }
+}
+
+extension PrismNetworkFailure {
+  /// Returns the details of an error that a policy is asked about.
+  fileprivate static func details(of error: any Error) -> PrismNetworkFailure? {
+    if let failure = error as? PrismNetworkFailure { return failure }
+    guard let current, error as? PrismNetworkError ?? current.error == current.error else { return nil }
+    return current
   }
 }

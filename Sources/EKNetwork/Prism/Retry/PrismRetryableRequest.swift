@@ -32,11 +32,13 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
 
   /// Runs the operation until it succeeds or the policy allows no further retry. Each call starts from the first
   /// attempt. The policy finds the cause of an adapter's error in ``PrismNetworkFailure/current``, so that it repeats a
-  /// POST only if the server cannot have processed it. A server's `Retry-After` lengthens the delay, up to a minute.
+  /// POST only if the server cannot have processed it; one that has succeeded is never repeated. A server's `Retry-After`
+  /// lengthens the delay, up to a minute.
   ///
   /// - Returns: The result of the first successful attempt.
   /// - Throws: The error of the last attempt; `CancellationError` at once when the task is cancelled. Neither a
-  ///   cancellation, even one that the operation itself throws, nor a ``NonRetriableError`` is ever retried.
+  ///   cancellation, even one that the operation itself throws, nor a ``NonRetriableError``, nor a complete response that
+  ///   cannot be decoded is ever retried.
   public func execute() async throws -> T {
     var attempt = 0
     while true {
@@ -45,22 +47,19 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
       guard case .failure(let error) = result else { return try result.get() }
       if Task.isCancelled { throw CancellationError() }
       let details = record.details(of: error)
-      // The failures say whether the requests are harmless to repeat, which the error alone does not.
-      let isAllowed = PrismNetworkFailure.$forbidsRepetition.withValue(!record.isHarmlessToRepeat) {
-        policy.allowsRetry(after: details ?? error, attempt: attempt)
-      }
-      guard !error.isCancellation, isAllowed else { throw details?.surfaced ?? error }
+      // An operation of several requests may be repeated if each of them may, which the error alone does not say.
+      let isForbidden =
+        record.forbidsRepetition || Repeatability(after: details ?? error, isIdempotent: true).isForbidden
+      let isAllowed =
+        !isForbidden
+        && PrismNetworkFailure.$forbidsRepetition.withValue(!record.isHarmlessToRepeat) {
+          policy.allowsRetry(after: details ?? error, attempt: attempt)
+        }
+      guard isAllowed else { throw details?.surfaced ?? error }
       let own = max(policy.delay(for: attempt), .zero)
-      let wished = Self.retryAfter(details ?? error as? PrismNetworkFailure, error) ?? .zero
+      let wished = RetryAfter.delay(in: details ?? error, now: Date()) ?? .zero
       try await clock.sleep(for: max(own, min(wished, .seconds(RetryPolicy.defaultMaxRetryAfter))).sleepable)
       attempt = attempt == .max ? attempt : attempt + 1
     }
-  }
-
-  private static func retryAfter(_ failure: PrismNetworkFailure?, _ error: any Error) -> Duration? {
-    let now = Date()
-    if let delay = RetryAfter.delay(in: failure?.underlyingError ?? error, now: now) { return delay }
-    // The cause is not a response, such as that of a WebSocket's handshake, but has its header fields.
-    return failure?.headers.field("Retry-After").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 }

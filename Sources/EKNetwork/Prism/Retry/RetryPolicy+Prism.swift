@@ -5,7 +5,8 @@ extension RetryPolicy {
   ///
   /// The policy is called with errors as an adapter would call it: a `URLError`, an ``HTTPError`` and
   /// ``NetworkError/unauthorized`` are passed as the corresponding ``PrismNetworkError``, with their details in
-  /// ``PrismNetworkFailure/current``; an error from the request's `errorDecoder` is passed unchanged.
+  /// ``PrismNetworkFailure/current``; an error from the request's `errorDecoder` is passed unchanged, with the status, the
+  /// header fields and the body of its response there.
   ///
   /// - Parameters:
   ///   - policy: The policy that decides whether and when. A delay of more than a year is shortened to a year.
@@ -29,7 +30,12 @@ extension PrismRetryPolicy {
     case is HTTPError, is NetworkError, is URLError: failure = PrismNetworkFailure(causedBy: error, url: nil)
     default:
       if error is NonRetriableError { return false }
-      return shouldRetry(for: error, attempt: attempt)
+      guard let refusal = RetryPolicy.refusal else { return shouldRetry(for: error, attempt: attempt) }
+      // The request's own error: its response goes along with it.
+      let failure = PrismNetworkFailure(
+        error as? PrismNetworkError ?? PrismNetworkError(status: refusal.statusCode), because: error,
+        statusCode: refusal.statusCode, headers: refusal.headers, data: refusal.data)
+      return PrismNetworkFailure.$taskLocalFailure.withValue(failure) { shouldRetry(for: error, attempt: attempt) }
     }
     if failure.underlyingError is NonRetriableError { return false }
     return PrismNetworkFailure.$taskLocalFailure.withValue(failure) {

@@ -36,3 +36,16 @@ public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Send
 
   private static func name(_ url: URL) -> String { url.isFileURL ? url.path : url.absoluteString }
 }
+
+extension RequestBodyError: ClassifiedError {
+  /// A later request may be able to read the file: too many files were open, or it was being written. The same request
+  /// is not sent again.
+  var failureKind: FailureKind {
+    switch self {
+    case .fileChanged: .unclear
+    case .fileNotReadable(_, let code):
+      [EACCES, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(code) ? .permanent : .unclear
+    case .fileNotFound, .notARegularFile, .lengthMismatch, .alreadySent: .permanent
+    }
+  }
+}

@@ -7,7 +7,8 @@ import Foundation
 /// A subscription to server-sent events that reconnects, like a browser's `EventSource`.
 ///
 /// Created by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and reconnects
-/// whenever the connection is lost, with `Last-Event-ID` if the server has sent an ID. Leaving the loop, or cancelling
+/// whenever the connection is lost, with `Last-Event-ID` if the server has sent an ID. A stream that the server has ended
+/// is requested again only if the request is idempotent (``NetworkRequest/isIdempotent``). Leaving the loop, or cancelling
 /// its task, ends it. The request and the token closure are used on the actor of the iterating task.
 public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// The type of the elements.
@@ -32,13 +33,16 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<Data?>(nil)
     private let sequence = Locked<SequenceBody?>(nil)
+    private let wasCarriedOut = Locked(false)
 
     init(_ source: EventSource) {
       self.source = source
-      state = EventSourceState(policy: source.policy, lastEventID: source.options.lastEventID)
+      state = EventSourceState(
+        policy: source.policy, lastEventID: source.options.lastEventID, isIdempotent: source.request.isIdempotent)
     }
 
-    /// Returns the next event; `nil` when the server has ended the subscription with 204.
+    /// Returns the next event; `nil` when the server has ended the subscription with 204, or has ended the stream of a
+    /// request that is not idempotent.
     ///
     /// Throws ``EventStreamError``, ``StreamLineTooLongError``, the errors of `stream` that are not transient, and
     /// `CancellationError`.
@@ -81,11 +85,12 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     /// Connects; returns `false` if the subscription is over.
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
       refusal.withLock { $0 = nil }
+      wasCarriedOut.withLock { $0 = false }
       let ownTimeout = source.options.idleTimeout ?? source.request.timeout
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
-        refusal: refusal, sequence: sequence)
+        refusal: refusal, sequence: sequence, wasCarriedOut: wasCarriedOut)
       let response: StreamingResponse
       do {
         response = try await source.stream(request)
@@ -94,9 +99,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       }
       guard response.statusCode != 204 else { return false }
       guard response.statusCode == 200 else { throw EventStreamError.unexpectedStatus(response.statusCode) }
-      let contentType = response.headers.field("Content-Type")
-      let mediaType = contentType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-      guard mediaType == "text/event-stream" else { throw EventStreamError.unexpectedContentType(contentType) }
+      if let error = EventStreamError(contentType: response.headers.field("Content-Type")) { throw error }
       state.opened()
       let body = WatchedBody(
         response.source.body, heartbeat: HeartbeatState(fixed: ownTimeout), clock: source.options.clock)
@@ -128,7 +131,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       try Task.checkCancellation()
       let action = state.lost(
         because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
-        bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
+        wasCarriedOut: wasCarriedOut.withLock { $0 }, bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
       switch action {
       case .fail(let error): throw decoded(error)
       case .finish: return false

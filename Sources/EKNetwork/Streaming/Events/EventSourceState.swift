@@ -20,8 +20,12 @@ struct EventSourceState {
   /// The ID of the last event, for `Last-Event-ID`.
   private(set) var lastEventID: String
 
-  init(policy: EventReconnectPolicy, lastEventID: String = "") {
+  /// Whether the request may be repeated after its response is complete.
+  private let isIdempotent: Bool
+
+  init(policy: EventReconnectPolicy, lastEventID: String = "", isIdempotent: Bool = true) {
     self.policy = policy
+    self.isIdempotent = isIdempotent
     self.lastEventID = lastEventID
   }
 
@@ -42,11 +46,12 @@ struct EventSourceState {
   ///   - error: The reason; `nil` if the server ended it cleanly.
   ///   - parser: The parser of the stream, if there was one.
   ///   - retryAfter: The delay that the server requested.
+  ///   - wasCarriedOut: Whether a redirect has changed the method, because the request was carried out.
   ///   - bodyIsReplayable: Whether the request can be sent again.
   ///   - random: A number from 0 to 1.
   mutating func lost(
-    because error: (any Error)?, parser: EventStreamParser? = nil, retryAfter: Duration? = nil, bodyIsReplayable: Bool,
-    random: Double
+    because error: (any Error)?, parser: EventStreamParser? = nil, retryAfter: Duration? = nil,
+    wasCarriedOut: Bool = false, bodyIsReplayable: Bool, random: Double
   ) -> Action {
     let wasOpen = isOpen
     isOpen = false
@@ -54,14 +59,20 @@ struct EventSourceState {
       lastEventID = parser.lastEventID
       reconnectionTime = parser.reconnectionTime.map { max($0, Self.shortestReconnectionTime) } ?? reconnectionTime
     }
-    // A server that dies, or ends a stream, does not complete its compression.
-    if let error, !Self.isTransient(error), !(wasOpen && TruncatedContentError.isCause(of: error)) {
-      return .fail(error)
+    var error = error
+    if wasOpen, let cause = error, TruncatedContentError.isCause(of: cause) {
+      // A server that dies, or ends a stream, does not complete its compression.
+      error = URLError(.networkConnectionLost, userInfo: [NSUnderlyingErrorKey: cause])
     }
-    guard bodyIsReplayable else { return error.map { .fail($0) } ?? .finish }
+    let repeatability =
+      error.map { Repeatability(after: $0, isIdempotent: isIdempotent, wasCarriedOut: wasCarriedOut) }
+      ?? .completed(isIdempotent: isIdempotent)
+    guard bodyIsReplayable, !repeatability.isForbidden, Self.isTransient(repeatability.kind) else {
+      return error.map { .fail($0) } ?? .finish
+    }
     waits += 1
     if !wasOpen { failures += 1 }
-    if let maximum = policy.maximumFailures, failures > maximum {
+    if let maximum = policy.maximumFailures, failures > max(maximum, 0) {
       return .fail(error ?? URLError(.networkConnectionLost))
     }
     var delay = delay(random: random)
@@ -87,8 +98,11 @@ struct EventSourceState {
     return .nanoseconds(Int64(clamping: UInt64(Double(full) * (1 - 0.5 * min(max(random, 0), 1)))))
   }
 
-  /// Returns whether another attempt may succeed.
-  private static func isTransient(_ error: any Error) -> Bool {
-    !error.isCancellation && (RetryPolicy.isTransient(error) || error is any TemporaryRefusal)
+  /// Returns whether another attempt may succeed after a failure, or a clean end.
+  private static func isTransient(_ kind: FailureKind?) -> Bool {
+    switch kind {
+    case nil, .temporary, .refused: true
+    case .serverError, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
+    }
   }
 }

@@ -16,6 +16,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   let refusal: Locked<Data?>
   /// The sequence that is sent as the body.
   let sequence: Locked<SequenceBody?>
+  /// Set when a redirect changes the method, because the request was carried out.
+  let wasCarriedOut: Locked<Bool>
 
   var path: String { base.path }
   var method: HTTPMethod { base.method }

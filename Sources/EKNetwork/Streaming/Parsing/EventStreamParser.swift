@@ -28,15 +28,22 @@ struct EventStreamParser: StreamParser {
   private(set) var lastEventID: String
   private var isIDSendable = true
   private let onComment: (@Sendable () -> Void)?
+  /// The reason why the body is no event stream.
+  private let refusal: EventStreamError?
   /// The reconnection time that the server has set.
   private(set) var reconnectionTime: Duration?
 
   /// - Parameters:
   ///   - maximumSize: The maximum size in bytes of a line and of the data of an event.
   ///   - lastEventID: The last event ID of the previous stream.
+  ///   - refusal: The reason why the body is no event stream: the error of every read.
   ///   - onComment: Called for each comment, which servers send as keep-alive (§9.2.7).
-  init(maximumSize: Int, lastEventID: String = "", onComment: (@Sendable () -> Void)? = nil) {
+  init(
+    maximumSize: Int, lastEventID: String = "", refusal: EventStreamError? = nil,
+    onComment: (@Sendable () -> Void)? = nil
+  ) {
     self.maximumSize = maximumSize
+    self.refusal = refusal
     self.onComment = onComment
     self.lastEventID = lastEventID
     id = lastEventID
@@ -49,6 +56,7 @@ struct EventStreamParser: StreamParser {
   }
 
   mutating func next() throws -> ServerSentEvent? {
+    if let refusal { throw refusal }
     // A separate reference, so that the rest of the parser can be mutated meanwhile.
     let chunk = chunk
     // A consumed chunk is released while the next one is awaited.

@@ -14,6 +14,10 @@ public struct StreamLineTooLongError: Error, Equatable, Sendable {
   }
 }
 
+extension StreamLineTooLongError: ClassifiedError {
+  var failureKind: FailureKind { .permanent }
+}
+
 extension StreamLineTooLongError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {

@@ -42,38 +42,23 @@ struct ReconnectRetryState {
     failures += 1
     if let maximum = policy.maximumFailures, failures > maximum { return .stop(error) }
     let own = backoff.delay(beforeRetry: failures - 1, random: policy.random)
-    return .retry(after: max(own, min(Self.retryAfter(error, now: now) ?? .zero, policy.maximumDelay)))
+    return .retry(after: max(own, min(RetryAfter.delay(in: error, now: now) ?? .zero, policy.maximumDelay)))
   }
 
   private func verdict(on error: any Error) -> Verdict {
-    guard let error = error as? WebSocketError else {
-      return !error.isCancellation && RetryPolicy.isTransient(error) ? .temporary : .final
-    }
-    switch error {
-    case .closed(let code, _):
+    switch error as? WebSocketError {
+    case .closed(let code, _)?:
       guard policy.finalCodes.contains(code) else { return .temporary }
       return code == .normalClosure ? .done : .final
-    case .protocolViolation(let code, _): return policy.finalCodes.contains(code) ? .final : .temporary
-    case .refused(let status, _): return Self.isTransient(status) ? .temporary : .final
-    case .timedOut, .connectionLost: return .temporary
-    case .invalidURL, .invalidHandshake, .invalidControlFrame, .sendQueueFull: return .final
+    case .protocolViolation(let code, _)?: return policy.finalCodes.contains(code) ? .final : .temporary
+    default: break
     }
-  }
-
-  /// Returns whether another attempt may succeed. Redirects are not followed, and the client would repeat its own
-  /// error.
-  private static func isTransient(_ status: Int) -> Bool {
-    switch status {
-    case 501, 505: false
-    case 500...599: true
-    default: RetryPolicy.transientStatusCodes.contains(status)
+    // A handshake is a GET.
+    let repeatability = Repeatability(after: error, isIdempotent: true)
+    switch repeatability.kind {
+    case _ where repeatability.isForbidden: return .final
+    case .temporary, .serverError, .refused: return .temporary
+    default: return .final
     }
-  }
-
-  private static func retryAfter(_ error: any Error, now: Date) -> Duration? {
-    guard case .refused(_, let headers)? = error as? WebSocketError, let value = headers["retry-after"] else {
-      return RetryAfter.delay(in: error, now: now)
-    }
-    return RetryAfter(value, now: now)?.delay(from: now)
   }
 }

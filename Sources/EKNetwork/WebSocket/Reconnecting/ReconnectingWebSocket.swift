@@ -60,8 +60,8 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   ///     detected.
   ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
   ///   - request: Returns the URL and the header fields, as for `WebSocket.connect`. An error that is not transient by
-  ///     ``RetryPolicy/isTransient(_:)`` ends the WebSocket. When the WebSocket is closed, a closure that is running is
-  ///     cancelled and not waited for.
+  ///     ``RetryPolicy/isTransient(_:)``, nor a temporary refusal by middleware, ends the WebSocket. When the WebSocket is
+  ///     closed, a closure that is running is cancelled and not waited for.
   public init(
     protocols: [String] = [], options: WebSocketOptions = .keptAlive,
     reconnect: WebSocketReconnectPolicy = WebSocketReconnectPolicy(),

@@ -158,7 +158,7 @@ import Testing
 @Suite struct OfflineFailureTests {
   private struct Hopeless: NonRetriableError {}
 
-  @Test(arguments: [400, 402, 403, 404, 405, 409, 410, 413, 415, 422, 451, 301, 304])
+  @Test(arguments: [400, 402, 403, 404, 405, 409, 410, 413, 415, 422, 451, 501, 505, 301, 304])
   func statusIsPermanentFailure(_ status: Int) {
     #expect(OfflineFailure(HTTPError(statusCode: status, data: Data(), headers: [:])) == .permanent)
     let failure = PrismNetworkFailure(
@@ -183,6 +183,8 @@ import Testing
     #expect(OfflineFailure(Hopeless()) == .permanent)
     #expect(OfflineFailure(NetworkError.unauthorized) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(NetworkError.invalidURL) == .permanent)
+    #expect(OfflineFailure(URLError(.cannotDecodeContentData)) == .permanent)
+    #expect(OfflineFailure(DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: ""))) == .permanent)
     #expect(OfflineFailure(PrismNetworkError.noConnectivity) == .temporary(retryAfter: nil))
     #expect(OfflineFailure(PrismNetworkError.badRequest) == .permanent)
     #expect(OfflineFailure(PrismNetworkError.invalidResponse) == .temporary(retryAfter: nil))

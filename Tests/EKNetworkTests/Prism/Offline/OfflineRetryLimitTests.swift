@@ -5,9 +5,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OfflineRetryLimitTests {
   private static let refusal = RateLimiter.LimitError(host: "a", reason: .waitTooLong, retryAfter: .seconds(7))
 
-  private func options(_ undelivered: Locked<Int>) -> PrismOfflineQueueOptions {
+  private func options(_ undelivered: Locked<Int>, maximumRetryCount: Int = 0) -> PrismOfflineQueueOptions {
     var options = PrismOfflineQueueOptions()
-    options.maximumRetryCount = 0
+    options.maximumRetryCount = maximumRetryCount
     options.undelivered = { _, _ in undelivered.withLock { $0 += 1 } }
     return options
   }
@@ -32,7 +32,8 @@ import Testing
     let undelivered = Locked(0)
     let batches = Locked<[Int]>([])
     let folder = try ScratchFolder()
-    let queue = try PrismOfflineQueue(directory: folder["queue"], options: options(undelivered)) { requests in
+    let queue = try PrismOfflineQueue(directory: folder["queue"], options: options(undelivered, maximumRetryCount: 1)) {
+      requests in
       batches.withLock { $0.append(requests.count) }
       throw Self.refusal
     }
@@ -41,5 +42,26 @@ import Testing
     #expect(batches.withLock { $0 } == [2, 2])
     #expect(await queue.dequeueAll().map(\.retryCount) == [0, 0])
     #expect(undelivered.withLock { $0 } == 0)
+  }
+
+  /// The last attempt of each request of a batch is made alone.
+  @Test(arguments: [0, 1, 2, 5], [false, true])
+  func requestIsSentOnceMoreThanItIsRetried(_ retries: Int, inBatches: Bool) async throws {
+    let undelivered = Locked(0)
+    let sent = Locked<[Int]>([])
+    let fail: @Sendable (Int) throws -> Void = { count in
+      sent.withLock { $0.append(count) }
+      throw URLError(.notConnectedToInternet)
+    }
+    let options = options(undelivered, maximumRetryCount: retries)
+    let queue =
+      inBatches
+      ? try PrismOfflineQueue(directory: ScratchFolder()["queue"], options: options) { try fail($0.count) }
+      : try PrismOfflineQueue(directory: nil, delivery: .each { _ in try fail(1) }, autoFlush: false, options: options)
+    for path in ["a", "b"] { try await queue.enqueue(request(path)) }
+    while await queue.count > 0 { try? await queue.flush() }
+    #expect(undelivered.withLock { $0 } == 2)
+    #expect(sent.withLock { $0.reduce(0, +) } == 2 * (retries + 1))
+    if inBatches { #expect(sent.withLock { $0 } == Array(repeating: 2, count: retries) + [1, 1]) }
   }
 }

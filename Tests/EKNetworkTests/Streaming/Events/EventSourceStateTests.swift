@@ -121,6 +121,31 @@ import Testing
     #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
   }
 
+  @Test func negativeLimitAllowsNoFailure() {
+    for maximum in [-1, .min, 0] {
+      var state = EventSourceState(policy: EventReconnectPolicy(maximumFailures: maximum))
+      state.opened()
+      #expect(delay(state.lost(because: nil, bodyIsReplayable: true, random: 0)) != nil, "a clean end is no failure")
+      #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == nil)
+    }
+  }
+
+  /// Only what has failed may be sent again, unless the request is idempotent (RFC 9110 §9.2.2).
+  @Test(
+    arguments: [
+      (false, nil, false, false), (true, nil, false, true), (false, .networkConnectionLost, false, true),
+      (false, .networkConnectionLost, true, false), (true, .networkConnectionLost, true, true),
+    ] as [(Bool, URLError.Code?, Bool, Bool)])
+  func processedRequestIsNotRepeated(
+    _ isIdempotent: Bool, _ code: URLError.Code?, _ wasCarriedOut: Bool, _ goesOn: Bool
+  ) {
+    var state = EventSourceState(policy: EventReconnectPolicy(), isIdempotent: isIdempotent)
+    state.opened()
+    let action = state.lost(
+      because: code.map { URLError($0) }, wasCarriedOut: wasCarriedOut, bodyIsReplayable: true, random: 0)
+    #expect((delay(action) != nil) == goesOn)
+  }
+
   @Test func quietFeedNeverFails() {
     var state = EventSourceState(policy: EventReconnectPolicy(initialDelay: .seconds(2), maximumFailures: 3))
     for _ in 0..<20 {

@@ -73,6 +73,8 @@ import Testing
         WebSocketError.protocolViolation(code: .protocolError, reason: ""), WebSocketError.invalidURL,
         WebSocketError.invalidHandshake(reason: ""), URLError(.serverCertificateUntrusted), CancellationError(),
         InvalidHeaderError(field: "x", reason: .invalidName), NetworkError.unauthorized,
+        PrismNetworkError.unauthorized, PrismNetworkError.forbidden, NetworkError.emptyResponse,
+        PrismNetworkFailure(.serverError, statusCode: 501),
       ]
     for error in errors {
       var state = ReconnectRetryState(policy: policy())
@@ -102,7 +104,9 @@ import Testing
       + [408, 425, 429, 500, 502, 503, 504, 520].map { WebSocketError.refused(status: $0, headers: [:]) }
       + [
         WebSocketError.timedOut, Self.lost, URLError(.cannotConnectToHost), URLError(.cannotFindHost),
-        HTTPError(statusCode: 503, data: Data(), headers: [:]),
+        HTTPError(statusCode: 503, data: Data(), headers: [:]), PrismNetworkError.noConnectivity,
+        PrismNetworkError.serverError, PrismNetworkFailure(.serverError, statusCode: 503),
+        PrismNetworkFailure(.noConnectivity, because: WebSocketError.connectionLost(reason: "")),
       ]
     for error in errors {
       var state = ReconnectRetryState(policy: policy())
