@@ -200,9 +200,18 @@ struct RawHead: Sendable {
   }
 
   /// Decodes valid UTF-8 as such, and anything else as ISO 8859-1 (RFC 9110 §5.5), so that no byte of a value is lost.
+  ///
+  /// RFC 9110 §5.5: a bare carriage return or a NUL is replaced, for what reads the value next may take it for an end.
   private static func text(_ bytes: UnsafeRawBufferPointer, _ start: UInt32, _ end: UInt32) -> String {
     let slice = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
-    return String(utf8Bytes: slice)
+    guard !slice.contains(where: { $0 == 0x0d || $0 == 0 }) else {
+      return slice.map { $0 == 0x0d || $0 == 0 ? 0x20 : $0 }.withUnsafeBytes(decoded)
+    }
+    return decoded(slice)
+  }
+
+  private static func decoded(_ slice: UnsafeRawBufferPointer) -> String {
+    String(utf8Bytes: slice)
       ?? String(String.UnicodeScalarView(slice.lazy.map { Unicode.Scalar($0) }))
   }
 }

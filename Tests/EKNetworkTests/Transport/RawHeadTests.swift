@@ -38,6 +38,15 @@ import Testing
     #expect(head.values("b") == ["café"])
   }
 
+  /// RFC 9110 §5.5.
+  @Test(arguments: [("a\rSet-Cookie: b", "a Set-Cookie: b"), ("a\0b", "a b"), ("\ra\r", "a"), ("é\r\r\0x", "é   x")])
+  func forbiddenBytesOfValuesAreBlanks(_ value: String, _ expected: String) throws {
+    let head = try head("HTTP/1.1 200 OK\r\nA: \(value)\r\n\r\n")
+    #expect(head.values("a") == [expected])
+    #expect(head.fields.map(\.value) == [expected])
+    #expect(head.joinedFields == ["A": expected])
+  }
+
   @Test func fieldNamesAreMatchedAsAWhole() throws {
     let head = try head("HTTP/1.1 200 OK\r\nContent-Length-X: 1\r\nX-Content-Length: 2\r\nCONTENT-LENGTH: 3\r\n\r\n")
     #expect(head.values("content-length") == ["3"])

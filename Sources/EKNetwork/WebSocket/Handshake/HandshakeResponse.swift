@@ -60,7 +60,10 @@ struct HandshakeResponse: Sendable {
     var headers: [String: String] = [:]
     var cookieLines: [String] = []
     for line in lines {
-      guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])) else {
+      // RFC 9110 §5.5: a value has no bare carriage return, line feed or NUL.
+      guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])),
+        !line.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 })
+      else {
         throw .invalidHandshake(reason: "a header line is invalid")
       }
       let name = line[..<colon].lowercased()

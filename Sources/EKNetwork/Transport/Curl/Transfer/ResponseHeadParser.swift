@@ -19,18 +19,25 @@ struct ResponseHeadParser {
   /// The limit that libcurl has in some versions: a head may have 300 KB in all. So may the interim responses before it
   /// together, and the trailers.
   static let maximumSize = 300 * 1024
+  /// The number of folded lines that a response may have: some versions of libcurl copy the whole value for each.
+  static let maximumFolds = 100
 
   private let url: URL
+  private let method: String
   private let mayUseHTTP2: Bool
   private var lines: [UInt8] = []
   private var interimSize = 0
   private var trailerSize = 0
+  private var foldCount = 0
   /// Whether the final head is complete.
   private(set) var isComplete = false
 
-  /// - Parameter mayUseHTTP2: Whether the server may have chosen HTTP/2.
-  init(url: URL, mayUseHTTP2: Bool) {
+  /// - Parameters:
+  ///   - method: The method of the request.
+  ///   - mayUseHTTP2: Whether the server may have chosen HTTP/2.
+  init(url: URL, method: String, mayUseHTTP2: Bool) {
     self.url = url
+    self.method = method
     self.mayUseHTTP2 = mayUseHTTP2
   }
 
@@ -40,20 +47,39 @@ struct ResponseHeadParser {
   /// - Parameter isHTTP2: Whether HTTP/2 was negotiated; only evaluated if the line claims it.
   mutating func line(_ line: UnsafeRawBufferPointer, isHTTP2: @autoclosure () -> Bool) -> Action {
     guard !isComplete else { return trailer(line) }
-    if line.starts(with: "HTTP/".utf8) {
+    let isFirst = lines.isEmpty
+    if isFirst {
+      // RFC 9112 §2.3: the name of the protocol is case-sensitive.
+      guard line.starts(with: "HTTP/".utf8), line.count > 5, Self.isDigit(line[5]) else {
+        return .failure(.badServerResponse, "The response does not begin with a status line of HTTP")
+      }
       // HTTP/2 and HTTP/3 are negotiated with TLS (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
-      if line.count > 5, line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
+      if line[5] == UInt8(ascii: "2") || line[5] == UInt8(ascii: "3") {
         guard line[5] == UInt8(ascii: "2"), mayUseHTTP2, isHTTP2() else { return .wrongVersion }
       }
-      lines.removeAll(keepingCapacity: true)
       lines.reserveCapacity(512)
     }
     guard lines.count + line.count <= Self.maximumSize else {
       return .failure(.dataLengthExceedsMaximum, "The response head is longer than \(Self.maximumSize) bytes")
     }
     lines.append(contentsOf: line)
-    guard line.first == UInt8(ascii: "\n") || line.starts(with: "\r\n".utf8) else { return .none }
-    return endOfBlock()
+    switch line.first {
+    case UInt8(ascii: "\n"): return endOfBlock()
+    case UInt8(ascii: "\r") where line.count > 1 && line[1] == UInt8(ascii: "\n"): return endOfBlock()
+    case UInt8(ascii: " "), UInt8(ascii: "\t"): return folded() ?? .none
+    case UInt8(ascii: "H") where !isFirst && line.starts(with: "HTTP/".utf8):
+      return .failure(.badServerResponse, "The response head has two status lines")
+    default: return .none
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  /// RFC 9112 §5.2: a client has to accept folded lines, which no current server sends.
+  private mutating func folded() -> Action? {
+    foldCount += 1
+    guard foldCount > Self.maximumFolds else { return nil }
+    return .failure(.badServerResponse, "The response has more than \(Self.maximumFolds) folded header lines")
   }
 
   /// Ignores trailers, but limits their size, because libcurl stores them.
@@ -62,7 +88,8 @@ struct ResponseHeadParser {
     guard trailerSize <= Self.maximumSize else {
       return .failure(.dataLengthExceedsMaximum, "The response's trailers are longer than \(Self.maximumSize) bytes")
     }
-    return .none
+    let isFolded = line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t")
+    return (isFolded ? folded() : nil) ?? .none
   }
 
   private mutating func endOfBlock() -> Action {
@@ -74,7 +101,12 @@ struct ResponseHeadParser {
       return .failure(.badServerResponse, "The server switched protocols without an Upgrade request")
     }
     guard head.statusCode >= 200 else { return interimResponse() }
-    if let failure = unknownTransferCoding(head) ?? contradictoryLength(head) { return failure }
+    // RFC 9112 §6.3: a response without a body ends with its head, whatever the fields say.
+    if let failure = unknownTransferCoding(head) ?? contradictoryLength(head),
+      ResponseHead(head).hasBody(method: method)
+    {
+      return failure
+    }
     isComplete = true
     return .head(head)
   }
@@ -110,7 +142,7 @@ struct ResponseHeadParser {
     guard let first = values.first, values.allSatisfy({ $0 == first }) else {
       return .failure(.badServerResponse, "The response has contradictory Content-Length fields")
     }
-    guard first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), Int64(first) != nil else {
+    guard first.utf8.allSatisfy(Self.isDigit), Int64(first) != nil else {
       return .failure(.badServerResponse, "The response's Content-Length is not a valid number")
     }
     return nil

@@ -3,8 +3,8 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct ResponseHeadParserTests {
-  private func parse(_ lines: [String]) -> [ResponseHeadParser.Action] {
-    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
+  private func parse(_ lines: [String], method: String = "GET") -> [ResponseHeadParser.Action] {
+    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, method: method, mayUseHTTP2: false)
     return lines.map { line in Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: false) } }
   }
 
@@ -20,7 +20,7 @@ import Testing
 
   /// Whether a request may be sent again depends on it.
   @Test func parserIsEmptyAfterAnInterimResponse() throws {
-    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, mayUseHTTP2: false)
+    var parser = ResponseHeadParser(url: URL(string: "http://x/")!, method: "GET", mayUseHTTP2: false)
     var seen = [parser.isEmpty]
     for line in ["HTTP/1.1 103 Early Hints\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n"] {
       _ = Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: false) }
@@ -97,7 +97,7 @@ import Testing
   @Test(arguments: ["HTTP/2 200 \r\n", "HTTP/2.0 200 OK\r\n", "HTTP/3 200 \r\n"])
   func unnegotiatedVersionIsRefused(_ line: String) {
     for (mayUseHTTP2, isHTTP2) in [(false, false), (false, true), (true, false), (true, true)] {
-      var parser = ResponseHeadParser(url: URL(string: "https://x/")!, mayUseHTTP2: mayUseHTTP2)
+      var parser = ResponseHeadParser(url: URL(string: "https://x/")!, method: "GET", mayUseHTTP2: mayUseHTTP2)
       let actions = [line, "\r\n"].map { line in
         Array(line.utf8).withUnsafeBytes { parser.line($0, isHTTP2: isHTTP2) }
       }
@@ -111,6 +111,45 @@ import Testing
   @Test func unfinishedHeadIsLimited() {
     let line = "A: " + String(repeating: "x", count: 1_000) + "\r\n"
     #expect(failure(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 400)) == .dataLengthExceedsMaximum)
+  }
+
+  /// RFC 9112 §2.3: the name of the protocol is case-sensitive, and a digit follows it.
+  @Test(arguments: [
+    "Http/1.1 404 No\r\n", "http/1.1 200 OK\r\n", "Http/2 200 \r\n", "HTTP/x.1 200 OK\r\n", "HTTP/", " a: b\r\n",
+  ])
+  func firstLineIsAStatusLine(_ line: String) {
+    #expect(failure([line, "\r\n"]) == .badServerResponse)
+    #expect(failure(["HTTP/1.1 103 Early Hints\r\n", "\r\n", line, "\r\n"]) == .badServerResponse)
+  }
+
+  /// It is no field (RFC 9110 §5.1), and what follows it would be another response.
+  @Test(arguments: ["HTTP/1.1 404 Not Found\r\n", "HTTP/2 500 \r\n", "HTTP/x: y\r\n"])
+  func secondStatusLineIsRefused(_ line: String) {
+    #expect(failure(["HTTP/1.1 200 OK\r\n", line]) == .badServerResponse)
+    #expect(failure(["HTTP/1.1 200 OK\r\n", "A: b\r\n", line]) == .badServerResponse)
+    #expect(head(["HTTP/1.1 200 OK\r\n", "HTTP-A: b\r\n", "\r\n"])?.joinedFields == ["HTTP-A": "b"])
+  }
+
+  /// Some versions of libcurl copy the whole value for each.
+  @Test(arguments: [" x\r\n", "\tx\r\n", " \r\n"])
+  func foldedLinesAreLimited(_ line: String) {
+    let folds = Array(repeating: line, count: ResponseHeadParser.maximumFolds)
+    let start = ["HTTP/1.1 200 OK\r\n", "A: b\r\n"]
+    #expect(head(start + folds + ["\r\n"])?.statusCode == 200)
+    #expect(failure(start + folds + [line]) == .badServerResponse)
+    #expect(failure(start + ["\r\n", "T: u\r\n"] + folds) == nil)
+    #expect(failure(start + ["\r\n", "T: u\r\n"] + folds + [line]) == .badServerResponse)
+    #expect(failure(["HTTP/1.1 103 a\r\n", "A: b\r\n"] + folds + ["\r\n"] + start + [line]) == .badServerResponse)
+  }
+
+  /// RFC 9112 §6.3: a response without a body ends with its head.
+  @Test(
+    arguments: ["Transfer-Encoding: zip\r\n", "Transfer-Encoding: gzip, chunked\r\n", "Content-Length: 1, 2\r\n"],
+    [("HEAD", 200), ("GET", 304), ("POST", 204), ("GET", 200)])
+  func fieldsOfABodyThatIsNotThereAreIgnored(_ field: String, _ exchange: (method: String, status: Int)) {
+    let actions = parse(["HTTP/1.1 \(exchange.status) a\r\n", field, "\r\n"], method: exchange.method)
+    let isHead = if case .head = actions[2] { true } else { false }
+    #expect(isHead == ((exchange.method, exchange.status) != ("GET", 200)))
   }
 
   @Test func bareLineFeedsEndLines() {
