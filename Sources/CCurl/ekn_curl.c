@@ -55,12 +55,16 @@ static struct {
   ekn_message *(*multi_info_read)(ekn_multi *, int *);
 } curl;
 
-// libcurl reports the negotiated protocol only in its log, so the TLS library is asked. NULL if libcurl uses another
-// TLS library, or does not expose its symbols.
+// libcurl reports the negotiated protocol only in its log, and never what the TLS library has decrypted and libcurl has
+// not read, so the TLS library is asked. NULL if libcurl uses another TLS library, or does not expose its symbols.
 static struct {
   void (*openssl)(const void *, const unsigned char **, unsigned int *);
   int (*gnutls)(void *, void *);
 } alpn;
+static struct {
+  int (*openssl)(const void *);
+  size_t (*gnutls)(void *);
+} pending;
 
 static bool loaded;
 static const char *problem = "";
@@ -92,6 +96,7 @@ EKN_LINKED(multi_remove_handle);
 EKN_LINKED(multi_socket_action);
 EKN_LINKED(multi_info_read);
 extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
+extern void linked_SSL_has_pending(void) __asm__("SSL_has_pending") __attribute__((weak));
 #undef EKN_LINKED
 
 // NULL if libcurl is part of the program.
@@ -141,8 +146,13 @@ static void load(void) {
     // A library's handle also finds the symbols of the libraries that it depends on.
     *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
     *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
+    *(void **)&pending.openssl = dlsym(library, "SSL_has_pending");
+    // Older forks of OpenSSL.
+    if (!pending.openssl) *(void **)&pending.openssl = dlsym(library, "SSL_pending");
+    *(void **)&pending.gnutls = dlsym(library, "gnutls_record_check_pending");
   } else {
     *(void **)&alpn.openssl = (void *)linked_SSL_get0_alpn_selected;
+    *(void **)&pending.openssl = (void *)linked_SSL_has_pending;
   }
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
@@ -201,7 +211,6 @@ int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, voi
 }
 
 typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
-typedef int (*progress_callback)(void *, int64_t, int64_t, int64_t, int64_t);
 
 static bool begins_with(const char *line, const char *text) { return strncmp(line, text, strlen(text)) == 0; }
 
@@ -221,6 +230,9 @@ void ekn_resend_note(ekn_resend *resend, const char *line) {
     if ((mark = strstr(line, ", last_stream=")) && sscanf(mark, ", last_stream=%u", &stream) == 1 &&
         stream < resend->stream)
       resend->is_refused = true;
+  } else if (begins_with(line, "Downgrades to HTTP/1.1")) {
+    resend->is_refused = true;
+    resend->needs_http1 = true;
   } else if (begins_with(line, "Issue another request to this URL: ")) {
     if (resend->has_response || !(resend->is_harmless || resend->is_refused)) resend->must_stop = true;
     if (resend->decides) {
@@ -247,6 +259,12 @@ int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend) {
   return code ? code : curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
 }
 
+int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context) {
+  int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, context);
+  if (!code) code = curl.easy_setopt(easy, EKN_OPT_XFERINFOFUNCTION, callback);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, 0L);
+}
+
 static int stops(void *resend, int64_t total, int64_t now, int64_t total_up, int64_t now_up) {
   (void)total, (void)now, (void)total_up, (void)now_up;
   return ((ekn_resend *)resend)->must_stop;
@@ -254,9 +272,7 @@ static int stops(void *resend, int64_t total, int64_t now, int64_t total_up, int
 
 int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend) {
   resend->decides = true;
-  int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, resend);
-  if (!code) code = curl.easy_setopt(easy, EKN_OPT_XFERINFOFUNCTION, (progress_callback)stops);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, 0L);
+  return ekn_easy_set_progress_callback(easy, stops, resend);
 }
 
 // The fields of libcurl's curl_sockaddr that are used.
@@ -288,6 +304,7 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
   ekn_lookup *lookup = context;
   (void)purpose;
   lookup->is_running = false;
+  lookup->sockets++;
   return lookup->is_abandoned ? -1 : socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -315,17 +332,36 @@ const char *ekn_easy_info_string(ekn_easy *easy, int info) {
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
 
+enum { OPENSSL = 1, GNUTLS = 2 };
+
+// libcurl's curl_tlssessioninfo.
+typedef struct {
+  int backend;
+  void *session;
+} tls_session;
+
+// NULL if the connection has no TLS.
+static const tls_session *tls_session_of(ekn_easy *easy) {
+  const tls_session *tls = NULL;
+  return curl.easy_getinfo(easy, EKN_INFO_TLS_SSL_PTR, &tls) == 0 && tls && tls->session ? tls : NULL;
+}
+
+bool ekn_tls_reports_input(void) { return pending.openssl || pending.gnutls; }
+
+bool ekn_easy_has_tls_input(ekn_easy *easy) {
+  const tls_session *tls = tls_session_of(easy);
+  if (tls && tls->backend == OPENSSL && pending.openssl) return pending.openssl(tls->session) != 0;
+  if (tls && tls->backend == GNUTLS && pending.gnutls) return pending.gnutls(tls->session) != 0;
+  return true;
+}
+
 ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
-  enum { OPENSSL = 1, GNUTLS = 2 };
-  struct {
-    int backend;
-    void *session;
-  } const *tls = NULL;
+  const tls_session *tls = tls_session_of(easy);
   struct {
     const unsigned char *data;
     unsigned int size;
   } name = {NULL, 0};
-  if (curl.easy_getinfo(easy, EKN_INFO_TLS_SSL_PTR, &tls) != 0 || !tls || !tls->session) return EKN_ALPN_UNKNOWN;
+  if (!tls) return EKN_ALPN_UNKNOWN;
   if (tls->backend == OPENSSL && alpn.openssl) {
     alpn.openssl(tls->session, &name.data, &name.size);
   } else if (tls->backend == GNUTLS && alpn.gnutls) {

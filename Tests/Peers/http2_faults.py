@@ -35,6 +35,16 @@ SPOILED = [
     "reset-mid", "cancel-mid", "reset-mid-length", "no-error-mid", "short", "cut", "abort", "garbage", "goaway-cut"]
 
 
+# Heads that RFC 9113 §8.1.1 calls malformed.
+MALFORMED = {
+    "no-status": [("a", "b")], "bad-status": [(":status", "abc")], "status-last": [("a", "b"), (":status", "200")],
+    "two-status": [(":status", "200"), (":status", "200")], "pseudo": [(":status", "200"), (":path", "/")],
+    "upper-case": [(":status", "200"), ("X-A", "b")], "connection": [(":status", "200"), ("connection", "close")],
+    "line-feed": [(":status", "200"), ("x-a", "b\nc: d")], "length": [(":status", "200"), ("content-length", "5")],
+    "bad-length": [(":status", "200"), ("content-length", "x")],
+}
+
+
 class Faulty(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport, self.plain = transport, None
@@ -61,7 +71,18 @@ class Faulty(asyncio.Protocol):
         self.flush()
 
     def plain_received(self, data):
-        """Responds to the head of a request for /early over HTTP/1.1, and reads on. For /stall, only reads."""
+        """Responds to the head of a request for /early over HTTP/1.1, and reads on. For /stall, only reads. Responds to
+        requests for /only-1.1 with their size and number."""
+        if (self.plain + data).partition(b" ")[2].startswith(b"/only-1.1"):
+            self.plain += data
+            head, end, body = self.plain.partition(b"\r\n\r\n")
+            sizes = [int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+            if end and len(body) >= sum(sizes):
+                self.plain, path = b"", head.split(b" ")[1].decode()
+                requests[path] += 1
+                reply = json.dumps({"size": len(body), "requests": requests[path]}).encode()
+                self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply)
+            return
         if b"\r\n\r\n" in self.plain:
             return
         self.plain += data
@@ -115,6 +136,13 @@ class Faulty(asyncio.Protocol):
             self.flush()
             last = max(0, stream - 2)
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
+        elif kind == "only-1.1":
+            how = path.split("/")[2]
+            self.refused.add(stream)
+            if how == "reset":
+                self.h2.reset_stream(stream, Codes.HTTP_1_1_REQUIRED)
+            else:
+                self.respond(stream, b"", status="421")
         elif kind == "reset-head":
             self.h2.reset_stream(stream, Codes.INTERNAL_ERROR)
         elif kind == "early":
@@ -203,10 +231,8 @@ class Faulty(asyncio.Protocol):
             for number in range(100):
                 self.h2.send_headers(stream, [(":status", "103"), ("link", f"</{number}>")])
             self.respond(stream)
-        elif kind == "bad-status":
-            self.respond(stream, status="abc")
-        elif kind == "no-status":
-            self.h2.send_headers(stream, [("a", "b")])
+        elif kind == "malformed":
+            self.h2.send_headers(stream, MALFORMED[path.split("/")[2]])
             self.h2.send_data(stream, b"ok", end_stream=True)
         elif kind == "pushes":
             self.h2.clear_outbound_data_buffer()

@@ -118,13 +118,13 @@ async def late_socks(reader, writer):
         writer.close()
 
 
-def after_head(data, *, forever=False, reset=False):
+def after_head(data, *, start=b"", forever=False, reset=False):
     async def serve(reader, writer):
         try:
             await reader.readuntil(b"\r\n\r\n")
             if reset:
                 return writer.transport.abort()
-            writer.write(data)
+            writer.write(start + data)
             while forever:
                 writer.write(data)
                 await writer.drain()
@@ -134,6 +134,15 @@ def after_head(data, *, forever=False, reset=False):
             writer.close()
 
     return serve
+
+
+# Responses to CONNECT without an end.
+ENDLESS = {
+    "fields": (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n"), "status": (b"", b"HTTP/1.1 200 OK\r\n"),
+    "folds": (b"HTTP/1.1 200 OK\r\nX-A: b\r\n", b" c\r\n"), "interim": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "chunks": (b"HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+    "body": (b"HTTP/1.1 502 No\r\nContent-Length: 99999999999\r\n\r\n", b"abc"),
+}
 
 
 async def silent(reader, writer):
@@ -170,6 +179,8 @@ async def main():
         # In the middle of the TLS handshake, or of a plain response.
         await serve("dying-later", proxy(limit=30))
         await serve("garbage", after_head(b"\x00\xff\x16 what?\r\n\r\n"))
+        for name, (start, data) in ENDLESS.items():
+            await serve(f"endless-{name}", after_head(data * 1_000, start=start, forever=True))
         await serve("endless-garbage", after_head(b"x" * 4096, forever=True))
         await serve("silent", silent)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)

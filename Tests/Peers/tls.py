@@ -82,6 +82,46 @@ async def client(reader, writer):
         writer.close()
 
 
+# What follows the body of a response to a path that begins with the key, in the record that ends the body.
+SURPLUS = {
+    b"response": b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", b"byte": b"\n", b"long": b"!" * 5_000,
+    b"half": b"HTTP/1.1 200 OK\r\nContent-Le", b"timeout": b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+}
+late = []
+
+
+async def surplus(reader, writer):
+    """Responds with the path of each request and its number on the connection, head and body in records of their own."""
+    number = 0
+    try:
+        while True:
+            path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+            kind = path.split(b"/")[1]
+            number += 1
+            body = b"%s %d" % (path, number)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+            await writer.drain()
+            writer.write(body + SURPLUS.get(kind, b""))
+            await writer.drain()
+            if kind == b"late":
+                late.append(writer)
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
+def listen(loop):
+    """For each line, sends a response that nobody asked for on every connection that was used for the path `/late`."""
+    def send():
+        while late:
+            late.pop().write(SURPLUS[b"response"])
+        print("sent", flush=True)
+
+    for _ in sys.stdin:
+        loop.call_soon_threadsafe(send)
+
+
 async def cut(reader, writer):
     """Closes the connection after the first byte of the ClientHello."""
     await reader.read(1)
@@ -190,6 +230,11 @@ async def main():
             if name == "good":
                 await serve("echo", echo, context)
                 await serve("claim", claim, context)
+                await serve("surplus", surplus, context)
+                old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+                old.maximum_version = ssl.TLSVersion.TLSv1_2
+                await serve("surplus-1.2", surplus, old)
         await serve("plain", refuse)
         await serve("cut", cut)
         await serve("reset", reset)
@@ -218,7 +263,7 @@ async def main():
         optional.verify_mode = ssl.CERT_OPTIONAL
         await serve("client-optional", client, optional)
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+        await asyncio.get_running_loop().run_in_executor(None, listen, asyncio.get_running_loop())
     os._exit(0)
 
 

@@ -92,6 +92,7 @@ enum {
 typedef size_t (*ekn_data_callback)(char *data, size_t size, size_t count, void *context);
 typedef int (*ekn_seek_callback)(void *context, int64_t offset, int origin);
 typedef int (*ekn_prereq_callback)(void *context, char *address, char *own_address, int port, int own_port);
+typedef int (*ekn_progress_callback)(void *context, int64_t total, int64_t now, int64_t total_up, int64_t now_up);
 typedef int (*ekn_close_callback)(void *context, int socket);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
@@ -110,6 +111,8 @@ typedef struct {
   // The server has not processed the request: it sent REFUSED_STREAM, or a GOAWAY that excludes it (RFC 9113 §6.8,
   // §8.7).
   bool is_refused;
+  // The server requires HTTP/1.1 (RFC 9113 §7), and has not processed the request.
+  bool needs_http1;
   // A response has begun.
   bool has_response;
   // The request may be sent twice in any case.
@@ -128,6 +131,8 @@ typedef struct {
   int64_t time_sent_before;
   // The transfer was abandoned: no connection must be made.
   bool is_abandoned;
+  // The number of sockets that were opened.
+  unsigned int sockets;
 } ekn_lookup;
 
 // Opens libcurl once per process. False if it is missing or lacks a function that is needed.
@@ -159,6 +164,9 @@ int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
 int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
 int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
+// Sets a callback that can end the transfer (CURLE 42). Some versions of libcurl read a proxy's response to CONNECT for
+// as long as there is one, and call nothing else in that time, but this for each byte.
+int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
 // Sets the callback that closes the sockets of connections that the handle opens, for as long as they exist.
 int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context);
 // Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
@@ -181,6 +189,11 @@ const char *ekn_easy_info_string(ekn_easy *easy, int info);
 // The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
 typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
 ekn_alpn ekn_easy_alpn(ekn_easy *easy);
+// Whether the TLS library has bytes of that connection that libcurl has not read, and which do not make its socket
+// readable; true if that is not known.
+bool ekn_easy_has_tls_input(ekn_easy *easy);
+// Whether a TLS library is known that reports it.
+bool ekn_tls_reports_input(void);
 // The socket of a bare connection; -1 if there is none. For other transfers libcurl only reports it after their end.
 int ekn_easy_socket(ekn_easy *easy);
 // The value that was set as EKN_OPT_PRIVATE.

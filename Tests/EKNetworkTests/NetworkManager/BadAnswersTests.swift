@@ -194,7 +194,7 @@
         }
         let text = error?.localizedDescription ?? ""
         #expect(error?.code == .dataLengthExceedsMaximum, "\(path): \(text)")
-        #expect(!text.contains("memory") && !text.contains("grew"), "\(path): \(text)")
+        #expect(!text.contains("Out of memory") && !text.contains("grew"), "\(path): \(text)")
       }
     }
 

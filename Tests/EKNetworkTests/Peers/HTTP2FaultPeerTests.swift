@@ -87,7 +87,41 @@
       try await isWell()
     }
 
-    @Test("A missing or invalid head is an error", arguments: ["reset-head", "no-status", "bad-status", "pushes"])
+    @Test(
+      "A malformed response is the server's fault, and the request is not sent again (RFC 9113 §8.1.1)",
+      arguments: [
+        "no-status", "bad-status", "status-last", "two-status", "pseudo", "upper-case", "connection", "line-feed",
+        "length", "bad-length",
+      ])
+    func malformed(kind: String) async throws {
+      let path = "/malformed/\(kind)"
+      let outcome = await sent(Probe(path: path))
+      #expect(outcome.code == .badServerResponse, "\(outcome)")
+      #expect(await streamed(Probe(path: path)).code == .badServerResponse)
+      #expect(try await manager.send(Probe<Counts>(path: "/counts\(path)")).requests == 2)
+    }
+
+    private struct Numbered: Decodable {
+      var size: Int
+      var requests: Int
+    }
+
+    /// A reset with HTTP_1_1_REQUIRED (RFC 9113 §7) says that the request was not processed; 421 is a response.
+    @Test(
+      "A server that does not want a request over HTTP/2 gets it, and all that follow, over HTTP/1.1",
+      arguments: ["reset", "misdirected"], [HTTPMethod.get, .post])
+    func onlyHTTP1(kind: String, method: HTTPMethod) async throws {
+      var probe = Probe<Numbered>(path: "/only-1.1/\(kind)/\(method)", method: method)
+      if method == .post { probe.body = RequestBody(data: Data(count: 1_000), contentType: "a/b") }
+      if kind == "misdirected" { await #expect(throws: HTTPError.self) { try await manager.send(probe) } }
+      for number in 2...4 {
+        let response = try await manager.send(probe)
+        #expect(response.size == (method == .post ? 1_000 : 0))
+        #expect(response.requests == number)
+      }
+    }
+
+    @Test("A missing or invalid head is an error", arguments: ["reset-head", "pushes"])
     func noHead(kind: String) async throws {
       let probe = Probe<StatusCodeResponse>(path: "/\(kind)", timeout: .seconds(kind == "pushes" ? 0.5 : 60))
       for outcome in [await sent(probe), await streamed(probe)] {

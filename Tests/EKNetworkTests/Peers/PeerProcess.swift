@@ -34,6 +34,12 @@
     /// Writes a line to the script's standard input.
     func tell(_ line: String) throws { try process.write(Data((line + "\n").utf8)) }
 
+    /// Writes a line, and returns the line that the script replies with.
+    func ask(_ line: String) throws -> String {
+      try tell(line)
+      return String(decoding: try process.readLine(), as: UTF8.self)
+    }
+
     /// A file that the script has created.
     func file(_ name: String) -> URL { URL(fileURLWithPath: peer.folder).appendingPathComponent(name) }
 

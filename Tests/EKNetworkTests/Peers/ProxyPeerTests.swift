@@ -148,6 +148,27 @@
       }
     }
 
+    /// Some versions of libcurl would read it for ever, and nothing else.
+    @Test(
+      "A response to CONNECT without an end fails the request and the WebSocket that wait for it",
+      arguments: ["fields", "status", "folds", "interim", "chunks", "body"])
+    func endlessTunnel(kind: String) async throws {
+      let codes: Set<URLError.Code> = [
+        .dataLengthExceedsMaximum, .userAuthenticationRequired, .cannotConnectToHost, .badServerResponse,
+      ]
+      let code = try await code("endless-\(kind)", "https://localhost/")
+      #expect(code.map { codes.contains($0) } == true, "\(String(describing: code))")
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.connectionProxyDictionary = [
+        "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": try peer.url("endless-\(kind)").port ?? 0,
+      ]
+      var options = WebSocketOptions()
+      options.useProxies(of: configuration)
+      let url = try #require(URL(string: "ws://localhost/"))
+      let error = await #expect(throws: URLError.self) { try await WebSocket.connect(to: url, options: options) }
+      #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
+    }
+
     @Test(
       "A proxy that corrupts the response to a plain request, or sends none, fails it",
       arguments: [

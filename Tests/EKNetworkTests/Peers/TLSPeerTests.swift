@@ -288,6 +288,29 @@
       }
     }
 
+    private static let surpluses = ["none", "response", "byte", "long", "half", "timeout", "late"].flatMap { kind in
+      ["surplus", "surplus-1.2"].map { (kind, $0) }
+    }
+
+    /// libcurl reads what a body needs, and leaves the rest of its record in the TLS library.
+    @Test("What follows a complete response is not the response to the next request", arguments: surpluses)
+    func surplus(kind: String, server: String) async throws {
+      for method in [HTTPMethod.get, .post] {
+        let transport = secured()
+        func text(_ path: String) async throws -> String {
+          var request = URLRequest(url: try peer.url(server, path: path))
+          request.httpMethod = method.rawValue
+          return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
+        }
+        // A connection of its own, or the one of the method before.
+        let first = try await text("/\(kind)")
+        #expect(first.hasPrefix("/\(kind) "))
+        if kind == "late" { #expect(try peer.ask("send") == "sent") }
+        let before = kind == "none" ? Int(first.dropFirst("/none ".count)) ?? 0 : 0
+        for number in 1...3 { #expect(try await text("/next") == "/next \(before + number)") }
+      }
+    }
+
     private struct LineEndpoint: PrismNetworkSocketEndpoint {
       let number: UInt16
       var host: NWEndpoint.Host { "127.0.0.1" }

@@ -9,6 +9,8 @@
     private let headerFields = CurlHeaderFields()
     /// Whether there may be a proxy for `http` URLs.
     private let mayUseProxy: Bool
+    /// Whether there may be a proxy for `https` URLs.
+    private let mayUseTunnel: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -28,6 +30,7 @@
       self.session = session ?? UnnamedSession()
       self.configuration = SessionSettings(configuration, tls: tls)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
+      mayUseTunnel = self.configuration.proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel
     }
 
     var resolvesRedirects: Bool { false }
@@ -97,14 +100,24 @@
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
         proxies: connection.proxies,
+        mayUseTunnel: isSecure && mayUseTunnel,
+        mayUseTLSProxy: connection.proxies == nil && Self.environmentHasTLSProxy,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
 
     /// The environment variables in which libcurl looks for proxies of `http` URLs.
-    private static let environmentHasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"]
-      .contains { (name: String) in getenv(name) != nil }
+    private static let environmentHasProxy = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])
+
+    /// The environment variables in which libcurl looks for proxies of `https` URLs.
+    private static let environmentHasTunnel = isSet(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
+
+    private static func isSet(_ names: [String]) -> Bool { names.contains { getenv($0) != nil } }
+
+    /// Whether a proxy of the environment is connected to with TLS, inside which there may be that of the server.
+    private static let environmentHasTLSProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+      .contains { (name: String) in getenv(name).map { String(cString: $0).lowercased().hasPrefix("https:") } ?? false }
 
     /// Returns the `Host` of a request (RFC 9112 §3.2). On a connection to a proxy that was used for another host,
     /// libcurl would write this one with or without brackets, depending on the other.

@@ -28,6 +28,10 @@
     /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
     private var outputNeedsInput = false
     private var isFinished = false
+    private var tunnel = TunnelWatch()
+    private var tunnelFailure: (any Error)?
+    /// Set on any thread, for libcurl may not return to the loop before a proxy's response to `CONNECT` has ended.
+    private let isCancelled = Locked(false)
 
     private var easy: OpaquePointer? { handles?.easy }
     private var multi: OpaquePointer? { handles?.multi }
@@ -60,6 +64,7 @@
     }
 
     func cancel() {
+      isCancelled.withLock { $0 = true }
       loop.submit { self.loopEnd(ByteTransportError.cancelled) }
     }
 
@@ -94,6 +99,9 @@
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
+      settings.note(
+        .xferinfofunction,
+        ekn_easy_set_progress_callback(handles.easy, progressCallback, Unmanaged.passUnretained(self).toOpaque()))
       settings.note(.opensocketfunction, ekn_easy_open_sockets(handles.easy, handles.lookup))
       if capabilities.joinsResolver {
         settings.note(.resolverStartFunction, ekn_easy_watch_lookup(handles.easy, handles.lookup))
@@ -127,6 +135,18 @@
       }
     }
 
+    /// Returns whether libcurl has to stop connecting.
+    fileprivate func loopMustStop() -> Bool {
+      guard phase == .connecting, let handles else { return false }
+      switch tunnel.step(sockets: handles.lookup.pointee.sockets) {
+      case .proceed: return false
+      case .check: return isCancelled.withLock { $0 }
+      case .end:
+        tunnelFailure = url.map { TunnelWatch.error(url: $0) }
+        return true
+      }
+    }
+
     private func loopOpened(code: Int) {
       guard let easy else { return }
       loop.setTimer(number, milliseconds: nil)
@@ -137,11 +157,13 @@
       opening = nil
     }
 
+    private var url: URL? {
+      URL(string: "\(address.isSecure ? "https" : "http")://\(address.hostInURL):\(address.port)/")
+    }
+
     private func connectError(_ code: Int) -> any Error {
-      let scheme = address.isSecure ? "https" : "http"
-      guard let handles, let url = URL(string: "\(scheme)://\(address.hostInURL):\(address.port)/") else {
-        return ByteTransportError.unavailable
-      }
+      if let tunnelFailure { return tunnelFailure }
+      guard let handles, let url else { return ByteTransportError.unavailable }
       let easy = handles.easy
       let text = String(cString: handles.errorText)
       let failure = CurlError.Failure(
@@ -266,6 +288,10 @@
   private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
     transport(context)?.loopWatchConnecting(descriptor, what)
     return 0
+  }
+
+  private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in
+    transport(context)?.loopMustStop() == true ? 1 : 0
   }
 
   private let timerCallback: ekn_timer_callback = { _, milliseconds, context in

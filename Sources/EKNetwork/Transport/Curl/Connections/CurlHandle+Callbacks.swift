@@ -17,6 +17,11 @@
       }
       eventLoop.markDirty(transfer)
       if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
+      if transfer.loopEndsSecureBody, hasTLSInput {
+        // RFC 9112 §6.3: what follows belongs to no response. This makes libcurl close the connection.
+        transfer.loopHasSurplus = true
+        return 0
+      }
       return bytes.count
     }
 
@@ -27,6 +32,8 @@
       case .none: return bytes.count
       case .head(let head):
         resend.pointee.has_response = true
+        // RFC 9110 §15.5.20: the server does not want such requests over this connection.
+        if head.statusCode == 421, head.isHTTP2 { transfer.loopPool?.distrust(transfer.request.origin) }
         transfer.loopReceivedHead(head)
         eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
         eventLoop.markDirty(transfer)
@@ -69,10 +76,13 @@
       guard let transfer else { return Int32(EKN_PREREQFUNC_ABORT) }
       // With a proxy, the host name may have been looked up after the socket was opened.
       ended()
+      isSending()
       if !transfer.loopResends.hasResent, isMisplaced(transfer, connection) {
         transfer.loopMisplaced()
         return Int32(EKN_PREREQFUNC_ABORT)
       }
+      if needsHTTP1 { transfer.loopPool?.distrust(transfer.request.origin) }
+      noteProtocol()
       guard transfer.loopSends(wasRefused: wasRefused) else { return Int32(EKN_PREREQFUNC_ABORT) }
       eventLoop.sent(transfer, port: connection.localPort)
       if mayShareConnection { transfer.loopPool?.noteSent(transfer, over: connection) }
@@ -85,11 +95,36 @@
     private func isMisplaced(_ transfer: CurlTransfer, _ connection: CurlConnection) -> Bool {
       // It began before the origin was distrusted: libcurl may have given it a connection that others use.
       if mayShareConnection, !transfer.loopTrustsOrigin { return true }
-      guard capabilities.reusesConnectionsWithData, hasReusedConnection, hasOwnConnection,
-        let socket = transfer.loopPool?.socket(of: connection)
+      guard capabilities.reusesConnectionsWithData || transfer.request.isSecure, hasReusedConnection, hasOwnConnection
       else { return false }
       // RFC 9112 §6.3: data that arrived after the last response is not a response to this request.
+      if transfer.request.isSecure, hasTLSInput { return true }
+      guard capabilities.reusesConnectionsWithData, let socket = transfer.loopPool?.socket(of: connection)
+      else { return false }
       return ekn_socket_get_input(socket) != EKN_SOCKET_QUIET
+    }
+
+    /// Returns whether libcurl has to end the transfer.
+    fileprivate func mustStop() -> Bool {
+      if wasStopped { return true }
+      guard let transfer else { return false }
+      switch tunnelStep() {
+      case .proceed: return false
+      case .check:
+        guard transfer.loopDeadline > MonotonicClock.now() else {
+          transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+          return true
+        }
+        return transfer.isOver
+      case .end:
+        // Before 7.80, libcurl does not call back when it sends the request.
+        guard capabilities.hasPrereqCallback || !hasSent else {
+          isSending()
+          return false
+        }
+        transfer.loopFailure = TunnelWatch.error(url: transfer.request.url)
+        return true
+      }
     }
 
     fileprivate func seek(to offset: Int64) -> Int32 {
@@ -118,6 +153,8 @@
       handle(context)?.isAboutToSend(over: CurlConnection(localPort: localPort, address: address, port: port))
         ?? Int32(EKN_PREREQFUNC_ABORT)
     }
+
+    static let progress: ekn_progress_callback = { context, _, _, _, _ in handle(context)?.mustStop() == true ? 1 : 0 }
 
     static let seek: ekn_seek_callback = { context, offset, origin in
       handle(context)?.seek(to: origin == SEEK_SET ? offset : -1) ?? Int32(EKN_SEEKFUNC_FAIL)

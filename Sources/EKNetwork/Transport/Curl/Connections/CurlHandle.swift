@@ -15,6 +15,8 @@
     private(set) var mayShareConnection = false
     /// The request of an abandoned transfer, which libcurl's options still point to.
     private var abandonedRequest: CurlRequest?
+    private var tunnel = TunnelWatch()
+    private var wasSentOverHTTP2 = false
     /// The socket that libcurl has asked to watch, and the events that it waits for.
     private(set) var watched: (socket: Int32, what: Int32)?
     unowned let eventLoop: CurlEventLoop
@@ -46,6 +48,8 @@
       resend.pointee = ekn_resend()
       resend.pointee.is_harmless = transfer.request.isIdempotent
       lookup.pointee = ekn_lookup()
+      tunnel = TunnelWatch()
+      wasSentOverHTTP2 = false
       watched = nil
       let context = Unmanaged.passUnretained(self).toOpaque()
       var settings = CurlSettings(easy)
@@ -119,7 +123,12 @@
         // HTTP/2 is not negotiated here, but some versions believe a status line that claims it.
         settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       }
+      if request.mayUseTLSProxy || request.isSecure && !capabilities.seesTLSInput { settings.set(.forbidReuse, 1) }
       if let proxies = request.proxies { settings.apply(proxies, isSecure: request.isSecure) }
+      if request.mayUseTunnel {
+        settings.note(
+          .xferinfofunction, ekn_easy_set_progress_callback(easy, CurlCallbacks.progress, context))
+      }
       if request.method == "HEAD" {
         settings.set(.nobody, 1)
       } else if let upload = request.upload {
@@ -140,6 +149,10 @@
 
     /// Whether the server has stated that it has not processed the request, so that it can be sent again.
     var wasRefused: Bool { resend.pointee.is_refused }
+
+    /// Whether the server has stated that it wants the request over HTTP/1.1. Of idempotent requests no log is kept, but
+    /// libcurl has then chosen such a connection after one of HTTP/2.
+    var needsHTTP1: Bool { resend.pointee.needs_http1 || wasSentOverHTTP2 && mayShareConnection && hasOwnConnection }
 
     /// Whether the transfer was ended because libcurl was about to send it again.
     var wasStopped: Bool { resend.pointee.must_stop }
@@ -209,6 +222,21 @@
       guard let transfer, let pool = transfer.loopPool, hasOwnConnection else { return }
       if let socket = watched?.socket ?? pool.socket(of: connection) { pool.bodyPaused(transfer, at: socket) }
     }
+
+    /// Whether the TLS library may have bytes of the connection, which no other transfer uses, that libcurl has not read.
+    var hasTLSInput: Bool { ekn_easy_has_tls_input(easy) }
+
+    /// Notes that libcurl has called, perhaps for a byte of a proxy's response to `CONNECT`.
+    func tunnelStep() -> TunnelWatch.Step { tunnel.step(sockets: lookup.pointee.sockets) }
+
+    /// Notes that the request is sent: if there is a tunnel, it is open.
+    func isSending() { tunnel.opened() }
+
+    /// Notes the protocol over which the request is sent.
+    func noteProtocol() { if mayShareConnection { wasSentOverHTTP2 = !hasOwnConnection } }
+
+    /// Whether libcurl has sent the request.
+    var hasSent: Bool { ekn_easy_info_offset(easy, Int32(EKN_INFO_PRETRANSFER_TIME)) > 0 }
 
     /// Whether no other transfer shares its connection.
     var hasOwnConnection: Bool { !mayShareConnection || ekn_easy_alpn(easy) == EKN_ALPN_OTHER }

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CCurl
+  import Foundation
 
   /// The options of an easy handle. It records the first required option that was refused.
   struct CurlSettings {
@@ -64,6 +65,46 @@
       let options: [(CurlOption, String)] = [(.proxy, (isSecure ? secure : plain) ?? ""), (.noproxy, exceptions)]
       guard let user else { return options }
       return options + [(.proxyusername, user), (.proxypassword, password ?? "")]
+    }
+  }
+
+  /// The length of a proxy's response to `CONNECT` (RFC 9110 §9.3.6). libcurl reads it within one call, and calls back for
+  /// each byte, and at other times: both count, until the request is sent.
+  struct TunnelWatch {
+    enum Step {
+      case proceed
+      /// The event loop may not have run for a while: check what it would have checked.
+      case check
+      /// The response is too long.
+      case end
+    }
+
+    static let maximumSize = ResponseHeadParser.maximumSize
+    private static let checkInterval = 1024
+
+    private var size = 0
+    private var isOpen = false
+    private var sockets: UInt32 = 0
+
+    init() {}
+
+    /// - Parameter sockets: The number of sockets that were opened: another connection may need another tunnel.
+    mutating func step(sockets count: UInt32) -> Step {
+      if count != sockets {
+        self = TunnelWatch()
+        sockets = count
+      }
+      guard !isOpen else { return .proceed }
+      size += 1
+      if size > Self.maximumSize { return .end }
+      return size % Self.checkInterval == 0 ? .check : .proceed
+    }
+
+    mutating func opened() { isOpen = true }
+
+    static func error(url: URL) -> any Error {
+      CurlError.make(
+        .dataLengthExceedsMaximum, "The proxy's response to CONNECT is longer than \(maximumSize) bytes", url: url)
     }
   }
 

@@ -25,6 +25,9 @@
     let missingOptions: Set<CurlOption>
     let defects: Set<CurlDefect>
     let authorities: CurlAuthorities
+    /// Whether the TLS library reports bytes that libcurl has not read from it. Otherwise no connection over which it
+    /// was used is used again.
+    let seesTLSInput: Bool
 
     // Derived values that every transfer reads.
     let reusesHandles: Bool
@@ -39,10 +42,11 @@
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
-      authorities: CurlAuthorities
+      authorities: CurlAuthorities, seesTLSInput: Bool = true
     ) {
       self.version = version
       self.authorities = authorities
+      self.seesTLSInput = seesTLSInput
       self.tlsLibrary = tlsLibrary
       self.features = features
       self.missingOptions = missingOptions
@@ -87,7 +91,7 @@
         features: Features(rawValue: library.features),
         // A null pointer is valid for every known pointer option, and 0 for every number.
         missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }),
-        authorities: CurlAuthorities(easy: easy, version: version))
+        authorities: CurlAuthorities(easy: easy, version: version), seesTLSInput: ekn_tls_reports_input())
     }
   }
 #endif

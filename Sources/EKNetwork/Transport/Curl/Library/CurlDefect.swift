@@ -65,6 +65,14 @@
     /// to the next request. Shown by `LibcurlDefectTests.unsolicitedDataIsNoResponse`.
     case reusesConnectionsWithData
 
+    /// `transfer.c`: of a TLS record that ends a body, what follows the body stays in the TLS library, and is taken for
+    /// the response to the next request. Shown by `TLSPeerTests.surplus`.
+    case leavesTLSInput
+
+    /// `http_proxy.c`: a proxy's response to `CONNECT` is read within one call, however long it is.
+    /// Shown by `ProxyPeerTests.endlessTunnel`.
+    case readsEndlessTunnels
+
     /// The versions that have the defect, up to the first that does not.
     var versions: Range<CurlVersion> {
       switch self {
@@ -83,7 +91,7 @@
       case .resendsBodyFromMiddle: CurlVersion(8, 3)..<CurlVersion(8, 6)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .pausesWholeConnections: Self.always.lowerBound..<CurlVersion(7, 88)
-      case .waitsForPausedBodies: Self.always
+      case .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels: Self.always
       // Read in 7.81.0 and 8.3.0, which do not have it, and in 7.88.1.
       case .reusesConnectionsWithData: CurlVersion(7, 84)..<CurlVersion(8, 3)
       }
@@ -109,6 +117,9 @@
       case .resendsBodyFromMiddle: "the body is rewound; if that is not possible, the transfer is ended"
       case .waitsForPausedBodies: "the library checks the socket, and resumes or ends the transfer"
       case .reusesConnectionsWithData: "an idle connection with unread data is not reused"
+      case .leavesTLSInput: "the TLS library is asked, and such a connection is closed"
+      case .readsEndlessTunnels:
+        "libcurl's progress callback ends it after 300 KB, and when the request is cancelled or times out"
       case .limitsResolvers: "up to 256 resolver threads are allowed, and cleanup does not wait for them"
       }
     }

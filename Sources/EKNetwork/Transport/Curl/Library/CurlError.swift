@@ -33,7 +33,7 @@
     static func urlError(_ failure: Failure, url: URL) -> URLError {
       let code = urlErrorCode(failure)
       let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
-      return make(code, failure.text, url: url, cause: isHandshakeLoss ? HandshakeLossError() : nil)
+      return make(code, text(failure), url: url, cause: isHandshakeLoss ? HandshakeLossError() : nil)
     }
 
     static func make(_ code: URLError.Code, _ text: String, url: URL, cause: (any Error)? = nil) -> URLError {
@@ -42,12 +42,30 @@
       return URLError(code, userInfo: userInfo)
     }
 
+    /// libcurl's message, or one for a user where libcurl's speaks of its own inside.
+    static func text(_ failure: Failure) -> String {
+      // From 8.21 on, code 43 also stands for an invalid key of a client certificate.
+      if failure.code == 43, failure.text.contains("private key") { return failure.text }
+      return texts[failure.code] ?? failure.text
+    }
+
+    private static let texts = [
+      // Of a lack of memory libcurl says the same.
+      27: "A line of the response head is longer than 100 KB, or libcurl has no memory: let the server send less",
+      43: "The response head has a line that is no header field: the server has to be corrected",
+      65: "The connection was lost, and the body cannot be sent again: use one that can be read twice, such as a file",
+      100: "A line of the response head is longer than 100 KB: let the server send less in one field",
+    ]
+
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
       switch failure.code {
       case 60: certificateCode(failure.verifyResult)
       case 7: connectCode(failure)
       case 56: receiveCode(failure)
       case handshakeFailure: handshakeCode(failure)
+      // RFC 9113 §8.1.1: a malformed response is a stream error of this kind. The texts of several versions.
+      case 92 where ["PROTOCOL_ERROR", "Invalid HTTP header field"].contains { failure.text.contains($0) }:
+        .badServerResponse
       // From 8.21 on, an invalid key of a client certificate.
       case 43 where failure.text.contains("private key"): .clientCertificateRejected
       default: codes[failure.code]?.code ?? .unknown

@@ -8,6 +8,7 @@
     case connecttimeoutMs = 156
     case customrequest = 10036
     case errorbuffer = 10010
+    case forbidReuse = 75
     case freshConnect = 74
     case headerdata = 10029
     case headerfunction = 20079

@@ -26,6 +26,10 @@
     let connectionsPerHost: Int
     /// The proxies; `nil` means those of the environment.
     let proxies: SessionProxies?
+    /// Whether it may be sent through a tunnel that a proxy opens.
+    let mayUseTunnel: Bool
+    /// Whether the connection may have the TLS of a proxy, whose bytes that libcurl has not read are not known.
+    let mayUseTLSProxy: Bool
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?

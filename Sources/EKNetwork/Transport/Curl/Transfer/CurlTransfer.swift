@@ -56,11 +56,16 @@
     /// Whether the request has just been sent, and none of its body has been read for it.
     private var loopBeginsBody = false
     private var loopExpected: Int64?
+    /// The length of the body of a response over TLS and HTTP/1.1, if it ends there; otherwise -1.
+    private var loopSecureLength: Int64 = -1
+    /// Whether bytes that belong to no response follow the response, which is complete.
+    var loopHasSurplus = false
 
     init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
       self.request = request
       self.eventLoop = eventLoop
-      loopParser = ResponseHeadParser(url: request.url, mayUseHTTP2: request.mayUseHTTP2)
+      loopParser = ResponseHeadParser(
+        url: request.url, method: request.method, mayUseHTTP2: request.mayUseHTTP2)
       loopResends = ResendState(isIdempotent: request.isIdempotent)
       loopUpload = UploadBodyState(length: request.upload?.length)
     }
@@ -144,10 +149,17 @@
         loopUpload.responded(
           status: head.statusCode ?? 0, length: head.contentLength, isChunked: head.value("transfer-encoding") != nil)
       }
+      // RFC 9112 §6.3: a transfer coding takes precedence over a length.
+      if request.isSecure, !loopIsHTTP2, let length = loopExpected, head.value("transfer-encoding") == nil {
+        loopSecureLength = length
+      }
       loopReportsBody = request.onReceive != nil && head.isSuccess
       loopHead = head
       loopHasHead = true
     }
+
+    /// Whether the last byte of a body over TLS and HTTP/1.1 has been received.
+    var loopEndsSecureBody: Bool { loopReceived == loopSecureLength }
 
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -251,6 +263,7 @@
     /// Returns the error with which the transfer ends for its consumer, or `nil` for success.
     func loopError(code: Int) -> (any Error)? {
       if let loopFailure { return loopFailure }
+      if loopHasSurplus { return nil }
       if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
       if code == 0 {
         guard !loopMayHaveBeenReset else {

@@ -26,33 +26,37 @@
         CurlVersion(7, 76, 1),
         [
           .sharesTunnels, .resendsAfterExpectation, .completesResetStreams, .pausesWholeConnections,
-          .acceptsUnnegotiatedHTTP2, .waitsForPausedBodies,
+          .acceptsUnnegotiatedHTTP2, .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
         ]
       ),
       (
         CurlVersion(7, 83, 1),
         [
           .sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .acceptsUnnegotiatedHTTP2,
-          .waitsForPausedBodies,
+          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
         ]
       ),
       (
         CurlVersion(7, 88, 1),
         [
           .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .acceptsUnnegotiatedHTTP2,
-          .waitsForPausedBodies, .reusesConnectionsWithData, .stallsUploads, .completesResetUploads,
+          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels, .reusesConnectionsWithData, .stallsUploads,
+          .completesResetUploads,
         ]
       ),
       (
         CurlVersion(8, 5),
         [
           .readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .resendsBodyFromMiddle,
-          .waitsForPausedBodies,
+          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
         ]
       ),
       (
         CurlVersion(8, 21),
-        [.limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind, .waitsForPausedBodies]
+        [
+          .limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind, .waitsForPausedBodies,
+          .leavesTLSInput, .readsEndlessTunnels,
+        ]
       ),
     ]
 

@@ -36,6 +36,7 @@
           #expect(try await fetch(transport, server.url("/blank")).data == Data("ok".utf8))
         } catch let error as URLError {
           #expect(error.code == .badServerResponse)
+          #expect(!error.localizedDescription.contains("libcurl function"), "\(error.localizedDescription)")
         }
       }
     }
@@ -82,6 +83,27 @@
         #expect(response.data == Data("mine".utf8))
       }
       #expect(server.requests(path: "/second").count == 3)
+    }
+
+    // MARK: - Messages
+
+    /// What only a reader of libcurl's source understands.
+    @Test(arguments: [
+      (27, "Out of memory", URLError.Code.dataLengthExceedsMaximum, "longer than 100 KB"),
+      (100, "A value or data field grew larger than allowed", .dataLengthExceedsMaximum, "longer than 100 KB"),
+      (43, "A libcurl function was given a bad argument", .badServerResponse, "no header field"),
+      (65, "seek callback returned error 1", .networkConnectionLost, "cannot be sent again"),
+      (43, "unable to set private key file", .clientCertificateRejected, "private key"),
+      (92, "HTTP/2 stream 1 was not closed cleanly: PROTOCOL_ERROR (err 1)", .badServerResponse, "not closed cleanly"),
+      (92, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost, "INTERNAL"),
+      (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
+    ])
+    func messageSaysWhatHappened(_ row: (code: Int, text: String, expected: URLError.Code, part: String)) throws {
+      let url = try #require(URL(string: "https://h/"))
+      let failure = CurlError.Failure(code: row.code, text: row.text, systemError: 0, verifyResult: 0)
+      let error = CurlError.urlError(failure, url: url)
+      #expect(error.code == row.expected)
+      #expect(error.localizedDescription.contains(row.part), "\(error.localizedDescription)")
     }
 
     // MARK: - Versions that are claimed
