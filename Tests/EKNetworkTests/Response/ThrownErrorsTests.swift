@@ -3,6 +3,10 @@ import Testing
 
 @testable import EKNetwork
 
+#if canImport(Darwin)
+  import Network
+#endif
+
 /// Whatever error a user's code throws, inside any kind of request, is the error that the caller receives.
 @Suite(.timeLimit(.minutes(10))) struct ThrownErrorsTests {
   private struct Unknown: Error {}
@@ -94,7 +98,7 @@ import Testing
         request, to: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
     case .events:
       for try await _ in manager.events(request, reconnect: EventReconnectPolicy(maximumFailures: 0)) {}
-    case .queue: try await flush(manager, server.url("/item"))
+    case .queue: try await flush(.manager(manager), server.url("/item"))
     case .request: _ = try await PrismNetworkFailure.detailed { try await client.request(on: endpoint) }
     case .redirect: _ = try await PrismNetworkFailure.detailed { try await client.redirect(from: endpoint) }
     case .responses:
@@ -128,11 +132,11 @@ import Testing
   }
 
   /// Throws the error that the queue reports, or keeps its request because of.
-  private static func flush(_ manager: NetworkManager, _ url: URL) async throws {
+  private static func flush(_ delivery: PrismQueueDelivery, _ url: URL) async throws {
     let undelivered = Locked<(any Error)?>(nil)
     var options = PrismOfflineQueueOptions()
     options.undelivered = { _, error in undelivered.withLock { $0 = error } }
-    let queue = try PrismOfflineQueue(directory: nil, delivery: .manager(manager), autoFlush: false, options: options)
+    let queue = try PrismOfflineQueue(directory: nil, delivery: delivery, autoFlush: false, options: options)
     try await queue.enqueue(URLRequest(url: url))
     try await queue.flush()
     if let error = undelivered.withLock({ $0 }) { throw error }
@@ -162,6 +166,62 @@ import Testing
       if let error { throw error }
       return Teapot(id: 1)
     }
+  }
+
+  enum Closure: CaseIterable, Sendable {
+    case socketRequest, endpointPort, queueEach, queueBatch, operation, deduplicated, subscribedToken, detailed
+  }
+
+  /// A closure or a handler that a user gives to something other than a request.
+  @Test(arguments: Closure.allCases) func errorOfAClosureReachesTheCaller(_ closure: Closure) async throws {
+    for error in Self.errors {
+      let thrown: any Error
+      do {
+        try await Self.perform(closure, throwing: error)
+        thrown = NSError(domain: "nothing was thrown", code: 0)
+      } catch { thrown = error }
+      let cause = (thrown as? PrismNetworkFailure).map { $0.underlyingError ?? $0.error }
+      let expected = (error as? PrismNetworkFailure)?.underlyingError ?? error
+      #expect(String(reflecting: cause ?? thrown) == String(reflecting: expected), "\(closure)")
+    }
+  }
+
+  private static func perform(_ closure: Closure, throwing error: any Error) async throws {
+    switch closure {
+    case .socketRequest:
+      let policy = WebSocketReconnectPolicy(maximumFailures: 0)
+      _ = try await ReconnectingWebSocket(reconnect: policy) { throw error }.receive()
+    case .endpointPort: _ = try await PrismNetworkSocketAdapter().connect(to: ThrowingSocketEndpoint(error: error))
+    case .queueEach: try await flush(.each { _ in throw error }, URL(fileURLWithPath: "/"))
+    case .queueBatch:
+      let queue = PrismOfflineQueue { _ in throw error }
+      try await queue.enqueue(URLRequest(url: URL(fileURLWithPath: "/")))
+      try await queue.flush()
+      // One that can never be delivered has left the queue.
+      #expect(await queue.count == 0)
+      throw error
+    case .operation:
+      let _: Int = try await PrismRetryableRequest(policy: PrismLinearRetry(maxAttempts: 0)) { throw error }.execute()
+    case .deduplicated: let _: Int = try await PrismRequestDeduplicator().deduplicate({ throw error }, key: "a")
+    case .subscribedToken:
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .status(401) }
+      let manager = Wire.automatic.manager(server)
+      manager.tokenRefresher = TestTokens("old", renew: { _ in throw error })
+      let client = PrismGraphQLClient(endpointURL: server.url("/item"), manager: manager)
+      try await PrismNetworkFailure.detailed {
+        for try await _ in client.subscribe(PrismGraphQLQuery(query: "subscription { a }"), as: [String: Int].self) {}
+      }
+    case .detailed: try await PrismNetworkFailure.detailed { throw error }
+    }
+  }
+
+  private struct ThrowingSocketEndpoint: PrismNetworkSocketEndpoint {
+    let error: any Error
+
+    var host: NWEndpoint.Host { "127.0.0.1" }
+    var port: NWEndpoint.Port { get throws { throw error } }
+    var parameters: NWParameters { .tcp }
   }
 
   /// Every kind of failure has a cause, or is one.
