@@ -37,8 +37,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
     init(_ source: EventSource) {
       self.source = source
-      state = EventSourceState(
-        policy: source.policy, lastEventID: source.options.lastEventID, isIdempotent: source.request.isIdempotent)
+      state = EventSourceState(policy: source.policy, lastEventID: source.options.lastEventID)
     }
 
     /// Returns the next event; `nil` when the server has ended the subscription with 204, or has ended the stream of a
@@ -86,6 +85,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
       refusal.withLock { $0 = nil }
       wasCarriedOut.withLock { $0 = false }
+      state.isIdempotent = source.request.isIdempotent
       let ownTimeout = source.options.idleTimeout ?? source.request.timeout
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(

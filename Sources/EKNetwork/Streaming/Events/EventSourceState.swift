@@ -21,7 +21,7 @@ struct EventSourceState {
   private(set) var lastEventID: String
 
   /// Whether the request may be repeated after its response is complete.
-  private let isIdempotent: Bool
+  var isIdempotent: Bool
 
   init(policy: EventReconnectPolicy, lastEventID: String = "", isIdempotent: Bool = true) {
     self.policy = policy
