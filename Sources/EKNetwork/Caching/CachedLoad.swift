@@ -7,46 +7,74 @@ struct CachedLoad<Value: Sendable>: Sendable {
   let key: CacheKey?
   let store: any ResponseStore
   let revalidations: RevalidationsInProgress
-  /// Fetches a response from the network, with the key of the request as it was last sent, which differs after a token
-  /// refresh. A `nil` key stores nothing.
-  let fetch: @Sendable () async throws -> (entry: PrismCacheEntry, key: CacheKey?)
+  /// Whether there is middleware, which may add what the key depends on: the lookup is then part of the fetch.
+  let isBehindMiddleware: Bool
+  /// Fetches a response from the network, or, with a lookup, one that it finds; and what to store of it, with the key of
+  /// the request as it was last sent, which differs after a token refresh. `nil` stores nothing.
+  let fetch: @Sendable (PolicyLookup?) async throws -> Fetched
   let decode: @Sendable (PrismCacheEntry) throws -> Value
+
+  struct Fetched: Sendable {
+    let entry: PrismCacheEntry
+    /// What to store; `nil` for nothing.
+    let kept: (entry: PrismCacheEntry, key: CacheKey)?
+    /// The stored response that a lookup has found, if it is one.
+    var found: PolicyLookup.Found?
+  }
 
   /// Returns the first available value. If the policy requires another one, it is fetched in the background.
   func value() async throws -> Value {
-    let (value, isFollowed) = try await first()
-    if isFollowed { revalidateInBackground(unlessFresh: false) }
+    let (value, key) = try await first()
+    if let key { revalidateInBackground(key, unlessFresh: false) }
     return value
   }
 
-  /// Returns the first available value, and whether the policy requires ``fetched()`` to follow it.
-  func first() async throws -> (value: Value, isFollowed: Bool) {
-    let (decision, stored) = await lookUp()
-    guard let stored else { return (try await fetched(), false) }
-    if decision == .serveAndRevalidate { revalidateInBackground(unlessFresh: true) }
-    return (stored, decision == .serveThenFetch)
+  /// Returns the first available value, and its key if the policy requires ``fetched()`` to follow it.
+  func first() async throws -> (value: Value, followed: CacheKey?) {
+    let (decision, key, stored) = isBehindMiddleware ? try await lookUpBehindMiddleware() : await lookUp()
+    guard let stored else { return (try await fetched(), nil) }
+    guard let key else { return (stored, nil) }
+    if decision == .serveAndRevalidate { revalidateInBackground(key, unlessFresh: true) }
+    return (stored, decision == .serveThenFetch ? key : nil)
+  }
+
+  /// Sends the request unless a stored response is found behind the middleware. A stored response that cannot be
+  /// decoded is removed.
+  private func lookUpBehindMiddleware() async throws -> (CacheDecision, CacheKey?, Value?) {
+    guard key != nil else { return (.fetch, nil, nil) }
+    let fetched = try await fetch(PolicyLookup(.policy(policy), in: store))
+    guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched)) }
+    guard let value = try? decode(fetched.entry) else {
+      await store.remove(found.key)
+      return (.fetch, nil, nil)
+    }
+    return (found.decision, found.key, value)
   }
 
   /// Returns the policy's decision for the stored response, and its value if it is used. A response that cannot be
   /// decoded is removed.
-  private func lookUp() async -> (CacheDecision, Value?) {
+  private func lookUp() async -> (CacheDecision, CacheKey?, Value?) {
     guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
-      return (.fetch, nil)
+      return (.fetch, nil, nil)
     }
     let decision = CacheDecision(policy, isFresh ? .fresh : .stale)
-    guard decision != .fetch else { return (.fetch, nil) }
+    guard decision != .fetch else { return (.fetch, nil, nil) }
     guard let value = try? decode(entry) else {
       await store.remove(key)
-      return (.fetch, nil)
+      return (.fetch, nil, nil)
     }
-    return (decision, value)
+    return (decision, key, value)
   }
 
   /// Fetches the response from the network, and stores it if it can be decoded.
   func fetched() async throws -> Value {
-    let (entry, key) = try await fetch()
-    let value = try decode(entry)
-    guard let key else { return value }
+    let isCached = isBehindMiddleware && key != nil
+    return try await keep(try await fetch(isCached ? PolicyLookup(.policy(.networkOnly), in: store) : nil))
+  }
+
+  private func keep(_ fetched: Fetched) async throws -> Value {
+    let value = try decode(fetched.entry)
+    guard let (entry, key) = fetched.kept else { return value }
     if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }
     return value
   }
@@ -54,8 +82,8 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// Revalidates the stored response, unless that is already under way. The task is not a child task: the caller has
   /// its response and may have finished. A failure leaves the stored response as it is, and the next request tries
   /// again.
-  private func revalidateInBackground(unlessFresh: Bool) {
-    guard let key, revalidations.begin(key.text) else { return }
+  private func revalidateInBackground(_ key: CacheKey, unlessFresh: Bool) {
+    guard revalidations.begin(key.text) else { return }
     Task {
       defer { revalidations.end(key.text) }
       if unlessFresh, await store.entry(for: key)?.isFresh == true { return }

@@ -80,6 +80,14 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
+  func removeAll() {
+    let cache = cache.value
+    Self.lock.withLock { changes in
+      changes &+= 1
+      cache.removeAllCachedResponses()
+    }
+  }
+
   /// Returns whether an entry is a response to the key's request: one that other code stored, with an expiry but
   /// without a key, is a response to its own URL, unless it may depend on the user.
   private static func matches(_ found: CachedURLResponse, _ key: CacheKey) -> Bool {

@@ -58,11 +58,15 @@ struct MiddlewareTransport: Transport {
 }
 
 extension Transport {
-  /// Returns the transport with the cache and the middleware of a manager, or an adapter, in front of it.
+  /// Returns the transport with the caches and the middleware of a manager, or an adapter, in front of it.
+  ///
+  /// - Parameter lookup: The lookup of a call's own policy; `nil` if there is none, or it has taken place.
   func behind(
-    _ cache: HTTPCache?, calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware], owner: String
+    _ cache: HTTPCache?, calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware], owner: String,
+    lookup: PolicyLookup? = nil
   ) -> any Transport {
-    let transport: any Transport = cache.map { CachingTransport(wire: self, cache: $0) } ?? self
+    var transport: any Transport = cache.map { CachingTransport(wire: self, cache: $0) } ?? self
+    if let lookup { transport = PolicyTransport(wire: transport, lookup: lookup) }
     guard !calls.isEmpty || !attempts.isEmpty else { return transport }
     return MiddlewareTransport(wire: transport, middleware: attempts, owner: owner)
   }

@@ -60,16 +60,26 @@ extension NetworkManager: NetworkManaging {
   }
 
   /// Returns a runner for one request, with the current settings.
-  nonisolated func runner(over transport: any Transport) -> RequestRunner {
+  ///
+  /// - Parameter lookup: The lookup of the call's policy behind the middleware; `nil` if there is none. What it finds is
+  ///   not for requests with another policy.
+  nonisolated func runner(over transport: any Transport, lookup: PolicyLookup? = nil) -> RequestRunner {
     let settings = settings.withLock { $0 }
     return RequestRunner(
       transport: transport.behind(
-        settings.httpCache, calls: settings.middleware, attempts: settings.attemptMiddleware, owner: middlewareOwner),
+        settings.httpCache, calls: settings.middleware, attempts: settings.attemptMiddleware, owner: middlewareOwner,
+        lookup: lookup),
       tokens: tokens, refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
       eventHandler: settings.eventHandler,
-      shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty ? sharedExchanges : nil,
+      shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty && lookup == nil
+        ? sharedExchanges : nil,
       middleware: settings.middleware)
+  }
+
+  /// Whether there is middleware, which may change what a stored response depends on.
+  nonisolated var hasMiddleware: Bool {
+    settings.withLock { !$0.middleware.isEmpty || !$0.attemptMiddleware.isEmpty }
   }
 
   nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {

@@ -27,23 +27,34 @@ struct EndpointRunner: Sendable {
   let tokens = TokenRefreshCoordinator()
 
   /// The transport behind the cache and the middleware.
-  var effectiveTransport: any Transport { effectiveTransport(with: middleware.withLock { $0 }) }
+  var effectiveTransport: any Transport { effectiveTransport(with: middleware.withLock { $0 }, nil) }
 
-  private func effectiveTransport(with middleware: Middleware) -> any Transport {
+  /// Whether there is middleware, which may change what a stored response depends on.
+  var hasMiddleware: Bool { middleware.withLock { !$0.calls.isEmpty || !$0.attempts.isEmpty } }
+
+  private func effectiveTransport(with middleware: Middleware, _ lookup: PolicyLookup?) -> any Transport {
     transport.behind(
-      cache.withLock { $0 }, calls: middleware.calls, attempts: middleware.attempts, owner: middlewareOwner)
+      cache.withLock { $0 }, calls: middleware.calls, attempts: middleware.attempts, owner: middlewareOwner,
+      lookup: lookup)
+  }
+
+  /// Nothing is retried that is not sent.
+  private func policy(for lookup: PolicyLookup?) -> RetryPolicy {
+    guard let retryPolicy, lookup?.isStoredOnly != true else { return RetryPolicy() }
+    return RetryPolicy(retryPolicy)
   }
 
   /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it
   /// was sent, before any redirect.
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300,
-    limits: ResponseLimits = ResponseLimits()
+    limits: ResponseLimits = ResponseLimits(), lookup: PolicyLookup? = nil
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
     var runner = RequestRunner(
-      transport: effectiveTransport(with: middleware), tokens: tokens, refresher: nil, userAgent: nil, clock: clock,
+      transport: effectiveTransport(with: middleware, lookup), tokens: tokens, refresher: nil, userAgent: nil,
+      clock: clock,
       logger: logger,
       eventHandler: eventHandler.withLock { $0 })
     // No redirect makes a GET another method, but middleware may.
@@ -53,12 +64,13 @@ struct EndpointRunner: Sendable {
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
-      shared: isShared && middleware.attempts.isEmpty ? sharedExchanges : nil, wasCarriedOut: attempts.wasCarriedOut,
+      shared: isShared && middleware.attempts.isEmpty && lookup == nil ? sharedExchanges : nil,
+      wasCarriedOut: attempts.wasCarriedOut,
       wasStarted: wasStarted)
     runner.middleware = middleware.calls
     do {
       let fetched = try await runner.fetch(
-        attempts, policy: retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy(), over: exchange, successes: successes)
+        attempts, policy: policy(for: lookup), over: exchange, successes: successes)
       if wasStarted?.withLock({ $0 }) != false {
         PrismNetworkFailure.recordCompletion(isIdempotent: urlRequest.isIdempotent)
       }

@@ -7,10 +7,10 @@ import Foundation
 extension NetworkManager {
   /// Sends a request through a cache, as a policy specifies. Only GET requests without a body are cached.
   ///
-  /// A stored response is keyed by its URL, its header fields, its access token, and what its session adds to it, so
-  /// one user's request never gets another user's response. A session that has a delegate, or is not a `URLSession`,
-  /// shares no responses with other sessions. The token and the base URL are read once for each attempt. The response
-  /// is decoded each time. With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
+  /// A stored response is keyed by its URL, its header fields, its access token, and what its session and middleware add
+  /// to it, so one user's request never gets another user's response; middleware also receives stored responses. A
+  /// session that has a delegate, or is not a `URLSession`, shares no responses with other sessions. The token and the
+  /// base URL are read once for each attempt. The response is decoded each time. With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
   /// ``responses(_:accessToken:policy:cache:ttl:)`` returns both.
   ///
   /// - Parameters:
@@ -53,11 +53,16 @@ extension NetworkManager {
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
-      revalidations: cache.revalidations,
-      fetch: {
-        let (response, sent) = try await self.runner(over: self.transport).fetch(
+      revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
+      fetch: { lookup in
+        let (response, sent) = try await self.runner(over: self.transport, lookup: lookup).fetch(
           request, firstBuilt: built, baseURL: self.baseURL, accessToken: accessToken)
-        return (PrismCacheEntry(response, ttl: ttl), isCached ? CacheKey(responseTo: sent) : nil)
+        let entry = PrismCacheEntry(response, ttl: ttl)
+        if let lookup {
+          let kept = lookup.kept(of: sent, ttl: ttl, at: Date())
+          return .init(entry: entry, kept: kept, found: lookup.found(for: sent))
+        }
+        return .init(entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil)
       },
       decode: { entry in
         guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }

@@ -40,14 +40,48 @@ extension PrismNetworkAdapter {
   public nonisolated func cachedResponse<Request: PrismNetworkRequest>(
     on request: Request, with formatter: DateFormatter? = nil
   ) async throws -> Request.Response {
-    try PrismNetworkFailure.surfacing {
+    try await PrismNetworkFailure.surfacing {
       let urlRequest = try urlRequest(for: request.endpoint)
-      guard urlRequest.isCacheable, let entry = store.entry(for: CacheKey(try hop(urlRequest)))?.entry,
-        let value = try? request.decode(data: entry.data, with: formatter)
+      guard urlRequest.isCacheable, let data = try await storedData(for: urlRequest),
+        let value = try? request.decode(data: data, with: formatter)
       else { throw PrismNetworkFailure(.noCache, url: urlRequest.url) }
       return value
     }
   }
+
+  /// Returns the body of the stored response to a request, behind the middleware if there is any.
+  private nonisolated func storedData(for urlRequest: URLRequest) async throws -> Data? {
+    guard runner.hasMiddleware else { return store.entry(for: CacheKey(try hop(urlRequest)))?.entry.data }
+    let lookup = PolicyLookup(.storedOnly, in: store)
+    do {
+      let (response, sent) = try await runner.fetch(urlRequest, lookup: lookup)
+      return lookup.found(for: sent) == nil ? nil : response.data
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      return nil
+    }
+  }
+
+  /// Removes the stored response to a GET, as this client would send it now: for the current user. Others remain.
+  ///
+  /// - Throws: ``PrismNetworkError/invalidURL`` for an endpoint without a URL; `CancellationError` when the task is
+  ///   cancelled.
+  public nonisolated func removeCachedResponse<Request: PrismNetworkRequest>(on request: Request) async throws {
+    try await PrismNetworkFailure.surfacing {
+      let urlRequest = try urlRequest(for: request.endpoint)
+      guard urlRequest.isCacheable else { return }
+      guard runner.hasMiddleware else { return store.remove(CacheKey(try hop(urlRequest))) }
+      let lookup = PolicyLookup(.storedOnly, in: store)
+      let sent = try? await runner.fetch(urlRequest, lookup: lookup).sent
+      try Task.checkCancellation()
+      if let sent, let found = lookup.found(for: sent) { store.remove(found.key) }
+    }
+  }
+
+  /// Removes everything from the `URLCache` of this client, for all users: when a user signs out, for example. A cache
+  /// that was passed to the initialiser is emptied, too, whatever else it contains.
+  public nonisolated func removeAllCachedResponses() { store.removeAll() }
 
   /// - Parameter policy: `nil` for the policy that follows from the endpoint's `cacheInterval`.
   nonisolated func load<Request: PrismNetworkRequest>(
@@ -59,13 +93,17 @@ extension PrismNetworkAdapter {
     let isCached = urlRequest.isCacheable && (interval != nil || policy != nil)
     return CachedLoad(
       policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
-      store: store, revalidations: revalidations,
+      store: store, revalidations: revalidations, isBehindMiddleware: runner.hasMiddleware,
       // Captures the adapter itself, not its parts: its session has to live as long as a request in the background.
-      fetch: {
-        let (response, sent) = try await self.runner.fetch(urlRequest)
+      fetch: { lookup in
+        let (response, sent) = try await self.runner.fetch(urlRequest, lookup: lookup)
         let ttl = interval ?? PrismCacheEntry.defaultTTL
         let entry = PrismCacheEntry(response, ttl: ttl, at: self.store.now())
-        return (entry, isCached ? CacheKey(responseTo: sent) : nil)
+        if let lookup {
+          let kept = lookup.kept(of: sent, ttl: ttl, at: self.store.now())
+          return .init(entry: entry, kept: kept, found: lookup.found(for: sent))
+        }
+        return .init(entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil)
       },
       decode: { try EntityDecoding.decode($0, for: request, sentAs: urlRequest, with: formatter) })
   }

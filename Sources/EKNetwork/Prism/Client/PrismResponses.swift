@@ -37,8 +37,8 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
         let start = start
         let (value, rest) = try await PrismNetworkFailure.surfacing { () -> (Element, CachedLoad<Element>?) in
           let load = try await start()
-          let (value, isFollowed) = try await load.first()
-          return (value, isFollowed ? load : nil)
+          let (value, followed) = try await load.first()
+          return (value, followed == nil ? nil : load)
         }
         if let rest { phase = .second(rest) }
         return value

@@ -1,0 +1,149 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The lookup of one call in the store of its policy, behind the middleware: what that adds to a request, such as
+/// credentials, is part of the key. Each attempt is looked up, as each may have another token.
+final class PolicyLookup: Sendable {
+  /// What the call may use of the store.
+  enum Use: Sendable {
+    case policy(PrismCachePolicy)
+    /// Any stored response, however old; no request is sent.
+    case storedOnly
+  }
+
+  /// A stored response that was used.
+  struct Found: Sendable {
+    let key: CacheKey
+    let decision: CacheDecision
+  }
+
+  /// A response from the network, as it was before middleware received it.
+  private struct Answer: Sendable {
+    let sent: HopRequest
+    var content: (head: ResponseHead, data: Data)?
+  }
+
+  private enum Outcome: Sendable {
+    case found(Found)
+    case answer(Answer)
+
+    mutating func forgetContent() {
+      guard case .answer(let answer) = self else { return }
+      self = .answer(Answer(sent: answer.sent))
+    }
+
+    mutating func set(_ head: ResponseHead, _ data: Data) {
+      guard case .answer(var answer) = self else { return }
+      answer.content = (head, data)
+      self = .answer(answer)
+    }
+  }
+
+  private struct State: Sendable {
+    /// The latest outcome for each URL: middleware may send other requests, before or after the one whose response it
+    /// returns.
+    var outcomes: [String: Outcome] = [:]
+    /// The URL of the request in progress, before any redirect.
+    var url = ""
+  }
+
+  /// The maximum number of URLs remembered, after which all are forgotten, and nothing is stored.
+  private static let memory = 16
+
+  let use: Use
+  private let store: any ResponseStore
+  private let state = Locked(State())
+
+  init(_ use: Use, in store: any ResponseStore) {
+    self.use = use
+    self.store = store
+  }
+
+  var isStoredOnly: Bool { if case .storedOnly = use { true } else { false } }
+
+  /// Returns the stored response that was used for a request; `nil` if its response came from the network.
+  func found(for sent: HopRequest) -> Found? {
+    guard case .found(let found)? = outcome(of: sent) else { return nil }
+    return found
+  }
+
+  /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
+  func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
+    guard case .answer(let answer)? = outcome(of: sent), let (head, data) = answer.content,
+      Self.isCacheable(answer.sent.urlRequest), let key = CacheKey(responseTo: answer.sent)
+    else { return nil }
+    return (PrismCacheEntry(CollectedResponse(head: head, data: data), ttl: ttl, at: date), key)
+  }
+
+  private func outcome(of hop: HopRequest) -> Outcome? { state.withLock { $0.outcomes[Self.url(of: hop)] } }
+
+  private static func url(of hop: HopRequest) -> String { hop.own.url?.absoluteString ?? "" }
+
+  private func note(_ outcome: Outcome, for hop: HopRequest) {
+    let url = Self.url(of: hop)
+    let former = state.withLock { state in
+      let former = state.outcomes
+      if former.count >= Self.memory { state.outcomes = [:] }
+      state.outcomes[url] = outcome
+      state.url = url
+      return former
+    }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Returns the stored response to a request, if the policy uses it.
+  fileprivate func stored(for hop: HopRequest) async -> TransportResponse? {
+    note(.answer(Answer(sent: hop)), for: hop)
+    guard Self.isCacheable(hop.urlRequest) else { return nil }
+    if case .policy(.networkOnly) = use { return nil }
+    let key = CacheKey(hop)
+    guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.urlRequest.url)
+    else { return nil }
+    var decision = CacheDecision.serve
+    if case .policy(let policy) = use { decision = CacheDecision(policy, isFresh ? .fresh : .stale) }
+    guard decision != .fetch else { return nil }
+    note(.found(Found(key: key, decision: decision)), for: hop)
+    return TransportResponse(head: ResponseHead(response), body: BufferedBody(entry.data))
+  }
+
+  /// Records a response, to the request in progress or to a redirect of it, while it is read.
+  fileprivate func recording(_ response: TransportResponse) -> TransportResponse {
+    let url = state.withLock { state in
+      state.outcomes[state.url]?.forgetContent()
+      return state.url
+    }
+    var response = response
+    let head = response.head
+    let gatherer = BodyGatherer(memoryLimit: .max, disk: nil, expected: head.contentLength)
+    response.body = StoringBody(response.body, gatherer: gatherer) { [state] content in
+      guard case .data(let data)? = content else { return }
+      state.withLock { $0.outcomes[url]?.set(head, data) }
+    }
+    return response
+  }
+
+  /// Whether the response to a request may be stored. The key does not contain what a stream contains.
+  private static func isCacheable(_ request: URLRequest) -> Bool {
+    request.httpMethod ?? "GET" == "GET" && request.httpBodyStream == nil
+  }
+}
+
+/// A transport with a ``PolicyLookup`` in front of it.
+struct PolicyTransport: Transport {
+  let wire: any Transport
+  let lookup: PolicyLookup
+
+  var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var resourceTimeout: Duration? { wire.resourceTimeout }
+  var implementation: TransportDescription? { wire.implementation }
+  var sessionSettings: SessionSettings { wire.sessionSettings }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    if !request.hop.isRedirected, let stored = await lookup.stored(for: request.hop) { return stored }
+    guard !lookup.isStoredOnly else { throw PrismNetworkError.noCache }
+    return lookup.recording(try await wire.start(request))
+  }
+}
