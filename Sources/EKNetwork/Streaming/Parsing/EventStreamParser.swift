@@ -132,14 +132,17 @@ struct EventStreamParser: StreamParser {
     } else if name.equals("id") {
       guard !value.contains(0) else { return }
       id = String(decoding: value, as: UTF8.self)
-      // RFC 9110 §5.5.
-      isIDSendable = HeaderSyntax.trimmedValue(id) != nil
+      // RFC 9110 §5.5. Servers accept much less than the limit, and libcurl sends no head of a mebibyte: a
+      // subscription could never reconnect.
+      isIDSendable = value.count <= Self.longestSendableID && HeaderSyntax.trimmedValue(id) != nil
     } else if name.equals("retry") {
       guard let milliseconds = Self.digits(value) else { return }
       retry = .milliseconds(milliseconds)
       reconnectionTime = retry
     }
   }
+
+  private static let longestSendableID = 64 * 1024
 
   private mutating func dispatch() -> ServerSentEvent? {
     if isIDSendable { lastEventID = id }

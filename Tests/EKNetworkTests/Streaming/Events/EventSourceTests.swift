@@ -29,6 +29,20 @@ import Testing
     #expect(clock.sleeps.count == 3)
   }
 
+  /// An ID that no header field can have.
+  @Test(arguments: [String(repeating: "x", count: 1_100_000), "a\u{1}b", "a\u{7F}"])
+  func subscriptionResumesAfterLastIDThatCanBeSent(_ identifier: String) async throws {
+    server.route(
+      "GET", "/item", Self.events("id: 1\ndata: a\n\nid: \(identifier)\ndata: b\n\n"), Self.events("data: c\n\n"),
+      .status(204))
+    var events: [ServerSentEvent] = []
+    for try await event in Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>()) {
+      events.append(event)
+    }
+    #expect(events.map(\.id) == ["1", identifier, "1"])
+    #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1"])
+  }
+
   private struct Query: NetworkRequest {
     typealias Response = EmptyResponse
     let path = "/item"
