@@ -3,7 +3,7 @@ import Foundation
 /// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional.
 struct HARFile: Decodable {
   struct Log: Decodable {
-    var entries: [Entry]
+    var entries: [ReadEntry]
     /// Only in files of this library.
     var redaction: HARDocument.Redaction?
 
@@ -13,15 +13,47 @@ struct HARFile: Decodable {
     }
   }
 
+  /// An entry, or the reason why it is none: one odd entry of a tool does not make the others worthless.
+  struct ReadEntry: Decodable {
+    let entry: Result<Entry, EntryFailure>
+
+    init(from decoder: any Decoder) throws {
+      do {
+        entry = .success(try Entry(from: decoder))
+      } catch let error as DecodingError {
+        entry = .failure(EntryFailure(error.reason(below: decoder.codingPath.count)))
+      }
+    }
+  }
+
   struct Entry: Decodable {
     var request: Request
     var response: Response
+    /// Playwright's mark of a request that its page aborted, maybe after the response's head.
+    var wasAborted: Bool?
+
+    enum CodingKeys: String, CodingKey {
+      case request, response
+      case wasAborted = "_wasAborted"
+    }
+  }
+
+  /// A header field. Some tools write fields without a value.
+  struct Field: Decodable {
+    var name: Lenient<String>?
+    var value: Lenient<String>?
+  }
+
+  /// A value that is left out if it is of another type.
+  struct Lenient<Value: Decodable>: Decodable {
+    let value: Value?
+    init(from decoder: any Decoder) { value = try? decoder.singleValueContainer().decode(Value.self) }
   }
 
   struct Request: Decodable {
     var method: String
     var url: String
-    var headers: [HARDocument.Field]?
+    var headers: [Field]?
     var postData: PostData?
     var bodySize: Double?
     var fingerprints: [String: String]?
@@ -50,18 +82,25 @@ struct HARFile: Decodable {
   struct Response: Decodable {
     /// 0 or less if there was no response.
     var status: Int?
-    var statusText: String?
-    var headers: [HARDocument.Field]?
+    var statusText: Lenient<String>?
+    var headers: [Field]?
     var content: Content?
+    /// -1 or missing if it is unknown.
+    var bodySize: Double?
+    /// The failure that ended the body, from browsers and this library.
     var error: String?
+    /// The same from Playwright.
+    var failureText: String?
 
     enum CodingKeys: String, CodingKey {
-      case status, statusText, headers, content
+      case status, statusText, headers, content, bodySize
       case error = "_error"
+      case failureText = "_failureText"
     }
   }
 
   struct Content: Decodable {
+    /// -1 if it is unknown.
     var size: Double?
     var text: String?
     var encoding: String?
@@ -94,10 +133,15 @@ struct HARFile: Decodable {
 
 extension HARError {
   /// Creates an error with the location of a decoding error, without any content of the file.
-  fileprivate init(_ error: DecodingError) {
+  fileprivate init(_ error: DecodingError) { self = .notHAR(reason: error.reason(below: 0)) }
+}
+
+extension DecodingError {
+  /// The location, below so many levels, and what is wrong there, without any content of the file.
+  fileprivate func reason(below level: Int) -> String {
     let path: [any CodingKey]
     let what: String
-    switch error {
+    switch self {
     case .keyNotFound(let key, let context): (path, what) = (context.codingPath, "\(key.stringValue) is missing")
     case .valueNotFound(_, let context): (path, what) = (context.codingPath, "there is no value")
     case .typeMismatch(_, let context): (path, what) = (context.codingPath, "the value is of another type")
@@ -105,12 +149,7 @@ extension HARError {
       (path, what) = (context.codingPath, context.codingPath.isEmpty ? "it is not JSON" : "the value is damaged")
     @unknown default: (path, what) = ([], "it cannot be decoded")
     }
-    let place = path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
-    let reason = place.isEmpty ? what : "\(place): \(what)"
-    if let index = path.lazy.compactMap(\.intValue).first {
-      self = .invalidEntry(index, reason: reason)
-    } else {
-      self = .notHAR(reason: reason)
-    }
+    let place = path.dropFirst(level).map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+    return place.isEmpty ? what : "\(place): \(what)"
   }
 }

@@ -109,8 +109,12 @@ public final class HARRecorder: NetworkMiddleware {
   /// With ``HAROptions/revealsSecrets``, only its owner can read it.
   ///
   /// - Parameter url: A file URL.
-  /// - Throws: The error of the file system, or that of ``data()``.
+  /// - Throws: `CocoaError.fileWriteUnsupportedScheme` for another URL, which is not written to; the error of the file
+  ///   system, or that of ``data()``.
   public func write(to url: URL) throws {
+    guard url.isFileURL else {
+      throw CocoaError(.fileWriteUnsupportedScheme, userInfo: [NSURLErrorKey: url])
+    }
     let data = try data()
     guard !redaction.hidesSecrets else { return try data.write(to: url, options: .atomic) }
     let partial = url.appendingPathExtension(UUID().uuidString)

@@ -22,14 +22,18 @@ struct ReplayEntry: Sendable {
 extension ReplayEntry {
   /// Creates an entry from that of a file. Invalid header fields, such as `:status`, are left out.
   init(_ entry: HARFile.Entry, redaction: HARRedaction, isOwn: Bool) throws(HARFile.EntryFailure) {
-    guard let url = URL(string: entry.request.url), url.scheme != nil else { throw .init("request.url is no URL") }
+    guard let url = URL(string: entry.request.url), url.scheme != nil else {
+      throw .init("request.url is not an absolute URL")
+    }
     let fields = Self.fields(entry.request.headers)
     request = HARRequest(
       method: entry.request.method, url: redaction.url(url), fields: fields,
       fingerprints: isOwn ? entry.request.fingerprints ?? [:] : HARRequest.fingerprints(fields, redaction),
       body: try HARRequestBody(entry.request, redaction: redaction))
 
-    let error = entry.response.error.map { ReplaySession.Failure.error(named: $0) }
+    let failure =
+      entry.response.error ?? entry.response.failureText ?? (entry.wasAborted == true ? "aborted" : nil)
+    let error = failure.map { ReplaySession.Failure.error(named: $0) }
     let status = entry.response.status ?? 0
     guard status >= 200 else {
       let text = status <= 0 ? "no response" : "status \(status), which is not a final one"
@@ -37,7 +41,7 @@ extension ReplayEntry {
       return
     }
     let responseFields = Self.fields(entry.response.headers)
-    let reason = entry.response.statusText.flatMap { HeaderSyntax.trimmedValue($0) } ?? ""
+    let reason = entry.response.statusText?.value.flatMap { HeaderSyntax.trimmedValue($0) } ?? ""
     // The status line has room for three digits (RFC 9112 §4).
     guard status < 1000,
       ResponseHead.make(status: status, reason: reason, fields: responseFields, url: url) != nil
@@ -49,12 +53,13 @@ extension ReplayEntry {
         status: status, reason: reason, fields: responseFields, pieces: content.pieces, failure: error ?? incomplete))
   }
 
-  private static func fields(_ headers: [HARDocument.Field]?) -> HeaderFieldList {
+  private static func fields(_ headers: [HARFile.Field]?) -> HeaderFieldList {
     var fields = HeaderFieldList()
-    for field in headers ?? [] where HeaderSyntax.isToken(field.name) {
+    for field in headers ?? [] {
+      guard let name = field.name?.value, HeaderSyntax.isToken(name), let value = field.value?.value else { continue }
       // Browsers write repeated fields as lines of one value.
-      for line in field.value.split(separator: "\n", omittingEmptySubsequences: false) {
-        if let value = HeaderSyntax.trimmedValue(String(line)) { fields.append(field.name, value) }
+      for line in value.split(separator: "\n", omittingEmptySubsequences: false) {
+        if let value = HeaderSyntax.trimmedValue(String(line)) { fields.append(name, value) }
       }
     }
     return fields
@@ -63,11 +68,12 @@ extension ReplayEntry {
   private static func body(
     _ entry: HARFile.Entry
   ) throws(HARFile.EntryFailure) -> (pieces: [Data], isComplete: Bool) {
-    guard let content = entry.response.content else { return ([], true) }
-    guard let text = content.text else {
+    let size = entry.response.content?.size ?? 0
+    guard let content = entry.response.content, let text = content.text else {
       let status = entry.response.status
       let hasNone = entry.request.method == "HEAD" || status == 204 || status == 304
-      return ([], hasNone || content.size ?? 0 <= 0)
+      // A size of -1 is unknown. A file may state that of the content, that of the body, or neither.
+      return ([], hasNone || size == 0 && entry.response.bodySize ?? 0 <= 0)
     }
     let data = try HARFile.bytes(text, encoding: content.encoding, of: "response.content")
     let isComplete = content.isTruncated != true

@@ -60,7 +60,7 @@ extension ReplaySession {
     /// The request failed when it was recorded, with an error that is not a `URLError`. The text names its type.
     case recorded(String)
     /// The recording does not contain the whole body: it was longer than ``HAROptions/maximumBodySize``, or a tool has
-    /// left it out. The text is the request. A stream first returns the recorded part.
+    /// left it out, or did not know its size. The text is the request. A stream first returns the recorded part.
     case incompleteBody(String)
 
     /// A description of the error, in one line.

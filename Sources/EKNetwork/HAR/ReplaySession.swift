@@ -26,10 +26,14 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
 
   private let transport: ReplayTransport
 
+  /// The entries of the file that cannot be replayed, as ``HARError/invalidEntry(_:reason:)``, in order: their URL is
+  /// relative, for example, or their content is damaged. If that is all of them, the initialiser throws the first one.
+  public let skippedEntries: [HARError]
+
   /// Creates a session that responds from the bytes of a HAR file.
   ///
   /// - Parameters:
-  ///   - data: The file, of any origin. Content that cannot be used is an error.
+  ///   - data: The file, of any origin. An entry that cannot be used is skipped: see ``skippedEntries``.
   ///   - maximumSize: The maximum size of the file in bytes. Defaults to 64 MiB. Reading it takes a few times its size
   ///     in memory.
   /// - Throws: ``HARError``.
@@ -42,13 +46,16 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
     }
     let redaction = HARRedaction(salt: own?.salt ?? "", hidesSecrets: own?.hidesSecrets ?? false)
     var entries: [ReplayEntry] = []
+    var skipped: [HARError] = []
     for (index, entry) in log.entries.enumerated() {
       do {
-        entries.append(try ReplayEntry(entry, redaction: redaction, isOwn: own != nil))
+        entries.append(try ReplayEntry(entry.entry.get(), redaction: redaction, isOwn: own != nil))
       } catch {
-        throw .invalidEntry(index, reason: error.reason)
+        skipped.append(.invalidEntry(index, reason: error.reason))
       }
     }
+    if entries.isEmpty, let first = skipped.first { throw first }
+    skippedEntries = skipped
     transport = ReplayTransport(recording: Locked(ReplayRecording(entries)), redaction: redaction)
   }
 
@@ -60,6 +67,7 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
   ///     in memory.
   /// - Throws: ``HARError``.
   public convenience init(contentsOf file: URL, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
+    guard file.isFileURL else { throw .notReadable(file, reason: "it is not a file URL") }
     let data: Data
     do {
       let handle = try FileHandle(forReadingFrom: file)

@@ -5,7 +5,7 @@ enum PEMFile {
   /// Returns the DER-encoded certificates of a file, in order, or `nil` if it cannot be read or one of them is
   /// malformed.
   static func certificates(in file: URL) -> [Data]? {
-    guard let text = try? Data(contentsOf: file) else { return nil }
+    guard file.isFileURL, let text = try? Data(contentsOf: file) else { return nil }
     return certificates(in: String(decoding: text, as: UTF8.self))
   }
 

@@ -67,7 +67,7 @@ public struct PrismMultipartFormData: Sendable {
         copy.addPart(name: part.name, data: part.data, mimeType: part.mimeType, filename: part.filename)
         continue
       }
-      guard let data = try? Data(contentsOf: file) else { return (Data(), contentType) }
+      guard file.isFileURL, let data = try? Data(contentsOf: file) else { return (Data(), contentType) }
       copy.addPart(name: part.name, data: data, mimeType: part.mimeType, filename: part.filename)
     }
     return (copy.encodedData() ?? Data(), Self.contentType(boundary: copy.boundary))

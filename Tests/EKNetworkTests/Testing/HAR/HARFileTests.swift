@@ -106,10 +106,9 @@ import Testing
     }
   }
 
-  @Test func invalidNumberIsRejected() {
-    for number in ["1e99", "200.5", "99999999999999999999", "-1e999"] {
-      #expect(throws: HARError.self) { try session(entry(response: #""status":\#(number)"#)) }
-    }
+  /// If no entry can be replayed.
+  @Test(arguments: ["1e99", "200.5", "99999999999999999999", "-1e999"]) func invalidNumberIsRejected(_ number: String) {
+    #expect(throws: HARError.self) { try session(entry(response: #""status":\#(number)"#)) }
   }
 
   @Test func deepNestingAndBinaryAreRejected() {
@@ -133,14 +132,47 @@ import Testing
       #"{"request":{"method":"GET","url":"https://a/x"},"response":{"status":200,"content":{"text":"ab","_pieces":[9223372036854775807,9223372036854775807]}}}"#,
       #"{"request":{"method":"GET","url":"https://a/x","postData":{"text":"!","_encoding":"base64"}},"response":{}}"#,
     ])
-  func invalidEntryIsNamed(text: String) {
+  func invalidEntryIsSkippedAndNamed(text: String) async throws {
     let good = entry(response: #""status":200"#)
-    let error = #expect(throws: HARError.self) { try session("\(good),\(text)") }
-    guard case .invalidEntry(1, _)? = error else {
-      Issue.record("\(String(describing: error))")
+    let session = try session("\(good),\(text),\(good)")
+    for _ in 0..<2 { #expect(try await get(session).isEmpty) }
+    guard case .invalidEntry(1, _)? = session.skippedEntries.first, session.skippedEntries.count == 1 else {
+      Issue.record("\(session.skippedEntries)")
       return
     }
-    #expect(error?.errorDescription?.hasPrefix("Entry 1 of the HAR file is invalid: ") == true)
+    let skipped = try #require(session.skippedEntries.first)
+    #expect(skipped.errorDescription?.hasPrefix("Entry 1 of the HAR file is invalid: ") == true)
+    #expect(throws: HARError.invalidEntry(0, reason: skipped.reason)) { try self.session(text) }
+  }
+
+  /// Entries that tools write, and that can be replayed nevertheless.
+  @Test(arguments: [
+    #""status":200,"statusText":null"#, #""status":200,"statusText":"\u0001""#, #""status":200,"statusText":200"#,
+    #""status":200,"headers":[{"name":"A","value":null},{"name":"B"},{"value":"c"},{"name":"D","value":1}]"#,
+    #""status":200,"content":{"size":0}"#, #""status":200,"content":{"mimeType":"x"},"bodySize":-1"#,
+    #""status":204,"content":{"size":-1}"#, #""status":304,"content":{"size":-1},"bodySize":-1"#,
+    #""status":200,"content":{"size":-1,"text":""}"#,
+  ])
+  func oddEntryIsKept(_ response: String) async throws {
+    let session = try session(entry(response: response))
+    #expect(try await get(session).isEmpty)
+    #expect(session.skippedEntries == [])
+  }
+
+  /// Whose body is unknown, or was not received completely.
+  @Test(
+    arguments: [
+      (#""status":200,"content":{"size":-1}"#, nil), (#""status":200,"content":{"size":-1},"bodySize":-1"#, nil),
+      (#""status":200,"content":{"size":0},"bodySize":5"#, nil), (#""status":200,"bodySize":5"#, nil),
+      (#""status":200,"content":{"size":0},"_error":"net::ERR_ABORTED""#, "net::ERR_ABORTED"),
+      (#""status":200,"content":{"size":0},"_failureText":"net::ERR_ABORTED""#, "net::ERR_ABORTED"),
+      (#""status":200,"content":{"size":0}},"_wasAborted":true,"x":{"#, "aborted"),
+      (#""status":-1,"content":{"size":-1},"_failureText":"net::ERR_ABORTED""#, "net::ERR_ABORTED"),
+    ] as [(String, String?)])
+  func responseWithoutItsBodyFails(_ response: String, _ failure: String?) async throws {
+    let session = try session(entry(response: response))
+    let error = await #expect(throws: ReplaySession.Failure.self) { try await get(session) }
+    #expect(error == failure.map { .recorded($0) } ?? .incompleteBody("GET https://a.example/x"))
   }
 
   @Test func corruptedFileGivesTypedErrorOrReplay() async throws {
@@ -194,7 +226,8 @@ import Testing
     #expect(throws: HARError.tooLarge(limit: -1)) { try ReplaySession(har: Data(), maximumSize: -1) }
     _ = try ReplaySession(contentsOf: file, maximumSize: 22)
     _ = try ReplaySession(contentsOf: file, maximumSize: .max)
-    for url in [folder["missing"], folder.url] {
+    let elsewhere = try #require(URL(string: "https://a.example\(file.path)"))
+    for url in [folder["missing"], folder.url, elsewhere] {
       let error = #expect(throws: HARError.self) { try ReplaySession(contentsOf: url) }
       guard case .notReadable(url, _)? = error else {
         Issue.record("\(String(describing: error))")
@@ -208,5 +241,11 @@ import Testing
     #expect(throws: HARError.notHAR(reason: "log._redaction.salt is too long")) {
       try session("", #""_redaction":{"salt":"\#(salt)","hidesSecrets":true},"#)
     }
+  }
+}
+
+extension HARError {
+  fileprivate var reason: String {
+    if case .invalidEntry(_, let reason) = self { reason } else { "" }
   }
 }

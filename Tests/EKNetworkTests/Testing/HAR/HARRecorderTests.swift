@@ -271,5 +271,9 @@ import Testing
     }
     #expect(folder.names == ["a.har"])
     #expect(throws: (any Error).self) { try recorder.write(to: folder["none/a.har"]) }
+    // The path of another URL is none of this machine.
+    let elsewhere = try #require(URL(string: "https://a.example\(folder.url.path)/b.har"))
+    #expect(throws: CocoaError.self) { try recorder.write(to: elsewhere) }
+    #expect(folder.names == ["a.har"])
   }
 }
