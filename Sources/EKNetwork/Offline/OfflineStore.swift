@@ -19,18 +19,24 @@ final class OfflineStore: Sendable {
   private static let mark = Data("EKNQ1 ".utf8)
 
   let directory: URL
-  private let synchronizes: Bool
+  /// Writes a file or a folder to the disk itself; `nil` if that is not wanted.
+  private let synchronize: (@Sendable (OpenFile) -> Bool)?
   // Kept open to hold the lock.
   private let lock: OpenFile
 
   /// Opens a folder, which is created if it does not exist, readable by its owner only.
-  init(_ directory: URL, synchronizes: Bool) throws(PrismOfflineQueueError) {
+  init(
+    _ directory: URL, synchronizes: Bool, synchronize: @escaping @Sendable (OpenFile) -> Bool = { $0.synchronize() }
+  ) throws(PrismOfflineQueueError) {
     self.directory = directory
-    self.synchronizes = synchronizes
+    self.synchronize = synchronizes ? synchronize : nil
     guard directory.isFileURL else { throw .notWritable(directory, code: ENOTDIR) }
-    if mkdir(directory.path, 0o700) != 0, errno == ENOENT {
-      try? FileManager.default.createDirectory(
-        at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    if let code = Self.make(directory, self.synchronize) { throw .notWritable(directory, code: code) }
+    guard let folder = OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), let owner = folder.status?.st_uid
+    else { throw .notWritable(directory, code: errno) }
+    // Its owner could put delivered requests back, to have them sent again.
+    guard owner == geteuid() || owner == 0 || owner == Self.made(in: directory)?.st_uid else {
+      throw .notWritable(directory, code: EPERM)
     }
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
     guard let lock = OpenFile(directory.appendingPathComponent("lock").path, flags) else {
@@ -38,6 +44,30 @@ final class OfflineStore: Sendable {
     }
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyOpen(directory) }
     self.lock = lock
+  }
+
+  /// Creates a folder and those above it, as far as they do not exist. Each is on the disk only when the folder that
+  /// contains its name is. Returns an `errno`, or `nil`.
+  private static func make(_ directory: URL, _ synchronize: (@Sendable (OpenFile) -> Bool)?) -> Int32? {
+    let parent = directory.deletingLastPathComponent()
+    if mkdir(directory.path, 0o700) != 0, errno != EEXIST {
+      guard errno == ENOENT, parent.path.utf8.count < directory.path.utf8.count else { return errno }
+      if let code = make(parent, synchronize) { return code }
+      guard mkdir(directory.path, 0o700) == 0 || errno == EEXIST else { return errno }
+    }
+    // Of an existing one, too: the program may have created it a moment ago.
+    return write(namesIn: parent, synchronize)
+  }
+
+  /// Writes the names in a folder to the disk. Returns an `errno`, or `nil`.
+  private static func write(namesIn directory: URL, _ synchronize: (@Sendable (OpenFile) -> Bool)?) -> Int32? {
+    guard let synchronize else { return nil }
+    // Whoever may not list the folder above the new one cannot write its names either.
+    guard let folder = OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) else {
+      return errno == EACCES ? nil : errno
+    }
+    // Some file systems have no such operation for folders, and write names in order.
+    return synchronize(folder) || [EINVAL, ENOTSUP, ENOSYS, EBADF].contains(errno) ? nil : errno
   }
 
   // MARK: - Reading
@@ -211,10 +241,12 @@ final class OfflineStore: Sendable {
 
   /// Renames a complete file to its final name.
   private func publish(_ file: OpenFile, _ partial: URL, as url: URL) throws(PrismOfflineQueueError) {
-    if synchronizes, !file.synchronize() { throw failure(removing: partial) }
+    if let synchronize, !synchronize(file) { throw failure(removing: partial) }
     guard rename(partial.path, url.path) == 0 else { throw failure(removing: partial) }
-    guard synchronizes, let folder = OpenFile(directory.path, O_RDONLY | O_CLOEXEC) else { return }
-    folder.synchronize()
+    if let code = Self.write(namesIn: directory, synchronize) {
+      unlink(url.path)
+      throw .notWritable(directory, code: code)
+    }
   }
 
   /// Creates a new file, replacing any existing one: never through a link that another user may have put there.

@@ -68,4 +68,63 @@ import Testing
     #expect(loaded.damaged == [])
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == others.sorted())
   }
+
+  // MARK: - The folder
+
+  /// Its owner could put delivered requests back.
+  @Test(.enabled(if: geteuid() == 0), arguments: [(uid_t(12_345), false), (0, true)])
+  func folderOfAnotherUserIsRefused(_ owner: uid_t, _ isAccepted: Bool) throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    #expect(chown(directory.path, owner, gid_t.max) == 0)
+    if isAccepted {
+      _ = try OfflineStore(directory, synchronizes: false)
+    } else {
+      #expect(throws: PrismOfflineQueueError.notWritable(directory, code: EPERM)) {
+        try OfflineStore(directory, synchronizes: false)
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+    }
+  }
+
+  private func inode(_ url: URL) -> ino_t { OpenFile(url.path, O_RDONLY)?.status?.st_ino ?? 0 }
+
+  /// A name is on the disk when the folder that contains it is.
+  @Test(arguments: [(false, true), (true, true), (true, false)])
+  func foldersAreSynchronized(_ exists: Bool, _ synchronizes: Bool) throws {
+    let inner = folder["a"].appendingPathComponent("b").appendingPathComponent("queue")
+    if exists { try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true) }
+    let done = Locked<[ino_t]>([])
+    _ = try OfflineStore(inner, synchronizes: synchronizes) { file in
+      let inode = file.status?.st_ino ?? 0
+      done.withLock { $0.append(inode) }
+      return true
+    }
+    let parents = [folder.url, folder["a"], folder["a"].appendingPathComponent("b")].map(inode)
+    #expect(done.withLock { $0 } == (synchronizes ? exists ? Array(parents.suffix(1)) : parents : []))
+    #expect(OpenFile(inner.path, O_RDONLY)?.status.map { exists || $0.st_mode & 0o777 == 0o700 } == true)
+  }
+
+  /// A request is stored when its file and its name are on the disk, or not at all.
+  @Test(arguments: [(EIO, false), (ENOSPC, false), (EINVAL, true), (ENOTSUP, true)])
+  func failureToSynchronizeTheFolderIsReported(_ code: Int32, _ isStored: Bool) throws {
+    // Without the slash that the URL of an existing folder has.
+    let directory = self.directory
+    let store = try OfflineStore(directory, synchronizes: true) { file in
+      guard file.status.map({ $0.st_mode & S_IFMT == S_IFDIR }) == true, file.status?.st_ino == inode(directory) else {
+        return file.synchronize()
+      }
+      errno = code
+      return false
+    }
+    let url = try #require(URL(string: "https://example.com/a"))
+    let stored = try StoredRequest(
+      PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .inline, storesCredentials: false)
+    let write = { try store.write(stored, Data(), sequence: 1, retryCount: 0) }
+    if isStored {
+      try write()
+    } else {
+      #expect(throws: PrismOfflineQueueError.notWritable(directory, code: code)) { try write() }
+    }
+    #expect(try OfflineStore.load(directory).entries.count == (isStored ? 1 : 0))
+  }
 }
