@@ -225,6 +225,62 @@ import Testing
       _ = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count > before.count)
     }
+
+    enum Leftover: CaseIterable, Sendable {
+      case released, locked, withoutLock, readableByOthers, ofAnotherUser, linked, linkedLock, file
+    }
+
+    /// Anybody may put something into the temporary directory under the name of a cache.
+    @Test(arguments: Leftover.allCases) func onlyOwnUnusedDirectoriesAreRemoved(_ leftover: Leftover) throws {
+      let (temporary, elsewhere) = (try ScratchFolder(), try ScratchFolder())
+      try elsewhere.file("precious", Data([1]))
+      var parent = CacheDirectories.makeParent(in: temporary.url)
+      let url = try #require(parent?.url)
+      #expect(parent?.lock != nil)
+      for name in ["a", "a/b"] {
+        try FileManager.default.createDirectory(
+          at: url.appendingPathComponent(name), withIntermediateDirectories: false)
+      }
+      try Data([1]).write(to: url.appendingPathComponent("a/b/file"))
+      for (name, target) in [("link", "precious"), ("a/folder", "")] {
+        try FileManager.default.createSymbolicLink(
+          at: url.appendingPathComponent(name), withDestinationURL: elsewhere[target])
+      }
+      if leftover != .locked { parent = nil }
+      let lock = url.appendingPathComponent(CacheDirectories.lockName)
+      switch leftover {
+      case .released, .locked: break
+      case .withoutLock: unlink(lock.path)
+      case .readableByOthers: chmod(url.path, 0o750)
+      case .ofAnotherUser:
+        guard geteuid() == 0 else { return }
+        chown(url.path, 12_345, gid_t.max)
+      case .linked:
+        try FileManager.default.moveItem(at: url, to: elsewhere["moved"])
+        try FileManager.default.createSymbolicLink(at: url, withDestinationURL: elsewhere["moved"])
+      case .linkedLock:
+        unlink(lock.path)
+        try FileManager.default.createSymbolicLink(at: lock, withDestinationURL: elsewhere["precious"])
+      case .file:
+        try FileManager.default.removeItem(at: url)
+        try Data([1]).write(to: url)
+      }
+      CacheDirectories.removeThoseLeftBehind(in: temporary.url)
+      #expect(temporary.names.isEmpty == (leftover == .released))
+      #expect(elsewhere.names.contains("precious"))
+      if leftover == .linked { #expect(FileManager.default.fileExists(atPath: elsewhere["moved/a/b/file"].path)) }
+      withExtendedLifetime(parent) {}
+    }
+
+    /// The lock of a directory is held as long as the process lives: another process does not remove it.
+    @Test func directoryOfARunningProcessIsKept() throws {
+      let cache = URLCache(memoryCapacity: 0, diskCapacity: 1_000)
+      CacheDirectories.removeThoseLeftBehind(in: FileManager.default.temporaryDirectory)
+      let own = "EKNetwork-URLCache-\(getpid())-"
+      let names = try FileManager.default.contentsOfDirectory(atPath: FileManager.default.temporaryDirectory.path)
+      #expect(names.contains { $0.hasPrefix(own) })
+      withExtendedLifetime(cache) {}
+    }
   #endif
 
   /// Replacing and evicting entries concurrently crashes a careless implementation.
