@@ -16,13 +16,13 @@ struct BlockingQueue: Sendable {
     return try result.get()
   }
 
-  /// Runs the work after that of earlier calls. It is done even if the task is cancelled, which only ends the wait.
-  func runToEnd(_ work: @escaping @Sendable () -> Void) async throws {
-    let done = SingleResult()
-    queue.async {
-      work()
-      done.finish(nil)
-    }
-    try await done.value()
+  /// Runs the work after that of earlier calls, and does not wait.
+  func start(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+  /// Waits until the work of earlier calls is done, or until a time. Blocks the thread.
+  func waitUntilDone(_ limit: DispatchTime) -> Bool {
+    let isDone = DispatchSemaphore(value: 0)
+    queue.async { isDone.signal() }
+    return isDone.wait(timeout: limit) == .success
   }
 }

@@ -38,3 +38,30 @@ enum HeaderSyntax {
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
+
+/// Bytes of a field value that are not UTF-8 (`obs-text`, RFC 9110 §5.5), carried through the strings of a request until
+/// it is written: each is a character at the end of a private-use plane, which text does not contain.
+enum ObsoleteText {
+  private static let base: UInt32 = 0x10_FF00
+
+  /// Returns text in which each character is one byte (ISO 8859-1), as it is carried.
+  static func carried(_ text: String.UnicodeScalarView) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.lazy.map { $0.isASCII ? $0 : Unicode.Scalar(base + ($0.value & 0xFF)) ?? $0 }))
+  }
+
+  /// Returns whether text contains characters that would be taken for carried bytes.
+  static func isCarried(in text: String) -> Bool {
+    // The first byte of these characters in UTF-8.
+    text.utf8.contains(0xF4) && text.unicodeScalars.contains { $0.value >= base + 0x80 }
+  }
+
+  /// Returns the bytes to write; `nil` if the text is written as it is.
+  static func bytes(_ text: String) -> [UInt8]? {
+    guard isCarried(in: text) else { return nil }
+    return text.unicodeScalars.flatMap {
+      $0.value >= base + 0x80 ? [UInt8(truncatingIfNeeded: $0.value)] : Array(UTF8.encode($0) ?? .init())
+    }
+  }
+}

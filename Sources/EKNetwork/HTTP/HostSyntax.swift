@@ -20,6 +20,23 @@ enum HostSyntax {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
+  /// Returns whether a host is an IP address, without brackets, in any form that a resolver may take for one: any name
+  /// whose last label is a number (WHATWG URL §3.5, "ends in a number checker"), such as `0x7f.1`.
+  static func isAddress(_ host: String) -> Bool {
+    if host.utf8.contains(UInt8(ascii: ":")) { return true }
+    // A name is mapped when it is looked up (RFC 5895): full-width digits and dots become ordinary ones.
+    let isASCII = host.utf8.allSatisfy { $0 < 0x80 }
+    let name = isASCII ? host : host.precomposedStringWithCompatibilityMapping.replacingOccurrences(of: "。", with: ".")
+    var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
+    guard let last = labels.last, let first = last.first, (0x30...0x39).contains(first) else { return false }
+    if last.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+    return first == 0x30 && last.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
+      && last.dropFirst(2).allSatisfy {
+        (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0 | 0x20)
+      }
+  }
+
   private static let forbidden = ByteSet(#"#%/:<>?@[\]^|"#)
 
   private static func isName(_ name: String) -> Bool {

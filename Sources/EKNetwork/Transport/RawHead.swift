@@ -93,6 +93,24 @@ struct RawHead: Sendable {
     }
   }
 
+  /// Returns the bytes of all values of a field, in order, as ``values(_:)`` does.
+  func bytes(_ name: StaticString) -> [[UInt8]] {
+    bytes.withUnsafeBytes { bytes in
+      var values: [[UInt8]] = []
+      var isFolding = false
+      for line in lines {
+        let value = bytes[Int(line.valueStart)..<Int(line.valueEnd)].map { $0 == 0x0d || $0 == 0 ? 0x20 : $0 }
+        if line.nameCount > 0 {
+          isFolding = Self.line(line, of: bytes, isNamed: name)
+          if isFolding { values.append(Array(value)) }
+        } else if isFolding, let last = values.indices.last {
+          values[last] += [0x20] + value
+        }
+      }
+      return values
+    }
+  }
+
   /// Returns the value of a field that occurs once, unfolded, and is a number, as lengths usually are; otherwise `nil`,
   /// and ``values(_:)`` returns what there is.
   func number(_ name: StaticString) -> Int64? {

@@ -56,12 +56,12 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// The `Set-Cookie` values, one by one where the received bytes are known: joined with commas, cookies cannot be told
-  /// apart (RFC 9110 §5.3).
-  var setCookieLines: [String] {
+  /// The bytes of the `Set-Cookie` values, one by one where the received bytes are known: joined with commas, cookies
+  /// cannot be told apart (RFC 9110 §5.3).
+  var setCookieLines: [[UInt8]] {
     switch source {
-    case .foundation: value("set-cookie").map { [$0] } ?? []
-    case .raw(let head): head.values("set-cookie")
+    case .foundation: value("set-cookie").map { [Array($0.utf8)] } ?? []
+    case .raw(let head): head.has("set-cookie") ? head.bytes("set-cookie") : []
     }
   }
 

@@ -80,14 +80,7 @@ public final class WebSocket: Sendable, AsyncSequence {
       // The transport knows only the host and the port.
       throw error.replacingURL(with: request.url)
     }
-    do {
-      if let url = request.url {
-        try await cookies.keep(setCookieLines: agreement.cookieLines, for: url, request: request)
-      }
-    } catch {
-      transport.cancel()
-      throw error
-    }
+    if let url = request.url { cookies.store(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)
     return WebSocket(agreement, connection)

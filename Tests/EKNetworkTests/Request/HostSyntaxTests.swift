@@ -19,6 +19,18 @@ import Testing
   ])
   func refusesInvalidHosts(_ host: String) { #expect(!HostSyntax.isValid(host)) }
 
+  /// WHATWG URL §3.5: what ends in a number.
+  @Test(arguments: [
+    ("127.0.0.1", true), ("127.1", true), ("2130706433", true), ("0x7f.0.0.1", true), ("0X7F.1", true),
+    ("0177.0.0.1", true),
+    ("1.2.3.4.", true), ("999.999.999.999", true), ("a.b.1", true), ("a.0x", true), ("a.09", true), ("::1", true),
+    ("fe80::1%eth0", true), ("１２７.０.０.１", true), ("127。0。0。1", true),
+    ("example.com", false), ("1.example", false), ("1.2.3.a4", false), ("a.0xg", false), ("a.1x", false),
+    ("a..", false),
+    ("", false), (".", false), ("localhost", false), ("3com", false), ("a.x1", false), ("a.0b1", false),
+  ])
+  func addressesAreRecognised(_ host: String, _ isAddress: Bool) { #expect(HostSyntax.isAddress(host) == isAddress) }
+
   /// Each URL begins with the address of the test's server: a misled client would connect there.
   @Test(arguments: delimiters)
   func encodedDelimiterReachesNoOtherHost(_ delimiter: String) async throws {

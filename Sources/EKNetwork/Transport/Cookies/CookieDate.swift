@@ -1,6 +1,7 @@
-/// The dates of cookies, in any of the forms that servers send (RFC 6265 §5.1.1).
+/// The dates of cookies, in any of the forms that servers send (RFC 6265bis §5.1.1).
 enum CookieDate {
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+  private static let daysOfMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
   /// Returns the seconds since the beginning of 1970.
   static func seconds(_ text: String) -> Double? {
@@ -21,16 +22,17 @@ enum CookieDate {
     }
     guard let time, let day, let month, var year else { return nil }
     if (70...99).contains(year) { year += 1900 } else if (0...69).contains(year) { year += 2000 }
-    guard (1...31).contains(day), year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else {
-      return nil
-    }
+    guard day >= 1, year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
+    // Step 6: a date that does not exist is none.
+    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    guard day <= daysOfMonths[month - 1], month != 2 || day <= 28 || isLeapYear else { return nil }
     let days = days(year: year, month: month, day: day)
     // Not an integer: with 32 bits it would overflow in 2038.
     return Double(days) * 86_400 + Double(time.hour * 3_600 + time.minute * 60 + time.second)
   }
 
-  /// Returns the seconds of `Max-Age` (RFC 6265 §5.2.2): digits with an optional sign. A value that is too large stands
-  /// for one that never expires.
+  /// Returns the seconds of `Max-Age` (RFC 6265bis §5.6.2): digits with an optional sign. A value that is too large
+  /// stands for one that never expires.
   static func maximumAge(_ value: String) -> Int? {
     let digits = value.hasPrefix("-") ? value.dropFirst() : value[...]
     guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -45,9 +47,11 @@ enum CookieDate {
     }
   }
 
+  /// `hms-time [ non-digit *OCTET ]`: anything may follow the seconds, but only a colon the hours and the minutes.
   private static func parseTime(_ token: Substring.UTF8View) -> (hour: Int, minute: Int, second: Int)? {
-    let parts = token.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard parts.count == 3, let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+    let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[..<2].joined().allSatisfy({ (0x30...0x39).contains($0) }),
+      let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
       let second = number(parts[2], digits: 1...2)
     else { return nil }
     return (hour, minute, second)

@@ -36,14 +36,9 @@ struct PublicSuffixes: Sendable {
       let other = second.host?.lowercased()
     else { return false }
     if one == other { return true }
-    guard !one.isIPAddress, !other.isIPAddress, let domain = registrableDomain(one) else { return false }
+    guard !HostSyntax.isAddress(one), !HostSyntax.isAddress(other), let domain = registrableDomain(one) else {
+      return false
+    }
     return domain == registrableDomain(other)
-  }
-}
-
-extension String {
-  /// Whether a host is an IP address, which has no parent domains.
-  var isIPAddress: Bool {
-    contains(":") || split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }
   }
 }

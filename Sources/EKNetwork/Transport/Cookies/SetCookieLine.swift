@@ -21,6 +21,8 @@ struct SetCookieLine: Equatable {
 
   private(set) var name: String
   private(set) var value: String
+  /// Whether name and value are UTF-8. Otherwise each of their characters is one byte (ISO 8859-1).
+  private(set) var isUTF8: Bool
   private(set) var expires: Date?
   private(set) var maxAge: Int?
   private(set) var domain: String?
@@ -30,18 +32,25 @@ struct SetCookieLine: Equatable {
   private(set) var sameSite: SameSite?
 
   /// Returns `nil` for a line that sets no cookie.
-  init?(_ line: String) {
+  init?(_ line: String) { self.init(bytes: Array(line.utf8)) }
+
+  /// Returns `nil` for a line that sets no cookie.
+  init?(bytes line: [UInt8]) {
     // A control character can only be an attack on whatever parses the cookie next.
-    guard !line.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
-    var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
+    guard !line.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
+    var parts = line.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
     guard let pair = parts.popFirst(), pair.count <= 2 * Self.largestPair else { return nil }
-    guard let (name, value) = Self.pair(pair), let value, !name.isEmpty,
-      name.utf8.count + value.utf8.count <= Self.largestPair
+    guard case (let name, let value?) = Self.pair(pair), !name.isEmpty, name.count + value.count <= Self.largestPair
     else { return nil }
-    self.name = name
-    self.value = value
+    // Both, or neither: the pair is written as one.
+    if let name = Self.utf8(name), let value = Self.utf8(value) {
+      (self.name, self.value, isUTF8) = (name, value, true)
+    } else {
+      (self.name, self.value, isUTF8) = (Self.latin1(name), Self.latin1(value), false)
+    }
     for part in parts where part.count <= Self.largestAttribute {
-      if let (name, value) = Self.pair(part) { apply(name.lowercased(), value ?? "") }
+      let (name, value) = Self.pair(part)
+      apply(Self.latin1(name).lowercased(), value.map { Self.utf8($0) ?? Self.latin1($0) } ?? "")
     }
   }
 
@@ -60,12 +69,18 @@ struct SetCookieLine: Equatable {
     }
   }
 
-  private static func pair(_ part: Substring.UTF8View.SubSequence) -> (name: String, value: String?)? {
-    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
-      return Substring(part).trimmed.map { ($0, nil) }
-    }
-    guard let name = Substring(part[..<equals]).trimmed else { return nil }
-    return (name, Substring(part[part.index(after: equals)...]).trimmed ?? "")
+  private static func pair(_ part: ArraySlice<UInt8>) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?) {
+    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (part.trimmed, nil) }
+    return (part[..<equals].trimmed, part[(equals + 1)...].trimmed)
+  }
+
+  private static func utf8(_ bytes: ArraySlice<UInt8>) -> String? {
+    let text = bytes.withUnsafeBytes { String(utf8Bytes: $0) }
+    return text.flatMap { ObsoleteText.isCarried(in: $0) ? nil : $0 }
+  }
+
+  private static func latin1(_ bytes: ArraySlice<UInt8>) -> String {
+    String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
   }
 
   /// Splits a field that Foundation has joined with commas, which dates contain as well: a comma is a separator if a
@@ -90,12 +105,14 @@ struct SetCookieLine: Equatable {
   }
 }
 
-extension Substring {
-  /// The text without blanks at both ends; `nil` if nothing is left.
-  fileprivate var trimmed: String? {
-    let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    var rest = self.drop(while: blanks)
-    while let last = rest.last, blanks(last) { rest.removeLast() }
-    return rest.isEmpty ? nil : String(rest)
+extension CookieDate {
+  static func parse(_ text: String) -> Date? { seconds(text).map { Date(timeIntervalSince1970: $0) } }
+}
+
+extension ArraySlice<UInt8> {
+  /// The bytes without blanks at both ends.
+  fileprivate var trimmed: ArraySlice<UInt8> {
+    let rest = drop { $0 == 0x20 || $0 == 0x09 }
+    return rest.prefix(upTo: rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? rest.startIndex)
   }
 }

@@ -46,7 +46,7 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      try await configuration.cookies.keep(
+      configuration.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
         return TransportResponse(head: head, body: body)

@@ -56,7 +56,8 @@ struct HandshakeRequest: Sendable {
       }
       lines.append("\(name): \(value)")
     }
-    head = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
+    head = ObsoleteText.bytes(text) ?? Array(text.utf8)
   }
 
   /// Returns the user and password of a URL as Basic credentials (RFC 7617 §2).

@@ -9,7 +9,8 @@ struct HandshakeResponse: Sendable {
     var subprotocol: String?
     var compression: DeflateParameters?
     var headers: [String: String]
-    var cookieLines: [String]
+    /// The bytes of the `Set-Cookie` values.
+    var cookieLines: [[UInt8]]
     /// The bytes after the response head: the server's first frames.
     var rest: [UInt8]
   }
@@ -49,8 +50,9 @@ struct HandshakeResponse: Sendable {
   private static func check(
     _ head: ArraySlice<UInt8>, rest: @autoclosure () -> [UInt8], _ request: HandshakeRequest
   ) throws(WebSocketError) -> Agreement? {
-    var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
-    let words = lines.removeFirst().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    var lines = Self.lines(head)[...]
+    let words = String(decoding: lines.removeFirst(), as: UTF8.self)
+      .split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
     // Three digits without a sign (RFC 9112 §4).
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
       status >= 100
@@ -58,17 +60,18 @@ struct HandshakeResponse: Sendable {
       throw .invalidHandshake(reason: "its status line is invalid")
     }
     var headers: [String: String] = [:]
-    var cookieLines: [String] = []
-    for line in lines {
+    var cookieLines: [[UInt8]] = []
+    for bytes in lines {
+      let line = String(decoding: bytes, as: UTF8.self)
       // RFC 9110 §5.5: a value has no bare carriage return, line feed or NUL.
       guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])),
-        !line.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 })
+        !bytes.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 })
       else {
         throw .invalidHandshake(reason: "a header line is invalid")
       }
       let name = line[..<colon].lowercased()
       let value = HTTPField.trim(line[line.index(after: colon)...])
-      if name == "set-cookie" { cookieLines.append(value) }
+      if name == "set-cookie" { cookieLines.append(Array(bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
       headers[name] = headers[name].map { $0 + ", " + value } ?? value
     }
     if (100..<200).contains(status), status != 101 { return nil }
@@ -87,5 +90,15 @@ struct HandshakeResponse: Sendable {
       subprotocol: subprotocol,
       compression: try DeflateParameters.agreed(headers["sec-websocket-extensions"], offer: request.compression),
       headers: headers, cookieLines: cookieLines, rest: rest())
+  }
+
+  private static func lines(_ head: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    var start = head.startIndex
+    for index in head.indices.dropLast() where head[index] == 13 && head[index + 1] == 10 {
+      lines.append(head[start..<index])
+      start = index + 2
+    }
+    return lines + [head[start...]]
   }
 }

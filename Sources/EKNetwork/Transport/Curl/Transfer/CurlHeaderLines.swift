@@ -10,7 +10,14 @@
     init?(_ fields: [(name: String, value: String)], suppressing suppressed: [String]) {
       var list: OpaquePointer?
       func append(_ line: String) -> Bool {
-        guard let longer = ekn_slist_append(list, line) else { return false }
+        // Only cookies carry bytes that are not text.
+        let longer =
+          ObsoleteText.bytes(line).map { bytes in
+            (bytes + [0]).withUnsafeBytes {
+              ekn_slist_append(list, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
+            }
+          } ?? ekn_slist_append(list, line)
+        guard let longer else { return false }
         list = longer
         return true
       }

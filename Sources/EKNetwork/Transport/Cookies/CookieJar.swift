@@ -1,0 +1,211 @@
+import Dispatch
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The cookies of an `HTTPCookieStorage`, in memory. All sessions with the same storage share one jar.
+///
+/// On Linux a storage with a file writes all of it again for every cookie that is set or deleted, while its lock is
+/// held: milliseconds each, which add up. So the jar is read and changed in memory alone, and the storage is written
+/// behind it, on a queue of its own, for which nobody waits. A storage without a file is written at once.
+final class CookieJar: Sendable {
+  private let storage: HTTPCookieStorage
+  private let state = Locked(CookieJarState())
+  /// The queue on which the storage is written; `nil` for one without a file.
+  let queue: BlockingQueue?
+
+  /// Returns the jar of a storage.
+  static func of(_ storage: HTTPCookieStorage) -> CookieJar {
+    let key = ObjectIdentifier(storage)
+    // A jar retains its storage, so no other storage has its address.
+    if let jar = jars.withLock({ $0[key].flatMap { $0.jar } }) { return jar }
+    let made = CookieJar(storage)
+    return jars.withLock { jars in
+      if let jar = jars[key].flatMap({ $0.jar }) { return jar }
+      jars[key] = Entry(made)
+      return made
+    }
+  }
+
+  private struct Entry {
+    weak var jar: CookieJar?
+    let identifier: ObjectIdentifier
+
+    init(_ jar: CookieJar) {
+      self.jar = jar
+      identifier = ObjectIdentifier(jar)
+    }
+  }
+
+  private static let jars = Locked<[ObjectIdentifier: Entry]>([:])
+
+  private init(_ storage: HTTPCookieStorage) {
+    self.storage = storage
+    queue = Self.hasFile(storage) ? BlockingQueue(label: "EKNetwork.Cookies") : nil
+    #if !canImport(Darwin)
+      queue?.start { CookieFolder.protect() }
+    #endif
+  }
+
+  deinit {
+    let (key, own) = (ObjectIdentifier(storage), ObjectIdentifier(self))
+    Self.jars.withLock { jars in
+      if jars[key]?.identifier == own { jars[key] = nil }
+    }
+  }
+
+  private static func hasFile(_ storage: HTTPCookieStorage) -> Bool {
+    #if canImport(Darwin)
+      // The system's storage is written by a process of its own.
+      return false
+    #else
+      // The only public sign of a storage in memory.
+      return !storage.description.hasPrefix("Ephemeral")
+    #endif
+  }
+
+  // MARK: - Reading
+
+  /// Returns the cookies whose domain matches the URL's host.
+  func cookies(for url: URL) -> [StoredCookie] {
+    #if canImport(Darwin)
+      return (storage.cookies(for: url) ?? []).map { StoredCookie($0) }
+    #else
+      let contents = contents()
+      // Before the host is parsed: most programs have no cookies.
+      if contents?.objects.isEmpty ?? false, state.withLock({ $0.isEmpty }) { return [] }
+      guard let host = url.host?.lowercased() else { return [] }
+      let now = Date()
+      let (found, begins) = state.withLock { state in
+        if let contents { state.accept(contents, now: now) }
+        return (state.matching(host), state.beginsWriting())
+      }
+      if begins { startWriting() }
+      return found
+    #endif
+  }
+
+  /// Reads the storage, in which other code may have changed something; returns `nil` while it is being written, which
+  /// may take long.
+  private func contents(whileWriting: Bool = false) -> CookieJarState.Contents? {
+    guard
+      let (writes, last) = state.withLock({ state in
+        state.isWriting && !whileWriting ? nil : (state.writes, state.objects)
+      })
+    else { return nil }
+    let objects = storage.cookies ?? []
+    // Foundation returns the same objects in the same order until something changes.
+    if let last, objects.count == last.count, zip(objects, last).allSatisfy({ $0 === $1 }) {
+      return CookieJarState.Contents(writes: writes, objects: objects, known: nil)
+    }
+    let known = state.withLock { $0.known }
+    var fresh = [String: CookieJarState.Known](minimumCapacity: objects.count)
+    for object in objects {
+      let key = object.domain.lowercased() + object.path + object.name
+      if let old = known[key], old.object === object || old.object == object {
+        fresh[key] = old
+      } else {
+        fresh[key] = CookieJarState.Known(object: object, cookie: StoredCookie(object))
+      }
+    }
+    return CookieJarState.Contents(writes: writes, objects: objects, known: fresh)
+  }
+
+  // MARK: - Writing
+
+  /// Whether the storage's own policy lets cookies in that come from a host, for a document of another.
+  func accepts(_ policy: HTTPCookie.AcceptPolicy, host: String, main: String?) -> Bool {
+    let policies = [policy, storage.cookieAcceptPolicy]
+    guard !policies.contains(.never) else { return false }
+    guard policies.contains(.onlyFromMainDocumentDomain), let main else { return true }
+    return main == host || main.hasSuffix("." + host) || host.hasSuffix("." + main)
+  }
+
+  /// Stores received cookies, in this order. The next request sees them; the storage is written behind it.
+  func store(_ cookies: [StoredCookie], isSecureOrigin: Bool) {
+    let contents = contents()
+    let now = Date()
+    let begins = state.withLock { state in
+      if let contents { state.accept(contents, now: now) }
+      for cookie in cookies { state.set(cookie, isSecureOrigin: isSecureOrigin, now: now) }
+      state.evict(now: now)
+      return state.beginsWriting()
+    }
+    if begins { startWriting() }
+  }
+
+  private func startWriting() {
+    guard let queue else { return write() }
+    Self.finishAtExit
+    queue.start { self.write() }
+  }
+
+  private func write() {
+    while let next = state.withLock({ $0.nextWrite() }) {
+      switch next {
+      case .set(let cookie):
+        let object = cookie.foundationCookie
+        if let object { storage.setCookie(object) }
+        state.withLock { $0.wrote(cookie.key, object.map { .init(object: $0, cookie: cookie) }) }
+      case .delete(let object, let key):
+        storage.deleteCookie(object)
+        state.withLock { $0.wrote(key, nil) }
+      }
+      guard queue != nil else { continue }
+      #if !canImport(Darwin)
+        CookieFolder.protect()
+      #endif
+      // Other code may have changed something in the meantime.
+      if let contents = contents(whileWriting: true) {
+        let now = Date()
+        state.withLock { $0.accept(contents, now: now) }
+      }
+    }
+  }
+
+  /// What was received before the program ends is written, if that does not take longer than a few seconds.
+  private static let finishAtExit: Void = {
+    atexit {
+      let limit = DispatchTime.now() + .seconds(3)
+      for jar in CookieJar.jars.withLock({ $0.values.compactMap { $0.jar } }) {
+        _ = jar.queue?.waitUntilDone(limit)
+      }
+    }
+  }()
+}
+
+#if !canImport(Darwin)
+  /// The folder in which FoundationNetworking's storages have their files, `.cookies.` and a name.
+  enum CookieFolder {
+    static let prefix = ".cookies."
+
+    static let path: String? = {
+      guard let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first else {
+        return nil
+      }
+      let program = URL(fileURLWithPath: Bundle.main.bundlePath).deletingPathExtension().lastPathComponent
+      return folder.appendingPathComponent(program).path
+    }()
+
+    /// Makes the files readable by their owner only: Foundation leaves that to the umask, and replaces them with each
+    /// write. The folder as well, if nothing else is in it.
+    static func protect() {
+      guard let path, let folder = OpenFile(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+        let names = try? FileManager.default.contentsOfDirectory(atPath: path)
+      else { return }
+      if !names.isEmpty, names.allSatisfy({ $0.hasPrefix(prefix) }) { folder.hideFromOthers(0o700) }
+      for name in names where name.hasPrefix(prefix) {
+        OpenFile(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)?.hideFromOthers(0o600)
+      }
+    }
+  }
+
+  extension OpenFile {
+    fileprivate func hideFromOthers(_ mode: mode_t) {
+      guard let status, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return }
+      fchmod(descriptor, mode)
+    }
+  }
+#endif

@@ -1,0 +1,210 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The cookies of one storage in memory, what the storage is known to contain, and what is still to be written to it.
+///
+/// The memory is the truth. What other code has changed in the storage since it was last looked at is taken over, and
+/// prevails over what was not written yet: only the program itself does that, when it logs a user in or out.
+struct CookieJarState {
+  /// §6.1 requires at least 50 cookies of a domain, and 3,000 in all; browsers use these limits.
+  static let mostOfADomain = 180
+  static let mostOfAll = 3_000
+
+  /// A cookie in Foundation's storage.
+  struct Known {
+    let object: HTTPCookie
+    let cookie: StoredCookie
+  }
+
+  /// What the storage contained at one moment.
+  struct Contents {
+    /// How often writing had begun: contents from before a write must not be taken for a removal of what was written.
+    let writes: Int
+    let objects: [HTTPCookie]
+    /// The same by key; `nil` if nothing has changed since the last time.
+    let known: [String: Known]?
+  }
+
+  enum Write {
+    case set(StoredCookie)
+    case delete(HTTPCookie, key: String)
+  }
+
+  private var cookies: [String: StoredCookie] = [:]
+  /// The keys of the cookies of each domain, without its dot.
+  private var keys: [String: [String]] = [:]
+
+  private(set) var writes = 0
+  private(set) var isWriting = false
+  /// The contents of the storage when it was last looked at, in its order; `nil` if it was written since.
+  private(set) var objects: [HTTPCookie]?
+  /// The contents of the storage, as far as they are known, by key.
+  private(set) var known: [String: Known] = [:]
+  /// The keys of cookies that differ from the storage.
+  private var unwritten: Set<String> = []
+
+  /// Whether there is no cookie here, and none in the storage that is to be deleted.
+  var isEmpty: Bool { cookies.isEmpty && known.isEmpty }
+
+  // MARK: - Reading
+
+  /// Returns the cookies whose domain matches a host in lower case (§5.1.3).
+  func matching(_ host: String) -> [StoredCookie] {
+    var found = (keys[host] ?? []).compactMap { cookies[$0] }
+    guard !HostSyntax.isAddress(host) else { return found.filter { $0.domain == host } }
+    var rest = host[...]
+    while let dot = rest.firstIndex(of: ".") {
+      rest = rest[rest.index(after: dot)...]
+      guard let parent = keys[String(rest)] else { continue }
+      found += parent.lazy.compactMap { cookies[$0] }.filter(\.includesSubdomains)
+    }
+    return found
+  }
+
+  // MARK: - Changing
+
+  /// Stores a received cookie, or removes it if it has expired.
+  ///
+  /// - Parameter isSecureOrigin: Whether it was received over https. One that was not must neither replace a secure
+  ///   cookie nor be sent in its place (§5.7, step 13): an attacker who can change unencrypted traffic could set it.
+  mutating func set(_ cookie: StoredCookie, isSecureOrigin: Bool, now: Date) {
+    if !isSecureOrigin, overlaysSecureCookie(cookie, now: now) { return }
+    var cookie = cookie
+    let key = cookie.key
+    if let old = cookies[key], !old.hasExpired(by: now), old.name == cookie.name, old.path == cookie.path {
+      cookie.created = old.created
+    }
+    guard !cookie.hasExpired(by: now) else {
+      remove(key)
+      return writeLater(key)
+    }
+    put(cookie, key)
+    if known[key].map({ Self.isKept(cookie, by: $0.cookie, now: now) }) == true {
+      unwritten.remove(key)
+    } else {
+      writeLater(key)
+    }
+  }
+
+  /// Returns whether a stored cookie need not be written again. Servers extend a cookie's life with every response:
+  /// that is written when a tenth of it has passed, and is known in memory until then.
+  private static func isKept(_ cookie: StoredCookie, by stored: StoredCookie, now: Date) -> Bool {
+    var same = stored
+    same.expires = cookie.expires
+    guard same == cookie else { return false }
+    guard let expires = cookie.expires, let old = stored.expires else { return cookie.expires == stored.expires }
+    return old <= expires && old.timeIntervalSince(now) >= 0.9 * expires.timeIntervalSince(now)
+  }
+
+  private func overlaysSecureCookie(_ cookie: StoredCookie, now: Date) -> Bool {
+    func isProtected(_ old: StoredCookie?) -> Bool { old.map { $0.isSecure && !$0.hasExpired(by: now) } ?? false }
+    if isProtected(cookies[cookie.key]) { return true }
+    let domain = cookie.domainName
+    for (other, keys) in keys where Self.isRelated(domain, other) {
+      for key in keys {
+        guard let old = cookies[key], old.name == cookie.name, cookie.path.isCookiePath(within: old.path) else {
+          continue
+        }
+        if isProtected(old) { return true }
+      }
+    }
+    return false
+  }
+
+  /// Returns whether one of two domains includes the other.
+  private static func isRelated(_ domain: String, _ other: String) -> Bool {
+    domain == other || domain.hasSuffix("." + other) || other.hasSuffix("." + domain)
+  }
+
+  /// Evicts cookies beyond the limits (§5.7, at its end): those that have expired, then from domains with too many,
+  /// then from all; those that are not secure first, then the oldest. Those that were not written never are.
+  mutating func evict(now: Date) {
+    guard cookies.count > Self.mostOfADomain else { return }
+    // The storage drops those by itself.
+    for (key, cookie) in cookies where cookie.hasExpired(by: now) { remove(key) }
+    for keys in keys.values where keys.count > Self.mostOfADomain {
+      evict(keys.count - Self.mostOfADomain, of: keys)
+    }
+    if cookies.count > Self.mostOfAll { evict(cookies.count - Self.mostOfAll, of: Array(cookies.keys)) }
+  }
+
+  private mutating func evict(_ count: Int, of keys: [String]) {
+    let ordered = keys.compactMap { key in cookies[key].map { (key: key, secure: $0.isSecure ? 1 : 0, $0.created) } }
+      .sorted { ($0.secure, $0.2) < ($1.secure, $1.2) }
+    for (key, _, _) in ordered.prefix(count) {
+      remove(key)
+      writeLater(key)
+    }
+  }
+
+  private mutating func put(_ cookie: StoredCookie, _ key: String) {
+    // Of a cookie that had the same key but another domain.
+    if let old = cookies[key], old.domainName != cookie.domainName { remove(key) }
+    if cookies.updateValue(cookie, forKey: key) == nil { keys[cookie.domainName, default: []].append(key) }
+  }
+
+  private mutating func remove(_ key: String) {
+    guard let old = cookies.removeValue(forKey: key) else { return }
+    let domain = old.domainName
+    keys[domain]?.removeAll { $0 == key }
+    if keys[domain]?.isEmpty == true { keys[domain] = nil }
+  }
+
+  // MARK: - Writing
+
+  private mutating func writeLater(_ key: String) {
+    if cookies[key] == nil, known[key] == nil {
+      unwritten.remove(key)
+    } else {
+      unwritten.insert(key)
+    }
+  }
+
+  /// Returns whether the caller has to write: there is something to write, and nobody else does.
+  mutating func beginsWriting() -> Bool {
+    guard !isWriting, !unwritten.isEmpty else { return false }
+    isWriting = true
+    writes += 1
+    return true
+  }
+
+  /// Returns the next change of the storage; `nil` ends the writing.
+  mutating func nextWrite() -> Write? {
+    while let key = unwritten.popFirst() {
+      if let cookie = cookies[key] { return .set(cookie) }
+      if let old = known[key] { return .delete(old.object, key: key) }
+    }
+    isWriting = false
+    return nil
+  }
+
+  /// Notes that a cookie was written, or could not be; `nil` stands for one that was deleted.
+  mutating func wrote(_ key: String, _ written: Known?) {
+    known[key] = written
+    objects = nil
+  }
+
+  /// Takes over what other code has changed in the storage.
+  mutating func accept(_ contents: Contents, now: Date) {
+    guard contents.writes == writes, let fresh = contents.known else { return }
+    for (key, entry) in fresh where known[key]?.object !== entry.object {
+      put(entry.cookie, key)
+      unwritten.remove(key)
+    }
+    for (key, old) in known where fresh[key] == nil {
+      // A storage drops what has expired. The server may have extended its life since.
+      if old.cookie.hasExpired(by: now), let cookie = cookies[key], !cookie.hasExpired(by: now) {
+        known[key] = nil
+        writeLater(key)
+      } else {
+        remove(key)
+        unwritten.remove(key)
+      }
+    }
+    known = fresh
+    objects = contents.objects
+  }
+}
