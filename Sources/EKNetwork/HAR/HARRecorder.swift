@@ -109,11 +109,10 @@ public final class HARRecorder: NetworkMiddleware {
   /// With ``HAROptions/revealsSecrets``, only its owner can read it.
   ///
   /// - Parameter url: A file URL.
-  /// - Throws: `CocoaError.fileWriteUnsupportedScheme` for another URL, which is not written to; the error of the file
-  ///   system, or that of ``data()``.
+  /// - Throws: `URLError.unsupportedURL` for any other URL; the error of the file system, or that of ``data()``.
   public func write(to url: URL) throws {
     guard url.isFileURL else {
-      throw CocoaError(.fileWriteUnsupportedScheme, userInfo: [NSURLErrorKey: url])
+      throw URLError(.unsupportedURL, url: url, description: "A HAR file can only be written to a file URL.")
     }
     let data = try data()
     guard !redaction.hidesSecrets else { return try data.write(to: url, options: .atomic) }

@@ -67,7 +67,7 @@ final class OfflineStore: Sendable {
       return errno == EACCES ? nil : errno
     }
     // Some file systems have no such operation for folders, and write names in order.
-    return synchronize(folder) || [EINVAL, ENOTSUP, ENOSYS, EBADF].contains(errno) ? nil : errno
+    return synchronize(folder) || [EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
   }
 
   // MARK: - Reading
