@@ -110,6 +110,7 @@ struct HandshakeTests {
       head + "Sec-WebSocket-Protocol: v9\r\n\r\n", head + "Sec-WebSocket-Extensions: x-other\r\n\r\n",
       head + "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=99\r\n\r\n",
       "HTTP/1.1 101 Yes\r\n\r\n", head + "no colon\r\n\r\n",
+      head + "A: b\rC: d\r\n\r\n", head + "A: b\nC: d\r\n\r\n", head + "A: b\0\r\n\r\n",
       "HTTP/1.1 101 Yes\r\nA: " + String(repeating: "a", count: 70_000),
     ]
     for text in broken {
