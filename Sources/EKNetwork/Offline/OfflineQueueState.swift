@@ -21,6 +21,8 @@ struct OfflineQueueState {
   private let maximumCount: Int
   private let maximumBytes: Int64
   private var lanes: [Int: Lane] = [:]
+  /// The keys of the lanes in ascending order: looking for the greatest one each time would be quadratic.
+  private var priorities: [Int] = []
   private(set) var count = 0
   private(set) var bytes: Int64 = 0
   private var nextSequence: UInt64
@@ -36,7 +38,7 @@ struct OfflineQueueState {
 
   /// All entries, in the order in which they are sent.
   var all: [OfflineQueueEntry] {
-    lanes.sorted { $0.key > $1.key }.flatMap { $0.value.all }
+    priorities.reversed().flatMap { lanes[$0]?.all ?? [] }
   }
 
   /// Throws an error if a request of that size may not be added.
@@ -53,7 +55,9 @@ struct OfflineQueueState {
   }
 
   mutating func append(_ entry: OfflineQueueEntry) {
-    lanes[entry.request.priority, default: Lane()].entries.append(entry)
+    let priority = entry.request.priority
+    if lanes[priority] == nil { priorities.insert(priority, at: index(of: priority)) }
+    lanes[priority, default: Lane()].entries.append(entry)
     nextSequence = max(nextSequence, entry.sequence + 1)
     count += 1
     bytes += entry.bytes
@@ -61,7 +65,7 @@ struct OfflineQueueState {
 
   /// Returns the next entry to send and marks it as in flight.
   mutating func beginNext() -> OfflineQueueEntry? {
-    guard let priority = lanes.keys.max(), let entry = lanes[priority]?.first else { return nil }
+    guard let priority = priorities.last, let entry = lanes[priority]?.first else { return nil }
     inFlight.insert(entry.sequence)
     return entry
   }
@@ -82,8 +86,10 @@ struct OfflineQueueState {
       sequences.remove(entry.sequence)
       forget(entry)
     }
+    let touched = Set(entries.map(\.request.priority))
     if !sequences.isEmpty {
-      for (priority, lane) in lanes {
+      for priority in touched {
+        guard let lane = lanes[priority] else { continue }
         let (kept, gone) = lane.all.reduce(into: ([OfflineQueueEntry](), [OfflineQueueEntry]())) { parts, entry in
           if sequences.contains(entry.sequence) { parts.1.append(entry) } else { parts.0.append(entry) }
         }
@@ -91,7 +97,13 @@ struct OfflineQueueState {
         lanes[priority] = Lane(entries: kept)
       }
     }
-    lanes = lanes.filter { $0.value.first != nil }
+    let empty = touched.filter { lanes[$0]?.first == nil }
+    for priority in empty { lanes[priority] = nil }
+    if empty.count == 1, priorities.last == empty.first {
+      priorities.removeLast()
+    } else if !empty.isEmpty {
+      priorities.removeAll { empty.contains($0) }
+    }
   }
 
   /// Keeps entries that could not be delivered; returns those whose retry count has changed.
@@ -120,6 +132,16 @@ struct OfflineQueueState {
     remove(taken)
     inFlight = flying
     return taken
+  }
+
+  /// Returns where a priority is in `priorities`, or has to be inserted.
+  private func index(of priority: Int) -> Int {
+    var (low, high) = (0, priorities.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if priorities[middle] < priority { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   private mutating func forget(_ entry: OfflineQueueEntry) {

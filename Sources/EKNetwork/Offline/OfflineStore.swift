@@ -17,6 +17,8 @@ final class OfflineStore: Sendable {
   static let bodyExtension = "body"
 
   private static let mark = Data("EKNQ1 ".utf8)
+  /// A position that no queue reaches by counting. Beyond it the positions that follow could not be counted.
+  private static let maximumSequence = UInt64(1) << 62
 
   let directory: URL
   /// Writes a file or a folder to the disk itself; `nil` if that is not wanted.
@@ -92,7 +94,7 @@ final class OfflineStore: Sendable {
       if isPartial(name) {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
-        loaded.lastSequence = max(loaded.lastSequence, sequence)
+        if sequence <= maximumSequence { loaded.lastSequence = max(loaded.lastSequence, sequence) }
         if let entry = read(url, sequence, retryCount, in: directory, like: own, home: home) {
           loaded.entries.append(entry)
           bodies.insert(bodyName(sequence))
@@ -112,7 +114,7 @@ final class OfflineStore: Sendable {
   private static func read(
     _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?, home: String
   ) -> OfflineQueueEntry? {
-    guard let data = open(url, like: own)?.contents, data.starts(with: mark),
+    guard sequence <= maximumSequence, let data = open(url, like: own)?.contents, data.starts(with: mark),
       let end = data.firstIndex(of: UInt8(ascii: "\n")),
       case let lengths = String(decoding: data[data.startIndex + mark.count..<end], as: UTF8.self)
         .split(separator: " "),
@@ -160,6 +162,8 @@ final class OfflineStore: Sendable {
 
   /// Writes a request. Once this returns, it is stored, whatever happens to the process.
   func write(_ stored: StoredRequest, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
+    // It would not be read by the next run of the program.
+    guard sequence <= Self.maximumSequence else { throw .notWritable(directory, code: EOVERFLOW) }
     guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
     let file = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
     try write(file, Self.name(sequence, retryCount))
@@ -290,8 +294,7 @@ final class OfflineStore: Sendable {
   private static func parse(_ name: String) -> (UInt64, Int)? {
     guard name.hasSuffix(".request") else { return nil }
     let parts = name.dropLast(8).split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 2, let sequence = UInt64(parts[0]), sequence <= UInt64(Int64.max),
-      let retryCount = Int(parts[1]),
+    guard parts.count == 2, let sequence = UInt64(parts[0]), let retryCount = Int(parts[1]),
       retryCount >= 0
     else { return nil }
     return (sequence, retryCount)

@@ -33,8 +33,7 @@ struct RateLimitState: Sendable {
   private var pauseEnd: Duration?
   private var allowances: [String: RateLimitAllowance] = [:]
   private(set) var underWay = 0
-  // A slice, because its first element is removed without moving the others.
-  private var line: ArraySlice<Waiting> = []
+  private var line = KeyedQueue<UInt64, Waiting>()
 
   init(_ rules: RateLimitRules) {
     self.rules = rules
@@ -68,7 +67,7 @@ struct RateLimitState: Sendable {
     let wait = opening(position: line.count, at: now) - now
     if wait > rules.maximumWait { return .refuse(.waitTooLong, after: wait) }
     if line.count >= rules.maximumWaiting { return .refuse(.tooManyWaiting, after: wait) }
-    line.append(Waiting(id: id, deadline: now + rules.maximumWait))
+    line.append(Waiting(id: id, deadline: now + rules.maximumWait), id: id)
     return .wait
   }
 
@@ -79,9 +78,7 @@ struct RateLimitState: Sendable {
   }
 
   /// Removes a waiting request.
-  mutating func leave(_ id: UInt64) {
-    if let index = line.firstIndex(where: { $0.id == id }) { line.remove(at: index) }
-  }
+  mutating func leave(_ id: UInt64) { line.remove(id) }
 
   /// Records the response or failure of a request that was sent.
   ///
@@ -128,7 +125,7 @@ struct RateLimitState: Sendable {
         guard opening > first.deadline || first.deadline <= now else { break }
         released.append(Release(id: first.id, refusedFor: opening - now))
       }
-      line.removeFirst()
+      line.popFirst()
     }
     return released
   }

@@ -9,7 +9,7 @@ struct PingQueue {
 
   private var waiters: [Data: Waiter] = [:]
   /// The payloads of the pings that have not been sent, in order.
-  private var unsent: [Data] = []
+  private var unsent = KeyedQueue<Data, Data>()
   private var isSending = false
 
   /// The number of pings that wait.
@@ -22,22 +22,21 @@ struct PingQueue {
       isSending = true
       return true
     }
-    unsent.append(payload)
+    unsent.append(payload, id: payload)
     return false
   }
 
   /// Handles a frame that the system has accepted; returns the payload of the next ping to send.
   mutating func sent() -> Data? {
-    guard unsent.isEmpty else { return unsent.removeFirst() }
-    isSending = false
-    return nil
+    let next = unsent.popFirst()
+    isSending = next != nil
+    return next
   }
 
   /// Handles a frame that could not be sent, after which none can be; returns the pings that will get no pong.
   mutating func failed(_ payload: Data) -> [Waiter] {
     isSending = false
-    defer { unsent = [] }
-    return ([payload] + unsent).compactMap { waiters.removeValue(forKey: $0) }
+    return ([payload] + unsent.removeAll()).compactMap { waiters.removeValue(forKey: $0) }
   }
 
   /// Handles a pong; returns the ping with its payload, if that waits.
@@ -45,13 +44,13 @@ struct PingQueue {
 
   /// Removes and returns a ping that was cancelled, if it still waits.
   mutating func cancelled(_ payload: Data) -> Waiter? {
-    unsent.removeAll { $0 == payload }
+    unsent.remove(payload)
     return waiters.removeValue(forKey: payload)
   }
 
   /// Removes and returns all pings.
   mutating func removeAll() -> [Waiter] {
-    defer { (waiters, unsent) = ([:], []) }
+    defer { (waiters, unsent) = ([:], KeyedQueue()) }
     return Array(waiters.values)
   }
 }

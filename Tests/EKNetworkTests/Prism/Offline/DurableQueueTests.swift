@@ -97,6 +97,29 @@ import Testing
     #expect(await queue.count == 1)
   }
 
+  /// A request that is accepted is there in the next run of the program, whatever files lie beside it.
+  @Test(arguments: ["18446744073709551615", "9223372036854775807", "4611686018427387905", "4611686018427387904"])
+  func extremePositionLosesNoRequest(position: String) async throws {
+    try await run { queue in try await queue.enqueue(self.request("/a")) }
+    let first = directory.appendingPathComponent("00000000000000000001-0.request")
+    let planted = directory.appendingPathComponent("\(position)-0.request")
+    try FileManager.default.copyItem(at: first, to: planted)
+    let accepted = Locked(0)
+    try await run { queue in
+      for _ in 0..<3 {
+        do {
+          try await queue.enqueue(self.request("/b"))
+          accepted.withLock { $0 += 1 }
+        } catch PrismOfflineQueueError.notWritable(_, code: EOVERFLOW) {}
+      }
+    }
+    try await run { queue in
+      let paths = await queue.dequeueAll().map { $0.urlRequest.url?.path }
+      #expect(paths.filter { $0 == "/b" }.count == accepted.withLock { $0 })
+      #expect(paths.filter { $0 == "/a" }.count + queue.damagedFiles.count == 2)
+    }
+  }
+
   @Test func requestOptionsArePersisted() async throws {
     let background = try #require(URLRequest.NetworkServiceType(rawValue: 3))
     try await run { queue in

@@ -36,6 +36,27 @@ import Testing
     #expect(state.bytes == 0)
   }
 
+  /// Many priorities, or many waiting requests, cost each the same as few.
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func manyPrioritiesTakeLinearTime(asBatch: Bool) throws {
+    let count = 20_000
+    var state = OfflineQueueState(maximumCount: .max, maximumBytes: .max)
+    for priority in 0..<count { state.append(try entry(state.takeSequence(), priority: priority * 7_919 % count)) }
+    if asBatch {
+      let all = state.beginAll()
+      #expect(all.map(\.request.priority) == (0..<count).reversed())
+      state.remove(all)
+    } else {
+      for priority in (0..<count).reversed() {
+        guard let next = state.beginNext() else { break }
+        if next.request.priority != priority { Issue.record("\(next.request.priority) came for \(priority)") }
+        state.remove([next])
+      }
+    }
+    #expect(state.count == 0)
+    #expect(state.all.isEmpty)
+  }
+
   @Test func failedEntryKeepsItsPlace() throws {
     var state = try filled([0, 0])
     let firstBegun = state.beginNext()
