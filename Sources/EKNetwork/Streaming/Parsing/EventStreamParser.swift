@@ -27,6 +27,8 @@ struct EventStreamParser: StreamParser {
   /// them.
   private(set) var lastEventID: String
   private var isIDSendable = true
+  /// Whether an event without data is dispatched if it has a type.
+  private let dispatchesTypesAlone: Bool
   private let onComment: (@Sendable () -> Void)?
   /// The reason why the body is no event stream.
   private let refusal: EventStreamError?
@@ -36,13 +38,16 @@ struct EventStreamParser: StreamParser {
   /// - Parameters:
   ///   - maximumSize: The maximum size in bytes of a line and of the data of an event.
   ///   - lastEventID: The last event ID of the previous stream.
+  ///   - dispatchesTypesAlone: Whether an event without data is returned if it has a type. §9.2.6 drops it; protocols
+  ///     on top of event streams use it.
   ///   - refusal: The reason why the body is no event stream: the error of every read.
   ///   - onComment: Called for each comment, which servers send as keep-alive (§9.2.7).
   init(
-    maximumSize: Int, lastEventID: String = "", refusal: EventStreamError? = nil,
+    maximumSize: Int, lastEventID: String = "", dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
     onComment: (@Sendable () -> Void)? = nil
   ) {
     self.maximumSize = maximumSize
+    self.dispatchesTypesAlone = dispatchesTypesAlone
     self.refusal = refusal
     self.onComment = onComment
     self.lastEventID = lastEventID
@@ -151,7 +156,7 @@ struct EventStreamParser: StreamParser {
       type = ""
       retry = nil
     }
-    guard !data.isEmpty else { return nil }
+    guard !data.isEmpty || (dispatchesTypesAlone && !type.isEmpty) else { return nil }
     return ServerSentEvent(
       event: type.isEmpty ? "message" : type, data: String(decoding: data.dropLast(), as: UTF8.self), id: id,
       retry: retry)

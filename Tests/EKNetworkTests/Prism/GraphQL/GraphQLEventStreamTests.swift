@@ -40,6 +40,37 @@ import Testing
     #expect(server.requests.first?.header("Accept")?.hasPrefix("text/event-stream") == true)
   }
 
+  /// The protocol's `complete` has no data, and servers differ in what they send beside the results.
+  @Test(
+    arguments: [
+      ("event: next\ndata: {\"data\":{\"a\":1}}\n\nevent: complete\n\n", [1], nil),
+      ("event: complete\n\n", [], nil),
+      ("event: complete\ndata: null\n\n", [], nil),
+      (":\n\nevent: next\ndata: {}\n\nevent: next\ndata: { }\n\nevent: next\n\nevent: complete\n\n", [], nil),
+      ("data: {}\n\ndata: ping\n\nevent: next\ndata: {\"data\":{\"a\":1}}\n\nevent: complete\n\n", [1], nil),
+      ("event: ping\n\nevent: next\ndata: {\"errors\":[{\"message\":\"m\"}]}\n\nevent: complete\n\n", [nil], nil),
+      // Without names there is no `complete`: the end of the stream is that of the subscription.
+      ("data: {\"data\":{\"a\":1}}\n\ndata: {}\n\ndata: {\"data\":{\"a\":2}}\n\n", [1, 2], nil),
+      ("data: {\"data\":{\"a\":1}}\n\nevent: complete\n\ndata: {\"data\":{\"a\":2}}\n\n", [1], nil),
+      ("event: next\ndata: {\"data\":{\"a\":1}}\n\ndata: {\"data\":{\"a\":2}}\n\n", [1, 2], .noConnectivity),
+      (":\n\n", [], .noConnectivity), ("event: complete\n", [], .noConnectivity),
+    ] as [(String, [Int?], PrismNetworkError?)])
+  func eventsHaveTheMeaningOfTheProtocol(text: String, values: [Int?], expected: PrismNetworkError?) async throws {
+    server.route("POST", "/graphql") { _ in Self.response(text, type: "text/event-stream") }
+    var received: [Int?] = []
+    do {
+      for try await response in client(Wire.automatic.manager(server)).subscribe(
+        query, as: Answer.self, over: .serverSentEvents)
+      {
+        received.append(response.data?.a)
+      }
+      #expect(expected == nil)
+    } catch let error as PrismNetworkError {
+      #expect(error == expected)
+    }
+    #expect(received == values)
+  }
+
   @Test func tokenRefusedByStreamIsRefreshed() async throws {
     server.route("POST", "/graphql") { request in
       guard request.header("Authorization") == "Bearer new" else { return .status(401) }
