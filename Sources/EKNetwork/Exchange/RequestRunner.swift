@@ -28,6 +28,9 @@ struct RequestRunner {
   /// The maximum number of bytes read of an error response to a stream or a download.
   private static let errorLimit = 1_048_576
 
+  /// How long to read an error response of which only the status matters.
+  private static let errorPatience = Duration.seconds(10)
+
   /// Returns an error response, with as much of its body as is read. Its status is reported even if the body is too
   /// long or incomplete.
   static func refusal<Success>(_ response: TransportResponse) async throws -> Outcome<Success> {
@@ -118,22 +121,13 @@ struct RequestRunner {
   /// Streams a request of any kind, like the function above.
   ///
   /// - Parameters:
-  ///   - collectsBody: Whether the caller will read the body to its end at once.
   ///   - throwsReadError: Whether an error response whose body exceeds a limit throws the error of the limit, instead
-  ///     of the error for its status.
+  ///     of the error for its status. Without it, the body is read for a limited time.
   nonisolated(nonsending) func stream(
-    _ source: any AttemptSource, over exchange: Exchange, collectsBody: Bool = false, throwsReadError: Bool = true
+    _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool = true
   ) async throws -> TransportResponse {
     do {
-      var response = try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) {
-        request, exchange in
-        let response = try await exchange.open(request, collectsBody: collectsBody)
-        guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
-        if (200..<300).contains(status) { return .success(response) }
-        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
-        guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
-        return .refusal(collected)
-      }
+      var response = try await open(source, over: exchange, throwsReadError: throwsReadError)
       if let log = exchange.log {
         response.body = ObservedBody(
           response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
@@ -142,6 +136,42 @@ struct RequestRunner {
     } catch {
       exchange.log?.failed(error)
       throw error
+    }
+  }
+
+  /// Sends a request of which only the status matters: the head of a success is its end (RFC 9110 §15.3), whatever
+  /// becomes of the body. That is read only as far as it serves to reuse the connection.
+  nonisolated(nonsending) func deliver(_ source: any AttemptSource, over exchange: Exchange) async throws {
+    do {
+      let response = try await open(source, over: exchange, throwsReadError: false)
+      let bytes = (try? await response.drain()) ?? 0
+      exchange.log?.finished(
+        status: response.head.statusCode ?? 0, bytes: Int64(bytes), timings: response.body.timings, head: response.head)
+    } catch {
+      exchange.log?.failed(error)
+      throw error
+    }
+  }
+
+  nonisolated(nonsending) private func open(
+    _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool
+  ) async throws -> TransportResponse {
+    let clock = clock
+    return try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) { request, exchange in
+      let response = try await exchange.open(request, collectsBody: false)
+      guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
+      if (200..<300).contains(status) { return .success(response) }
+      guard !throwsReadError else { return try await Self.refusal(response) }
+      // A server that withholds the rest of the body must not withhold its status, too.
+      let collected = try? await TimeLimit.run(
+        Self.errorPatience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
+      ) {
+        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
+        guard case .refusal(let collected, _) = refusal else { throw StreamingError.invalidResponse }
+        return collected
+      }
+      try Task.checkCancellation()
+      return .refusal(collected ?? CollectedResponse(head: response.head, data: Data()))
     }
   }
 

@@ -10,8 +10,8 @@ extension NetworkManager {
   ///
   /// The request is built at once, with the current base URL and without a token. The token is read when the request is
   /// sent, from the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. The request's retry policy is not
-  /// used, because the queue has its own. Its settings for the response are not used either: the body is read and
-  /// discarded.
+  /// used, because the queue has its own. Its settings for the response are not used either: the head of a 2xx response
+  /// delivers the request, and the body is discarded.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -42,16 +42,10 @@ extension NetworkManager {
     var after = before
     after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
     RequestOptions(queued.urlRequest).apply(to: &after)
-    let response = try await runner.stream(
+    try await runner.deliver(
       ChangedAttempts(
         source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
-      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)),
-      collectsBody: true, throwsReadError: false)
-    // A server that breaks off may not have processed the request: it is sent again.
-    do { while try await response.body.next() != nil {} } catch {
-      // Foundation decodes the body although it is discarded. The request was delivered all the same.
-      guard error.urlErrorCode == .cannotDecodeContentData else { throw error }
-    }
+      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
   }
 }
 

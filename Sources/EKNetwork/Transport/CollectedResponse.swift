@@ -35,10 +35,11 @@ struct CollectedResponse: Sendable {
 }
 
 extension TransportResponse {
-  /// The number of bytes of a redirect's body to read to keep its connection; beyond that, a new connection is cheaper.
-  static let redirectDrainLimit = 64 * 1024
-  /// How long to wait for a redirect's body, for the same reason.
-  static let redirectDrainPatience = Duration.milliseconds(500)
+  /// The number of bytes of an unwanted body, as that of a redirect, to read to keep its connection; beyond that, a new
+  /// connection is cheaper.
+  static let drainLimit = 64 * 1024
+  /// How long to wait for it, for the same reason.
+  static let drainPatience = Duration.milliseconds(500)
   /// The maximum number of bytes to reserve for an announced length before the bytes have arrived.
   static let reservationLimit = 16 * 1024 * 1024
 
@@ -73,28 +74,33 @@ extension TransportResponse {
     return CollectedResponse(head: head, data: data, redirect: redirect)
   }
 
-  /// Reads the rest of an unwanted body, within limits of size and time, so that its connection can be reused.
-  @concurrent func drain() async throws {
-    if let length = head.contentLength, length > Int64(Self.redirectDrainLimit) { return body.cancel() }
-    // A server that withholds the rest must not delay the redirect: cancelling ends the wait below.
+  /// Reads the rest of an unwanted body, within limits of size and time, so that its connection can be reused. Returns
+  /// the number of bytes that were read.
+  @discardableResult @concurrent func drain() async throws -> Int {
+    if let length = head.contentLength, length > Int64(Self.drainLimit) {
+      body.cancel()
+      return 0
+    }
+    // A server that withholds the rest must not delay what follows: cancelling ends the wait below.
     let isOver = Locked(false)
     let timer = Task { [body] in
-      try await Task.sleep(for: Self.redirectDrainPatience)
+      try await Task.sleep(for: Self.drainPatience)
       isOver.withLock { $0 = true }
       body.cancel()
     }
     defer { timer.cancel() }
     var drained = 0
     do {
-      while drained <= Self.redirectDrainLimit {
-        guard let chunk = try await body.next() else { return }
+      while drained <= Self.drainLimit {
+        guard let chunk = try await body.next() else { return drained }
         drained += chunk.count
       }
     } catch let error as CancellationError where Task.isCancelled || !isOver.withLock({ $0 }) {
       throw error
     } catch {
-      // Only the head matters: the target of the redirect is known, and a broken body does not change it.
+      // Only the head matters: a broken body does not change it.
     }
     body.cancel()
+    return drained
   }
 }

@@ -114,41 +114,54 @@ import Testing
     #expect(server.requests.map { $0.header("Accept-Encoding") } == ["identity"])
   }
 
-  @Test func truncatedSuccessIsSentAgain() async throws {
-    let count = Locked(0)
-    server.route("/order") { _ in
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      return number == 1 ? .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")]) : .status(204)
-    }
-    let queue = try open(Wire.automatic.manager(server))
-    try await queue.enqueue(URLRequest(url: server.url("/order")))
-    await #expect(throws: URLError.self) { try await queue.flush() }
-    #expect(await queue.count == 1)
-    try await queue.flush()
-    #expect(await queue.count == 0)
-    let keys = server.requests.map { $0.header("Idempotency-Key") }
-    #expect(keys.count == 2)
-    #expect(Set(keys).count == 1)
-  }
-
-  /// More than a stream on Foundation's implementation may hold unread.
-  @Test(arguments: Wire.allCases) func longResponseIsReadToEndAndDiscarded(wire: Wire) async throws {
-    let length = 96 << 20
-    server.route(
-      "/order", .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"), .flood(bytes: length)]))
+  /// The head of a success says that the server has done what was requested (RFC 9110 §15.3). No body keeps the queue
+  /// from sending what follows.
+  @Test(
+    arguments: Wire.allCases,
+    [
+      [.sendString("Content-Length: 100\r\n\r\nshort")],
+      [.sendString("Transfer-Encoding: chunked\r\n\r\n"), .chunk(Data("x".utf8)), .stall],
+      [.sendString("Content-Length: 1000\r\n\r\n"), .trickle(Data(count: 1_000), chunk: 1, every: .milliseconds(400))],
+      [.sendString("Content-Length: \(96 << 20)\r\n\r\n"), .flood(bytes: 96 << 20)],
+      [.sendString("\r\n"), .flood(bytes: 96 << 20)],
+    ] as [[LoopbackServer.Response.Step]])
+  func headOfSuccessDelivers(wire: Wire, rest: [LoopbackServer.Response.Step]) async throws {
+    server.route("/order") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\n")] + rest) }
     let manager = wire.manager(server)
-    let bytes = Locked<Int64>(0)
+    let ends = Locked<[Int64?]>([])
     manager.eventHandler = { event in
-      if case .finished(_, let received, _) = event.kind { bytes.withLock { $0 = received } }
+      switch event.kind {
+      case .finished(_, let received, _): ends.withLock { $0.append(received) }
+      case .failed: ends.withLock { $0.append(nil) }
+      default: break
+      }
     }
     let queue = try open(manager)
-    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    for _ in 0..<2 { try await queue.enqueue(URLRequest(url: server.url("/order"))) }
     try await queue.flush()
     #expect(await queue.count == 0)
-    #expect(bytes.withLock { $0 } == Int64(length))
+    #expect(server.requestCount == 2)
+    let received = ends.withLock { $0 }
+    #expect(received.count == 2 && received.allSatisfy { $0.map { $0 <= 1 << 20 } == true }, "\(received)")
+  }
+
+  /// A server that withholds the body of an error does not withhold its status.
+  @Test(arguments: [400, 503]) func errorStatusDoesNotWaitForItsBody(status: Int) async throws {
+    server.route("/order") { _ in .streaming(status: status, [.chunk(Data("x".utf8)), .stall]) }
+    let clock = ManualClock()
+    let undelivered = Locked<[any Error]>([])
+    let queue = try open(Wire.automatic.manager(server, clock: clock), undelivered: undelivered)
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    let flush = Task { try await queue.flush() }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    if status == 400 {
+      try await flush.value
+      #expect(undelivered.withLock { $0.map { ($0 as? HTTPError)?.statusCode } } == [400])
+    } else {
+      let error = await #expect(throws: HTTPError.self) { try await flush.value }
+      #expect(error?.statusCode == 503)
+    }
   }
 
   private func orderWithFile() throws -> (URLRequest, URL) {

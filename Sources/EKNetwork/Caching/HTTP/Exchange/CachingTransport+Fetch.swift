@@ -91,7 +91,7 @@ extension CachingTransport {
       guard let response = try? await fetch(whole, query, entry, plan) else { return }
       while let body = response.body as? StoringBody, body.isStoring, (try? await body.next()) != nil {}
       // A body that is not stored has no reader, and may have no end.
-      try? await response.drain()
+      _ = try? await response.drain()
     }
   }
 
