@@ -16,6 +16,7 @@ struct MiddlewareTransport: Transport {
   var resolvesRedirects: Bool { wire.resolvesRedirects }
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var implementation: TransportDescription? { wire.implementation }
+  var connectionSettings: ConnectionSettings { wire.connectionSettings }
   var sessionSettings: SessionSettings {
     let settings = wire.sessionSettings
     return SessionSettings(settings, owner: owner + (settings.owner ?? ""))

@@ -46,7 +46,7 @@ enum TransportSelection {
         guard session.configuration.identifier == nil else {
           return UnavailableTransport(.resourceUnavailable, "TLSOptions cannot be used with a background session.")
         }
-        return URLSessionTransport(session, host: .shared(for: session, options))
+        return URLSessionTransport(session, host: .shared(for: session, options), trust: .options(options))
       }
     #endif
     return URLSessionTransport(session)

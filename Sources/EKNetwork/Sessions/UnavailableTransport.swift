@@ -14,6 +14,7 @@ struct UnavailableTransport: Transport {
   var resolvesRedirects: Bool { false }
   var resourceTimeout: Duration? { nil }
   let sessionSettings = SessionSettings.opaque()
+  var connectionSettings: ConnectionSettings { ConnectionSettings(trust: .unavailable(error)) }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
 }

@@ -24,12 +24,29 @@ protocol Transport: Sendable {
   /// The known settings of the session. What it adds to a request is added above this seam, by ``HopRequest``.
   var sessionSettings: SessionSettings { get }
 
+  /// What a connection beside the requests, such as a WebSocket, takes over from the session.
+  var connectionSettings: ConnectionSettings { get }
+
   /// Sends the request and returns as soon as the final response head has been received.
   func start(_ request: TransportRequest) async throws -> TransportResponse
 }
 
 extension Transport {
   var implementation: TransportDescription? { nil }
+  var connectionSettings: ConnectionSettings { ConnectionSettings(proxies: sessionSettings.proxies) }
+}
+
+/// The settings of a session for connections to servers: whom to trust, and which way to go.
+struct ConnectionSettings: Sendable {
+  enum Trust: Sendable {
+    case system
+    case options(TLSOptions)
+    /// Only the session itself, or nothing at all, can decide on it: no other connection must be made.
+    case unavailable(any Error)
+  }
+
+  var trust = Trust.system
+  var proxies: SessionProxies?
 }
 
 /// A request to a transport, with the options for its attempt.

@@ -53,6 +53,19 @@ public struct WebSocketOptions: Sendable {
     }
   #endif
 
+  /// Takes over whom a session trusts and its proxies, as far as they are not set here.
+  ///
+  /// - Throws: The reason why only the session itself can decide whom to trust.
+  mutating func inherit(_ settings: ConnectionSettings) throws {
+    proxies = proxies ?? settings.proxies
+    guard tls == nil else { return }
+    switch settings.trust {
+    case .system: break
+    case .options(let options): tls = options
+    case .unavailable(let error): throw error
+    }
+  }
+
   /// The default options with a ``keepAliveInterval`` of 30 seconds.
   public static var keptAlive: WebSocketOptions {
     var options = WebSocketOptions()

@@ -66,6 +66,41 @@
           == .clientCertificateRejected)
     }
 
+    /// The peer does not speak GraphQL: the handshake alone shows whom the client trusts.
+    @Test("A subscription trusts the servers that its manager trusts", arguments: [false, true])
+    func subscription(overridesOptions: Bool) async throws {
+      let url = try peer.url("websockets-tls")
+      let other = Data(repeating: 1, count: 32).base64EncodedString()
+      let authority = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let pinned = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), pinnedPublicKeys: [other])
+      func cause(_ tls: TLSOptions?, streamsWithMock: Bool = false) async throws -> URLError.Code? {
+        let manager = NetworkManager(
+          baseURL: url, session: URLSession(configuration: .ephemeral),
+          streamingSession: streamsWithMock ? StubSession() : nil, transport: tls.map { .secured(by: $0) } ?? .automatic
+        )
+        var options = PrismGraphQLOptions()
+        options.accessToken = { "secret" }
+        if overridesOptions { options.webSocket.tls = authority }
+        let client = PrismGraphQLClient(endpointURL: url, manager: manager, options: options)
+        do {
+          try await PrismNetworkFailure.detailed {
+            for try await _ in client.subscribe(PrismGraphQLQuery(query: "subscription { a }"), as: Int.self) {}
+          }
+          return nil
+        } catch let failure as PrismNetworkFailure {
+          return (failure.underlyingError as? URLError)?.code
+        } catch is PrismGraphQLSubscriptionError {
+          return nil
+        }
+      }
+      #expect(try await cause(nil) == (overridesOptions ? nil : .serverCertificateHasUnknownRoot))
+      #expect(try await cause(authority) == nil)
+      for mock in [false, true] {
+        #expect(
+          try await cause(pinned, streamsWithMock: mock) == (overridesOptions ? nil : .serverCertificateUntrusted))
+      }
+    }
+
     @Test("Text and binary messages are echoed, compressed and not", arguments: servers + ["plain"], [true, false])
     func echo(_ server: String, isCompressed: Bool) async throws {
       let socket = try await connect(server) { if !isCompressed { $0.compression = nil } }

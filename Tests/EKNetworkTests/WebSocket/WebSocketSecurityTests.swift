@@ -48,6 +48,23 @@
       for server in [proxy, target] { server.stop() }
     }
 
+    @Test("A subscription goes through the proxy of its manager's session", arguments: Wire.allCases)
+    func proxyOfSubscription(wire: Wire) async throws {
+      let proxy = try LoopbackServer()
+      let target = try LoopbackServer()
+      proxy.fallback = { _ in .status(403) }
+      let manager = wire.manager(target) {
+        $0.connectionProxyDictionary = configuration(proxy).connectionProxyDictionary
+      }
+      let client = PrismGraphQLClient(endpointURL: target.url("/graphql"), manager: manager)
+      await #expect(throws: PrismNetworkError.noConnectivity) {
+        for try await _ in client.subscribe(PrismGraphQLQuery(query: "subscription { a }"), as: Int.self) {}
+      }
+      #expect(target.acceptedConnections == 0)
+      #expect(proxy.requests.map(\.method) == ["CONNECT"])
+      for server in [proxy, target] { server.stop() }
+    }
+
     @Test("TLS options and proxies are set as required libcurl options")
     func libcurlOptions() throws {
       let file = URL(fileURLWithPath: "/a.pem")

@@ -53,8 +53,11 @@ final class GraphQLSocket: GraphQLSource {
     var fields = try HeaderFields(client.additionalHeaders)
     try fields.setBearerToken(options.accessToken?())
     request.allHTTPHeaderFields = fields.fields
-    let socket = try await WebSocket.connect(
-      to: request, protocols: ["graphql-transport-ws"], options: options.webSocket)
+    // The token must not go to a server that the manager's own requests would not reach.
+    var socketOptions = options.webSocket
+    try socketOptions.inherit(client.manager.streamingTransport.connectionSettings)
+    try socketOptions.inherit(client.manager.transport.connectionSettings)
+    let socket = try await WebSocket.connect(to: request, protocols: ["graphql-transport-ws"], options: socketOptions)
     guard socket.subprotocol == "graphql-transport-ws" else {
       throw PrismGraphQLSubscriptionError.protocolViolation("The server does not speak graphql-transport-ws")
     }

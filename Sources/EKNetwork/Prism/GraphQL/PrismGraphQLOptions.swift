@@ -18,7 +18,10 @@ public struct PrismGraphQLOptions: Sendable {
   public var makeDecoder: @Sendable () -> JSONDecoder = { JSONDecoder() }
   /// The URL for subscriptions over WebSockets. Defaults to `nil`: the URL of the endpoint.
   public var webSocketURL: URL?
-  /// The options of the WebSockets.
+  /// The options of the WebSockets. Those of the manager's session apply where ``WebSocketOptions/tls`` or the proxies are
+  /// not set: its ``TLSOptions``, and its `connectionProxyDictionary`. What a WebSocket cannot take over fails the
+  /// subscription with a ``TransportOptionError`` as the cause, and nothing is sent: on Apple's platforms a proxy, and a
+  /// session delegate that receives authentication challenges, unless `tls` is set.
   public var webSocket = WebSocketOptions()
   /// A closure that returns the payload of `connection_init`, often the token; called for each connection. Defaults to
   /// `nil`.

@@ -6,6 +6,7 @@
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
     private let configuration: SessionSettings
+    private let tls: TLSOptions?
     private let headerFields = CurlHeaderFields()
     /// Whether there may be a proxy for `http` URLs.
     private let mayUseProxy: Bool
@@ -28,6 +29,7 @@
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
+      self.tls = tls
       self.configuration = SessionSettings(configuration, tls: tls)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
       mayUseTunnel = self.configuration.proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel
@@ -37,6 +39,9 @@
     var resourceTimeout: Duration? { configuration.resourceTimeout }
     var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
+    var connectionSettings: ConnectionSettings {
+      ConnectionSettings(trust: tls.map { .options($0) } ?? .system, proxies: configuration.proxies)
+    }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
       let curlRequest = try curlRequest(request)

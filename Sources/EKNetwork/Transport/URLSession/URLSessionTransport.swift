@@ -32,16 +32,24 @@ struct URLSessionTransport: Transport {
   /// Keeps the session alive, and with it its configuration and delegate.
   private let lease: SessionLease
   private let limit: Int
+  private let trust: ConnectionSettings.Trust
   let sessionSettings: SessionSettings
+  var connectionSettings: ConnectionSettings { ConnectionSettings(trust: trust, proxies: sessionSettings.proxies) }
 
   var implementation: TransportDescription? {
     TransportDescription(implementation: .urlSession, reason: TransportDescription.current.reason)
   }
 
-  /// - Parameter host: The host that runs the session's exchanges; `nil` for the usual one.
-  init(_ session: URLSession, host: SessionHost? = nil, streamLimit: Int = Self.streamLimit) {
+  /// - Parameters:
+  ///   - host: The host that runs the session's exchanges; `nil` for the usual one.
+  ///   - trust: Whom the session trusts; `nil` for the system's rules, or those of the session's delegate.
+  init(
+    _ session: URLSession, host: SessionHost? = nil, trust: ConnectionSettings.Trust? = nil,
+    streamLimit: Int = Self.streamLimit
+  ) {
     lease = SessionLease(session, host: host)
     limit = streamLimit
+    self.trust = trust ?? Self.trust(of: session)
     let settings = lease.host.settings
     sessionSettings =
       session.delegate == nil ? settings : SessionSettings(settings, owner: SessionOwners.name(of: session))
@@ -50,6 +58,20 @@ struct URLSessionTransport: Transport {
   var resolvesRedirects: Bool { false }
 
   var resourceTimeout: Duration? { sessionSettings.resourceTimeout }
+
+  /// On Apple's platforms a delegate that receives the challenges of a session's connections usually compares pins.
+  private static func trust(of session: URLSession) -> ConnectionSettings.Trust {
+    #if canImport(Darwin)
+      let challenges = [
+        #selector(URLSessionDelegate.urlSession(_:didReceive:completionHandler:)),
+        #selector(URLSessionTaskDelegate.urlSession(_:task:didReceive:completionHandler:)),
+      ]
+      if let delegate = session.delegate, challenges.contains(where: { delegate.responds(to: $0) }) {
+        return .unavailable(TransportOptionError(option: "the challenges of a delegate", library: "WebSocket"))
+      }
+    #endif
+    return .system
+  }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     #if canImport(Darwin)

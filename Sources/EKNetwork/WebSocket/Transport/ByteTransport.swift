@@ -39,6 +39,9 @@ enum ByteTransports {
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
+      if let proxies = options.proxies, (address.isSecure ? proxies.secure : proxies.plain) != nil {
+        throw TransportOptionError(option: "connectionProxyDictionary", library: "NWConnection")
+      }
       return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
     #else
       throw URLError(.resourceUnavailable)
