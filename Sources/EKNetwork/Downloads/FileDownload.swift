@@ -34,7 +34,7 @@ actor FileDownload {
   ) throws(DownloadError) {
     self.destination = destination
     self.options = options
-    self.limit = limit
+    self.limit = limit.map { max(0, $0) }
     self.progress = progress
     partial = try PartialFile(for: destination)
   }
@@ -83,6 +83,16 @@ actor FileDownload {
       case .startOver:
         try await response.drain()
         try discard()
+      case .refuse where status == 206:
+        // RFC 9110 §15.3.7: a part that was not requested. Another attempt would get the same.
+        response.body.cancel()
+        let content = response.head.value("content-range").flatMap { ContentRange($0) }
+        guard let range = content?.range, let total = content?.total else {
+          throw URLError(
+            .badServerResponse, url: response.head.url ?? request.url,
+            description: "The server sent a part of the file (206) that was not requested")
+        }
+        throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:
         return try await RequestRunner.refusal(response)
       }

@@ -129,7 +129,7 @@ struct RedirectState {
   }
 
   private static func error(_ code: URLError.Code, _ text: String, _ url: URL) -> URLError {
-    URLError(code, userInfo: [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url])
+    URLError(code, url: url, description: text)
   }
 }
 

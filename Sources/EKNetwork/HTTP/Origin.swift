@@ -1,5 +1,17 @@
 import Foundation
 
+extension URL {
+  /// The URL without the user and the password in it, which get into errors and files only where they are meant to.
+  var withoutCredentials: URL {
+    guard user != nil || password != nil,
+      var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    else { return self }
+    components.user = nil
+    components.password = nil
+    return components.url ?? self
+  }
+}
+
 /// An origin: scheme, host and port (RFC 6454 §4), to which credentials belong. Compared as in §5.
 struct Origin: Hashable, Sendable {
   let scheme: String

@@ -39,7 +39,7 @@ struct StoredRequest: Codable, Equatable {
     id = request.id
     createdAt = request.createdAt
     priority = request.priority
-    self.url = storesCredentials ? url : Self.withoutCredentials(url)
+    self.url = storesCredentials ? url : url.withoutCredentials
     method = request.urlRequest.httpMethod ?? "GET"
     fields = request.urlRequest.allHTTPHeaderFields ?? [:]
     if !storesCredentials { fields = fields.filter { !Self.credentials.contains($0.key.lowercased()) } }
@@ -76,14 +76,5 @@ struct StoredRequest: Codable, Equatable {
       return home + path.dropFirst(prefix.count + old.count)
     }
     return path
-  }
-
-  private static func withoutCredentials(_ url: URL) -> URL {
-    guard url.user != nil || url.password != nil,
-      var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-    else { return url }
-    components.user = nil
-    components.password = nil
-    return components.url ?? url
   }
 }

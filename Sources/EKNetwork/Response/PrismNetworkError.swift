@@ -28,7 +28,7 @@ extension PrismNetworkError: LocalizedError, CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidURL: "The URL is not valid."
-    case .noConnectivity: "The server cannot be reached."
+    case .noConnectivity: "The server cannot be reached, or the connection was lost."
     case .unauthorized: "Authentication is required."
     case .forbidden: "Access is denied."
     case .badRequest: "The request is not valid."

@@ -5,6 +5,21 @@ import Testing
 
 /// Every failure is a `URLError` with the code that an Apple developer expects, a description and the URL.
 @Suite struct ErrorsOnTheWireTests {
+  /// Errors are shown and logged.
+  @Test(arguments: Wire.allCases, ["/cut", "/refused", "/loop"])
+  func errorsDoNotShowThePasswordOfTheURL(wire: Wire, path: String) async throws {
+    let server = try LoopbackServer()
+    server.route("/cut", .raw([.close]))
+    server.route("/loop") { _ in .redirect(to: "/loop", status: 302) }
+    let port = path == "/refused" ? try LoopbackServer.refusedPort() : server.port
+    let url = try #require(URL(string: "http://alice:secret@127.0.0.1:\(port)"))
+    let error = await #expect(throws: URLError.self) {
+      try await wire.manager(url).send(Probe<StatusCodeResponse>(path: path))
+    }
+    #expect(error?.failingURL?.absoluteString == "http://127.0.0.1:\(port)\(path)")
+    #expect(error.map { "\($0 as NSError)" }?.contains("secret") == false)
+  }
+
   private struct Row: Sendable {
     let name: String
     let response: LoopbackServer.Response

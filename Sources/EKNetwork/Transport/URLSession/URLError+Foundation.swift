@@ -8,14 +8,15 @@ extension URLError {
   /// Creates an error of the transport's own, with the URL that it concerns.
   init(_ code: Code, url: URL?, description: String? = nil) {
     var userInfo: [String: Any] = [:]
-    if let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
+    // Errors are shown and logged.
+    if let url { userInfo[NSURLErrorFailingURLErrorKey] = url.withoutCredentials }
     if let description { userInfo[NSLocalizedDescriptionKey] = description }
     self.init(code, userInfo: userInfo)
   }
 
   func replacingURL(with url: URL?) -> URLError {
     var userInfo = errorUserInfo
-    userInfo[NSURLErrorFailingURLErrorKey] = url
+    userInfo[NSURLErrorFailingURLErrorKey] = url?.withoutCredentials
     return URLError(code, userInfo: userInfo)
   }
 
@@ -35,18 +36,26 @@ extension URLError {
     #else
       guard nsError.domain == NSURLErrorDomain else { return error }
       var userInfo = nsError.userInfo
-      if userInfo[NSURLErrorFailingURLErrorKey] == nil, let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
+      if let url = userInfo[NSURLErrorFailingURLErrorKey] as? URL ?? url {
+        userInfo[NSURLErrorFailingURLErrorKey] = url.withoutCredentials
+        if userInfo[Self.failingURLString] != nil {
+          userInfo[Self.failingURLString] = url.withoutCredentials.absoluteString
+        }
+      }
       let text = userInfo[NSLocalizedDescriptionKey] as? String ?? ""
       let code = corrected(Code(rawValue: nsError.code) ?? .unknown, text: text)
       return URLError(code, userInfo: userInfo)
     #endif
   }
 
+  /// The name of the deprecated key for the URL as text, which Foundation still sets.
+  private static let failingURLString = "NSErrorFailingURLStringKey"
+
   /// Maps the system's error for a socket, mostly one that was closed while the app was in the background.
   private static func posix(_ error: NSError, url: URL?) -> any Error {
     guard let code = POSIXErrorCode(rawValue: Int32(truncatingIfNeeded: error.code)) else { return error }
     var userInfo = error.userInfo
-    if let url { userInfo[NSURLErrorFailingURLErrorKey] = url }
+    if let url { userInfo[NSURLErrorFailingURLErrorKey] = url.withoutCredentials }
     userInfo[NSUnderlyingErrorKey] = error
     return URLError(NetworkConnectionFailure.code(of: code), userInfo: userInfo)
   }

@@ -37,7 +37,9 @@
     }
 
     static func make(_ code: URLError.Code, _ text: String, url: URL, cause: (any Error)? = nil) -> URLError {
-      var userInfo: [String: Any] = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url]
+      var userInfo: [String: Any] = [
+        NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url.withoutCredentials,
+      ]
       if let cause { userInfo[NSUnderlyingErrorKey] = cause }
       return URLError(code, userInfo: userInfo)
     }
