@@ -3,6 +3,8 @@ import Foundation
 extension Duration {
   /// The duration in seconds, for interfaces that take a `TimeInterval`. Fractions of a nanosecond may be lost.
   public var timeInterval: TimeInterval {
+    // `components` traps for a duration with more seconds than 64 bits hold.
+    guard self > .seconds(Int64.min), self < .seconds(Int64.max) else { return self / .seconds(1) }
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) * 1e-18
   }
@@ -15,10 +17,10 @@ extension Duration {
 
   /// The duration in nanoseconds, clamped to 64 bits.
   var clampedNanoseconds: UInt64 {
+    guard self > .zero else { return 0 }
+    guard self < .seconds(18_446_744_073) else { return .max }
     let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow ? .max : product.addingClamped(UInt64(attoseconds) / 1_000_000_000)
+    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
   }
 
   /// Creates a duration of at most a century, so that no sum with an instant can overflow; `nil` unless `timeInterval`
@@ -35,6 +37,7 @@ extension Duration {
     return .seconds(min(seconds, 31_536_000))
   }
 
-  /// The duration limited to a year: clocks crash on the greatest durations, which callers use for "never".
-  var sleepable: Duration { min(self, .clamped(seconds: .infinity)) }
+  /// The duration limited to the range from zero to a year: clocks, and sums with their instants, crash on the greatest
+  /// and the least durations, which callers use for "never" and "at once".
+  var sleepable: Duration { min(max(self, .zero), .clamped(seconds: .infinity)) }
 }

@@ -28,7 +28,7 @@ struct RequestRunner {
   /// The maximum number of bytes read of an error response to a stream or a download.
   private static let errorLimit = 1_048_576
 
-  /// How long to read an error response of which only the status matters.
+  /// How long to read the error response to a request that others wait behind.
   private static let errorPatience = Duration.seconds(10)
 
   /// Returns an error response, with as much of its body as is read. Its status is reported even if the body is too
@@ -122,7 +122,7 @@ struct RequestRunner {
   ///
   /// - Parameters:
   ///   - throwsReadError: Whether an error response whose body exceeds a limit throws the error of the limit, instead
-  ///     of the error for its status. Without it, the body is read for a limited time.
+  ///     of the error for its status.
   nonisolated(nonsending) func stream(
     _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool = true
   ) async throws -> TransportResponse {
@@ -143,7 +143,7 @@ struct RequestRunner {
   /// becomes of the body. That is read only as far as it serves to reuse the connection.
   nonisolated(nonsending) func deliver(_ source: any AttemptSource, over exchange: Exchange) async throws {
     do {
-      let response = try await open(source, over: exchange, throwsReadError: false)
+      let response = try await open(source, over: exchange, throwsReadError: false, patience: Self.errorPatience)
       let bytes = (try? await response.drain()) ?? 0
       exchange.log?.finished(
         status: response.head.statusCode ?? 0, bytes: Int64(bytes), timings: response.body.timings, head: response.head)
@@ -154,17 +154,21 @@ struct RequestRunner {
   }
 
   nonisolated(nonsending) private func open(
-    _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool
+    _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool, patience: Duration? = nil
   ) async throws -> TransportResponse {
     let clock = clock
     return try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) { request, exchange in
       let response = try await exchange.open(request, collectsBody: false)
       guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
       if (200..<300).contains(status) { return .success(response) }
-      guard !throwsReadError else { return try await Self.refusal(response) }
+      guard let patience else {
+        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
+        guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
+        return .refusal(collected)
+      }
       // A server that withholds the rest of the body must not withhold its status, too.
       let collected = try? await TimeLimit.run(
-        Self.errorPatience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
+        patience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
       ) {
         let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
         guard case .refusal(let collected, _) = refusal else { throw StreamingError.invalidResponse }

@@ -35,7 +35,7 @@ struct HARTimings: Sendable, Equatable {
   var time: Double { (blocked ?? 0) + (dns ?? 0) + (connect ?? 0) + send + wait + receive }
 
   private static func milliseconds(_ duration: Duration) -> Double {
-    let (seconds, attoseconds) = max(.zero, duration).components
+    let (seconds, attoseconds) = duration.sleepable.components
     return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
   }
 }

@@ -53,8 +53,8 @@ public final class CircuitBreaker: NetworkMiddleware {
   private let arrivals = Locked(0)
 
   /// - Parameters:
-  ///   - failures: The number of consecutive failures that open the circuit. Defaults to 5.
-  ///   - cooldown: How long nothing is sent while the circuit is open. Defaults to 30 seconds.
+  ///   - failures: The number of consecutive failures that open the circuit, at least one. Defaults to 5.
+  ///   - cooldown: How long nothing is sent while the circuit is open, at most a year. Defaults to 30 seconds.
   public convenience init(failures: Int = 5, cooldown: Duration = .seconds(30)) {
     self.init(failures: failures, cooldown: cooldown) { .now }
   }
@@ -67,7 +67,7 @@ public final class CircuitBreaker: NetworkMiddleware {
   /// Creates a circuit breaker with a custom time source, for tests.
   init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.failures = failures
-    self.cooldown = cooldown
+    self.cooldown = cooldown.sleepable
     self.now = now
     start = now()
   }

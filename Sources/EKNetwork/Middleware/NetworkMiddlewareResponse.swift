@@ -66,7 +66,7 @@ public struct NetworkMiddlewareResponse: Sendable {
 
   /// Reads the whole body, which can still be read afterwards.
   ///
-  /// - Parameter maximumSize: The maximum number of bytes to read. Defaults to 16 MiB.
+  /// - Parameter maximumSize: The maximum number of bytes to read; a negative number counts as 0. Defaults to 16 MiB.
   /// - Throws: ``ResponseLimitError`` for a longer body, ``ConcurrentReadError`` while another reader reads it, and the
   ///   error that ends it early.
   public mutating func data(maximumSize: Int = 16 * 1024 * 1024) async throws -> Data {
@@ -74,7 +74,7 @@ public struct NetworkMiddlewareResponse: Sendable {
     let (reader, source) = (Reader(), body.source)
     guard source.claim(for: reader) else { throw ConcurrentReadError() }
     defer { source.release(by: reader) }
-    return try await content.collect(maximumSize: maximumSize)
+    return try await content.collect(maximumSize: max(0, maximumSize))
   }
 
   /// Returns the response with another body. The caller has to set `Content-Length`.

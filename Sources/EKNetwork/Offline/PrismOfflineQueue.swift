@@ -279,7 +279,7 @@ public actor PrismOfflineQueue {
 
   /// Whether a request is given up if its next attempt fails.
   private func hasLastAttempt(_ entry: OfflineQueueEntry) -> Bool {
-    entry.request.retryCount >= options.maximumRetryCount ?? .max
+    options.maximumRetryCount.map { entry.request.retryCount >= max(0, $0) } ?? false
   }
 
   private func finish(_ entries: [OfflineQueueEntry]) {

@@ -5,15 +5,16 @@ public struct PrismOfflineQueueOptions: Sendable {
   /// A closure that receives a request that cannot be delivered, and the reason.
   public typealias UndeliveredHandler = @Sendable (_ request: PrismQueuedRequest, _ error: any Error) async -> Void
 
-  /// The maximum number of waiting requests. Defaults to 10,000.
+  /// The maximum number of waiting requests; with zero or less none is accepted. Defaults to 10,000.
   public var maximumCount = 10_000
-  /// The maximum number of waiting bytes, including bodies and copied files. Defaults to 64 MiB.
+  /// The maximum number of waiting bytes, including bodies and copied files; with zero or less none is accepted. Defaults
+  /// to 64 MiB.
   public var maximumBytes: Int64 = 64 << 20
   /// The delay after a failed flush; only its `delay(for:)` is called. A `Retry-After` of the server lengthens the
   /// delay, up to five minutes. Defaults to an exponential backoff from a second to five minutes.
   public var backoff: any PrismRetryPolicy = PrismExponentialBackoff(maxDelay: .seconds(300), maxAttempts: .max)
   /// The number of retries after which a request is given up; the last one sends it alone. A temporary refusal by a
-  /// ``CircuitBreaker`` or a ``RateLimiter`` does not count. Defaults to `nil`: never.
+  /// ``CircuitBreaker`` or a ``RateLimiter`` does not count. A negative number counts as zero. Defaults to `nil`: never.
   public var maximumRetryCount: Int?
   /// Whether `Authorization`, `Proxy-Authorization`, `Cookie` and the user and password of a URL are written to disk.
   /// Defaults to `false`: they are left out, and have to be added when the request is sent.

@@ -4,10 +4,12 @@ public struct WebSocketCompression: Sendable, Equatable {
   public var clientContextTakeover: Bool
   /// Whether the server may keep its compression context between messages.
   public var serverContextTakeover: Bool
-  /// The base-2 logarithm of the client's compression window, 9 to 15; the server may request a smaller one.
-  public var clientMaxWindowBits: Int
-  /// The base-2 logarithm of the server's compression window, 8 to 15; 15 leaves the choice to the server.
-  public var serverMaxWindowBits: Int
+  /// The base-2 logarithm of the client's compression window; the server may request a smaller one. Other numbers
+  /// than 9 to 15 become the nearest of them.
+  public var clientMaxWindowBits: Int { didSet { clientMaxWindowBits = min(max(clientMaxWindowBits, 9), 15) } }
+  /// The base-2 logarithm of the server's compression window; 15 leaves the choice to the server. Other numbers than
+  /// 8 to 15 become the nearest of them.
+  public var serverMaxWindowBits: Int { didSet { serverMaxWindowBits = min(max(serverMaxWindowBits, 8), 15) } }
   /// The size in bytes from which messages are compressed; shorter ones are sent uncompressed.
   public var minimumSize: Int
 

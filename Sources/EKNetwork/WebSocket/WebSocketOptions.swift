@@ -9,21 +9,23 @@ public struct WebSocketOptions: Sendable {
   /// The compression to offer; `nil` for none.
   public var compression: WebSocketCompression? = WebSocketCompression()
   /// The maximum size of a received message in bytes, after decompression. Defaults to 64 MiB. A larger message closes
-  /// the connection with ``WebSocketCloseCode/messageTooBig``.
+  /// the connection with ``WebSocketCloseCode/messageTooBig``; a negative number counts as 0.
   public var maximumMessageSize = 64 << 20
   /// The maximum number of received messages that wait to be read. Behind them up to 256 KiB are still received and
-  /// buffered, so that the library can respond to pings; beyond that the peer is slowed down. Defaults to 16.
+  /// buffered, so that the library can respond to pings; beyond that the peer is slowed down. At least one. Defaults
+  /// to 16.
   public var maximumQueuedMessages = 16
-  /// The timeout for opening the connection, including the handshake. Defaults to 30 seconds.
+  /// The timeout for opening the connection, including the handshake; with zero or less it expires at once. Defaults to 30
+  /// seconds.
   public var connectTimeout: Duration = .seconds(30)
   /// The timeout for the peer's response to a close frame. Defaults to 5 seconds.
   public var closeTimeout: Duration = .seconds(5)
-  /// The interval at which the peer is checked; `nil`, the default, for never. A peer that was silent for a whole
+  /// The interval at which the peer is checked, at least 10 milliseconds; `nil`, the default, for never. A peer that was silent for a whole
   /// interval is pinged. If it is silent for another one, the connection ends with ``WebSocketError/timedOut``: two to
   /// three intervals after it was last heard, or three after it was opened.
   public var keepAliveInterval: Duration?
   /// The maximum total size in bytes of received messages that wait to be read, as ``maximumQueuedMessages`` limits
-  /// their number. A single message may be larger. Defaults to 4 MiB.
+  /// their number. A single message may be larger: with zero or less, one at a time waits. Defaults to 4 MiB.
   public var maximumQueuedBytes = 4 << 20
   /// The cookie storage that the handshake uses; `nil`, the default, for no cookies.
   public var cookieStorage: HTTPCookieStorage?

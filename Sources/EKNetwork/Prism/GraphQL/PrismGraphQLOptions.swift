@@ -26,7 +26,8 @@ public struct PrismGraphQLOptions: Sendable {
   /// A closure that returns the payload of `connection_init`, often the token; called for each connection. Defaults to
   /// `nil`.
   public var connectionPayload: (@Sendable () -> [String: PrismGraphQLValue]?)?
-  /// The time within which the server must acknowledge a connection. Defaults to 10 seconds.
+  /// The time within which the server must acknowledge a connection; with zero or less it is over at once. Defaults to 10
+  /// seconds.
   public var acknowledgementTimeout: Duration = .seconds(10)
 
   /// Creates the default options.

@@ -10,7 +10,7 @@ struct SocketLineSplitter {
   private var line = Data()
   private var rest = Data()
 
-  init(maximumLength: Int) { self.maximumLength = maximumLength }
+  init(maximumLength: Int) { self.maximumLength = max(0, maximumLength) }
 
   /// Appends the next bytes. Must only be called after ``next()`` has returned `nil`.
   mutating func append(_ bytes: Data) { rest = bytes }

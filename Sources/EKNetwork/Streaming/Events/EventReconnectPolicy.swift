@@ -1,12 +1,12 @@
 /// A policy for how a subscription to server-sent events reconnects.
 public struct EventReconnectPolicy: Sendable, Equatable {
-  /// The delay before reconnecting, unless the server has set one with `retry`.
+  /// The delay before reconnecting, at least 100 milliseconds, unless the server has set one with `retry`.
   public var initialDelay: Duration
   /// The limit up to which the delay doubles, and for a server's `Retry-After`. A longer ``initialDelay``, or a longer
   /// `retry` of the server, is not shortened.
   public var maximumDelay: Duration
-  /// The maximum number of consecutive failed attempts; the error of the next one is thrown. `nil` for no limit. An
-  /// attempt that opens a stream has not failed, whether or not an event arrives.
+  /// The maximum number of consecutive failed attempts; the error of the next one is thrown. A negative number counts
+  /// as zero; `nil` for no limit. An attempt that opens a stream has not failed, whether or not an event arrives.
   public var maximumFailures: Int?
 
   /// Creates a policy.

@@ -136,7 +136,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       case .fail(let error): throw decoded(error)
       case .finish: return false
       case .reconnect(let delay):
-        try await source.clock.sleep(for: delay)
+        try await source.clock.sleep(for: delay.sleepable)
         return true
       }
     }

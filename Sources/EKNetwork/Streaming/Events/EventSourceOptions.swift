@@ -4,7 +4,7 @@ public struct EventSourceOptions: Sendable {
   /// Defaults to none. An ID that is not a valid header field value throws ``InvalidHeaderError``.
   public var lastEventID: String
   /// The maximum silence of the server, before its response and during the stream, after which the connection counts as
-  /// lost.
+  /// lost; at least a millisecond.
   ///
   /// Defaults to `nil`: the request's own ``NetworkRequest/timeout``; without one, five minutes, or three times the
   /// longest pause, at least 30 seconds, if the server sends comments as heartbeats.

@@ -92,7 +92,7 @@ struct EventSourceState {
     let floor = max(base, Self.shortestDelay)
     let doublings = min(waits - 1, 30)
     let grown = floor.clampedNanoseconds.multipliedReportingOverflow(by: 1 << UInt64(doublings))
-    let longest = max(policy.maximumDelay, base).clampedNanoseconds
+    let longest = max(policy.maximumDelay, floor).clampedNanoseconds
     // A Duration is signed, and conversion to Double rounds the largest number up.
     let full = min(grown.overflow ? longest : min(grown.partialValue, longest), UInt64(Int64.max))
     return .nanoseconds(Int64(clamping: UInt64(Double(full) * (1 - 0.5 * min(max(random, 0), 1)))))

@@ -19,7 +19,7 @@ struct HeartbeatState: Sendable {
   private var sinceHeartbeat: Duration?
 
   /// - Parameter fixed: The maximum silence, if it does not depend on heartbeats.
-  init(fixed: Duration? = nil) { self.fixed = fixed }
+  init(fixed: Duration? = nil) { self.fixed = fixed.map { max($0, .milliseconds(1)).sleepable } }
 
   /// Records that bytes have arrived after a pause.
   mutating func received(after pause: Duration) {

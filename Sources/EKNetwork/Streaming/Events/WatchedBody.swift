@@ -18,6 +18,8 @@ final class WatchedBody: TransportBody {
     var watch: Task<Void, Never>?
   }
 
+  private static let shortestPause = Duration.milliseconds(100)
+
   private let body: any TransportBody
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (Duration) async throws -> Void
@@ -96,7 +98,8 @@ final class WatchedBody: TransportBody {
       guard !state.isOver else { return (nil, false) }
       // Detecting a heartbeat shortens the maximum silence.
       let shortest = state.heartbeat.shortestAllowance
-      guard let since = state.waitingSince else { return (shortest, false) }
+      // While nobody reads, a very short silence must not be looked for all the time.
+      guard let since = state.waitingSince else { return (max(shortest, Self.shortestPause), false) }
       let rest = state.heartbeat.allowance - (now - max(since, state.lastArrival))
       guard rest <= .zero else { return (min(rest, shortest), false) }
       state.isTimedOut = true

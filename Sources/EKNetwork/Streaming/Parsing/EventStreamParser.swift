@@ -46,7 +46,7 @@ struct EventStreamParser: StreamParser {
     maximumSize: Int, lastEventID: String = "", dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
     onComment: (@Sendable () -> Void)? = nil
   ) {
-    self.maximumSize = maximumSize
+    self.maximumSize = max(0, maximumSize)
     self.dispatchesTypesAlone = dispatchesTypesAlone
     self.refusal = refusal
     self.onComment = onComment

@@ -16,7 +16,7 @@ struct LineSplitter: Sendable {
 
   /// - Parameter reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
   init(maximumLength: Int, reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil) {
-    self.maximumLength = maximumLength
+    self.maximumLength = max(0, maximumLength)
     self.reportOverlong = reportOverlong
   }
 

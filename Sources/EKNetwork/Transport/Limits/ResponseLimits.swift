@@ -17,6 +17,13 @@ struct ResponseLimits: Hashable, Sendable {
   /// Whether the body of a redirect that is the result is read: `false` if only its `Location` matters.
   var readsRedirects = true
 
+  /// Negative limits count as zero.
+  init(size: Int64? = nil, inflation: Int? = nil, readsRedirects: Bool = true) {
+    self.size = size.map { max(0, $0) }
+    self.inflation = inflation.map { max(0, $0) }
+    self.readsRedirects = readsRedirects
+  }
+
   /// Returns the response with these limits applied. An announced length is checked at once, but only fails a
   /// success: every other status is useful without its body.
   func applied(to response: TransportResponse, of request: URLRequest) throws -> TransportResponse {

@@ -59,8 +59,9 @@ extension WebSocketConnection {
 
   func keepAlive(every interval: Duration) async {
     var keeper = KeepAliveState()
+    let interval = max(interval, .milliseconds(10)).sleepable
     while true {
-      guard (try? await options.clock.sleep(for: interval.sleepable)) != nil else { return }
+      guard (try? await options.clock.sleep(for: interval)) != nil else { return }
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }

@@ -26,7 +26,7 @@ struct MessageDecoder {
   private(set) var isEnded = false
 
   init(maximumMessageSize: Int, inflater: MessageInflater? = nil) {
-    self.maximumMessageSize = maximumMessageSize
+    self.maximumMessageSize = max(0, maximumMessageSize)
     self.inflater = inflater
   }
 

@@ -10,14 +10,20 @@ struct ReconnectRetryState {
 
   private enum Verdict { case temporary, final, done }
 
+  /// With less, a server that refuses connections at once would keep a processor busy.
+  private static let shortestDelay = Duration.milliseconds(100)
+
   private let policy: WebSocketReconnectPolicy
   private let backoff: RetryBackoff
   private var failures = 0
 
   init(policy: WebSocketReconnectPolicy) {
+    var policy = policy
+    policy.maximumDelay = max(policy.maximumDelay, Self.shortestDelay).sleepable
+    policy.maximumFailures = policy.maximumFailures.map { max(0, $0) }
     self.policy = policy
     backoff = .exponential(
-      base: max(policy.initialDelay, .zero) / .seconds(1), maximum: max(policy.maximumDelay, .zero) / .seconds(1),
+      base: max(policy.initialDelay, Self.shortestDelay).timeInterval, maximum: policy.maximumDelay.timeInterval,
       jitter: 0.5)
   }
 

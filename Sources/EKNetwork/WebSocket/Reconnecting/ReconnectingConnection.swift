@@ -49,7 +49,7 @@ final class ReconnectingConnection: Sendable {
       case .retry(let delay):
         events.yield(.retrying(after: delay))
         // Only closing cancels the sleep.
-        guard (try? await clock.sleep(for: delay)) != nil else { return nil }
+        guard (try? await clock.sleep(for: delay.sleepable)) != nil else { return nil }
       }
     }
   }

@@ -27,7 +27,7 @@ struct ReconnectingConnectionState {
 
   init(maximumCount: Int, maximumBytes: Int) {
     self.maximumCount = max(1, maximumCount)
-    self.maximumBytes = maximumBytes
+    self.maximumBytes = max(0, maximumBytes)
   }
 
   mutating func makeID() -> UInt64 {

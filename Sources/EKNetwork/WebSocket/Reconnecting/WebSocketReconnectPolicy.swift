@@ -1,20 +1,22 @@
 /// A policy for when a ``ReconnectingWebSocket`` reconnects, and how much it keeps to send on the next connection.
 public struct WebSocketReconnectPolicy: Sendable {
-  /// The delay before the first new attempt. It doubles with each consecutive failure and is reduced at random by up to
-  /// a half.
+  /// The delay before the first new attempt, at least 100 milliseconds. It doubles with each consecutive failure and is
+  /// reduced at random by up to a half.
   public var initialDelay: Duration
   /// The maximum delay, also for a server's `Retry-After`. A connection that has lasted this long resets the number of
-  /// failures, and so does one that has received a message.
+  /// failures, and so does one that has received a message. At least 100 milliseconds, at most a year.
   public var maximumDelay: Duration
-  /// The maximum number of consecutive failures; the error of the next one is thrown. `nil` for no limit.
+  /// The maximum number of consecutive failures; the error of the next one is thrown. A negative number counts as zero.
+  /// `nil` for no limit.
   public var maximumFailures: Int?
   /// The close codes after which it does not reconnect, whether the server sent them or they were sent in response to a
   /// protocol violation. Add the private codes that your server uses for a permanent close.
   public var finalCodes: Set<WebSocketCloseCode>
   /// The maximum number of messages that wait to be sent, including the one being sent. Another one is refused with
-  /// ``WebSocketError/sendQueueFull``.
+  /// ``WebSocketError/sendQueueFull``. At least one.
   public var maximumPendingMessages: Int
-  /// The maximum total size in bytes of the messages that wait to be sent. A single message may be larger.
+  /// The maximum total size in bytes of the messages that wait to be sent. A single message may be larger: with
+  /// zero or less, one message at a time is accepted.
   public var maximumPendingBytes: Int
   /// The source of the jitter: returns a number from 0 to 1.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
