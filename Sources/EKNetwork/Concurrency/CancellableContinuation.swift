@@ -21,35 +21,41 @@ nonisolated(nonsending) func withCancellableContinuation<Value: Sendable>(
 /// Runs code of the user in a task of its own, so that it does not keep a caller whose task is cancelled: the code is
 /// then cancelled, and left behind if it has not ended soon. What it returns later is released.
 ///
-/// - Parameter patience: How long to wait for the code once it was cancelled. Code that is about to end then does so
-///   before its caller continues. Defaults to zero.
+/// - Parameter patience: How long to wait for the code once it was cancelled, so that most code has ended, and has
+///   recorded its end, when its caller continues. Defaults to a tenth of a second.
 nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
-  patience: Duration = .zero, _ work: @escaping @Sendable () async throws -> Value
+  patience: Duration = .milliseconds(100), _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  let waiter = Locked<CheckedContinuation<Value, any Error>?>(nil)
-  let running = Locked<Task<Void, Never>?>(nil)
-  @Sendable func take() -> CheckedContinuation<Value, any Error>? {
-    waiter.withLock { waiter in
-      defer { waiter = nil }
-      return waiter
-    }
-  }
+  let shared = Locked(PromptRun<Value>())
   return try await withCancellableContinuation { continuation in
-    waiter.withLock { $0 = continuation }
-    let task = Task {
-      let result: Result<Value, any Error>
-      do { result = .success(try await work()) } catch { result = .failure(error) }
-      take()?.resume(with: result)
+    shared.withLock { [shared] run in
+      run.waiter = continuation
+      run.task = Task {
+        let result: Result<Value, any Error>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        shared.take()?.resume(with: result)
+      }
     }
-    running.withLock { $0 = task }
     return true
   } leave: {
-    running.withLock { $0 }?.cancel()
-    guard patience > .zero else { return take() }
+    shared.withLock { $0.task }?.cancel()
+    guard patience > .zero else { return shared.take() }
     Task.detached {
       try? await Task.sleep(for: patience)
-      take()?.resume(throwing: CancellationError())
+      shared.take()?.resume(throwing: CancellationError())
     }
     return nil
+  }
+}
+
+private struct PromptRun<Value: Sendable> {
+  var waiter: CheckedContinuation<Value, any Error>?
+  var task: Task<Void, Never>?
+}
+
+extension Locked {
+  /// Removes and returns the waiter; `nil` if it has been resumed.
+  fileprivate func take<Value>() -> CheckedContinuation<Value, any Error>? where State == PromptRun<Value> {
+    withLock { $0.waiter.take() }
   }
 }

@@ -11,13 +11,10 @@ struct MiddlewareChain: Sendable {
   let middleware: [any NetworkMiddleware]
   let context: NetworkMiddlewareContext
 
-  /// How long a cancelled call waits for its middleware, which may have to record its end.
-  private static let patience = Duration.milliseconds(100)
-
   /// Runs the middleware in a task of its own: one that ignores cancellation does not keep the caller.
   func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
     guard !middleware.isEmpty else { return try await last(request) }
-    return try await withPromptCancellation(patience: Self.patience) { try await run(request, from: 0, last: last) }
+    return try await withPromptCancellation { try await run(request, from: 0, last: last) }
   }
 
   private func run(_ request: URLRequest, from index: Int, last: @escaping Next) async throws

@@ -5,7 +5,8 @@ import Foundation
 #endif
 
 /// A transport over any injected `URLSessionStreamingProtocol` that is not a `URLSession`. Whether redirects are
-/// followed is up to the session; its errors are passed through unchanged.
+/// followed is up to the session; its errors are passed through unchanged. A session that ignores cancellation does not
+/// keep the caller.
 struct StreamingSessionTransport: Transport {
   private let session: any URLSessionStreamingProtocol
 
@@ -21,9 +22,11 @@ struct StreamingSessionTransport: Transport {
     try Task.checkCancellation()
     let urlRequest = try request.urlRequest.withUnreadBody()
     do {
-      let (chunks, response) = try await session.dataStream(for: urlRequest)
-      try Task.checkCancellation()
-      return TransportResponse(head: ResponseHead(response), body: ChunkStreamBody(chunks))
+      return try await withPromptCancellation { [session] in
+        let (chunks, response) = try await session.dataStream(for: urlRequest)
+        try Task.checkCancellation()
+        return TransportResponse(head: ResponseHead(response), body: ChunkStreamBody(chunks))
+      }
     } catch {
       // Sessions report cancellation in errors of their own.
       if Task.isCancelled { throw CancellationError() }

@@ -108,6 +108,82 @@ import Testing
     #expect(result?.failure is CancellationError)
   }
 
+  // MARK: - Bodies and sessions
+
+  /// A stream whose other end is silent blocks the thread that reads it.
+  @Test(arguments: Wire.allCases, [nil, 10]) func streamOfBody(_ wire: Wire, length: Int64?) async throws {
+    let (folder, manager, hasBegun) = (try ScratchFolder(), wire.manager(server), Gate())
+    let pipe = folder["pipe"].path
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let stream = try #require(InputStream(fileAtPath: pipe))
+    let body =
+      length.map { RequestBody(stream: stream, contentType: "a/b", length: $0) }
+      ?? RequestBody(stream: stream, contentType: "a/b")
+    nonisolated(unsafe) let probe = ItemProbe(method: .post, body: body)
+    async let result = endingWhenCancelled(once: hasBegun) { _ = try await manager.send(probe) }
+    // Opens once the other end is open.
+    var end = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    while end < 0 {
+      await Task.yield()
+      end = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    }
+    defer { close(end) }
+    hasBegun.open()
+    #expect(await result?.failure is CancellationError)
+  }
+
+  private struct DeafSession: URLSessionProtocol, URLSessionStreamingProtocol {
+    let deaf: Deaf
+    func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+      await deaf.wait()
+      throw URLError(.unknown)
+    }
+    func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
+      await deaf.wait()
+      throw URLError(.unknown)
+    }
+  }
+
+  @Test(arguments: Kind.allCases, [false, true]) func bodyOfMiddleware(_ kind: Kind, isAttempt: Bool) async throws {
+    let deaf = deaf
+    defer { deaf.release() }
+    let own = Intercept { _, _, _ in
+      let chunks = AsyncThrowingStream<Data, any Error> {
+        await deaf.wait()
+        return nil
+      }
+      return NetworkMiddlewareResponse(statusCode: 200, chunks: chunks)
+    }
+    let (calls, attempts) = isAttempt ? ([], [own]) : ([own], [])
+    let adapter = PrismNetworkAdapter.forTests()
+    (adapter.middleware, adapter.attemptMiddleware) = (calls, attempts)
+    let manager = Wire.automatic.manager(server)
+    (manager.middleware, manager.attemptMiddleware) = (calls, attempts)
+    let (folder, request) = (try ScratchFolder(), LocalRequest<Item>(server.endpoint()))
+    // The file of a download is in place before its call middleware responds.
+    guard isAttempt || kind != .download else { return }
+    let result = await endingWhenCancelled(once: deaf.hasBegun) {
+      switch kind {
+      case .send: _ = try await manager.send(ItemProbe())
+      case .stream: for try await _ in try await manager.stream(ItemProbe()).body {}
+      case .download: _ = try await manager.download(ItemProbe(), to: folder["a"])
+      case .adapter: _ = try await adapter.request(on: request, with: nil)
+      }
+    }
+    // A loop over a body ends when its task is cancelled.
+    #expect(result != nil && (kind == .stream || result?.failure is CancellationError))
+  }
+
+  @Test func streamingSession() async throws {
+    let deaf = deaf
+    defer { deaf.release() }
+    let manager = NetworkManager(baseURL: server.baseURL, session: DeafSession(deaf: deaf))
+    let result = await endingWhenCancelled(once: deaf.hasBegun) {
+      _ = try await manager.stream(ItemProbe())
+    }
+    #expect(result?.failure is CancellationError)
+  }
+
   // MARK: - Reconnecting WebSockets
 
   enum SocketCall: CaseIterable, Sendable { case close, closeInside, receive, events, release }

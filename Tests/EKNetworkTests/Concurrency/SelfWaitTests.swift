@@ -211,6 +211,50 @@ import Testing
     #expect(try sent?.get() == Data("x".utf8))
   }
 
+  // MARK: - Handlers
+
+  /// No lock is held while a handler is called.
+  @Test func handlersMayComeBack() async throws {
+    let manager = manager
+    let calls = Locked(Set<String>())
+    let comeBack: @Sendable (String) -> Void = { name in
+      calls.withLock { _ = $0.insert(name) }
+      (manager.middleware, manager.attemptMiddleware) = (manager.middleware, manager.attemptMiddleware)
+      (manager.logHandler, manager.eventHandler) = (manager.logHandler, manager.eventHandler)
+      manager.responseDecoderProvider = manager.responseDecoderProvider
+      manager.tokenRefresher = manager.tokenRefresher
+      manager.httpCache = manager.httpCache
+    }
+    manager.httpCache = HTTPCache()
+    manager.eventHandler = { _ in comeBack("event") }
+    manager.logHandler = { _ in comeBack("log") }
+    manager.responseDecoderProvider = {
+      comeBack("decoder")
+      return JSONDecoder()
+    }
+    manager.attemptMiddleware = [
+      RateLimiter(client: { _ in
+        comeBack("client")
+        return ""
+      }),
+      TracePropagator {
+        comeBack("trace")
+        return nil
+      },
+    ]
+    manager.tokenRefresher = TestTokens("old") { _ in
+      comeBack("refresher")
+      return "new"
+    }
+    defer { manager.tokenRefresher = nil }
+    let token: @Sendable () -> String? = {
+      comeBack("token")
+      return calls.withLock { $0.contains("refresher") } ? "new" : "old"
+    }
+    #expect(try await ending { try await manager.send(ItemProbe(), accessToken: token) }?.get() == Item(id: 1))
+    #expect(calls.withLock { $0 } == ["event", "log", "decoder", "client", "trace", "refresher", "token"])
+  }
+
   // MARK: - Middleware that sends requests
 
   /// Adds a token that it gets with the same manager.

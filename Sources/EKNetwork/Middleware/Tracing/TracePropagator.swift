@@ -17,8 +17,8 @@ public struct TracePropagator: NetworkMiddleware {
   /// - Parameters:
   ///   - includesOtherOrigins: Whether the fields are also sent after a redirect to an origin other than that of the
   ///     first request. Defaults to `false`: `tracestate` may contain more than others should know.
-  ///   - context: Returns the context of the request that is about to be sent; `nil` for none. It runs in the caller's
-  ///     task, so that task-local values are available, and must return quickly.
+  ///   - context: Returns the context of the request that is about to be sent; `nil` for none. It runs with the
+  ///     task-local values of the caller, and must return quickly.
   public init(includesOtherOrigins: Bool = false, context: @escaping @Sendable () -> TraceContext?) {
     self.includesOtherOrigins = includesOtherOrigins
     self.context = context

@@ -72,7 +72,7 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
     self.events = events
     connection = ReconnectingConnection(policy: reconnect, clock: options.clock, events: continuation) {
       // The closure may ignore cancellation, and may itself close the WebSocket, which waits for its end.
-      let request = try await withPromptCancellation(request)
+      let request = try await withPromptCancellation(patience: .zero, request)
       return try await WebSocket.connect(to: request, protocols: protocols, options: options)
     }
     connection.start()
