@@ -294,4 +294,15 @@ import Testing
     try state.wrote(1)
     #expect(state.isResumable)
   }
+
+  /// The bytes of a server that this client would not trust are not kept, whatever their tag.
+  @Test(arguments: [nil, "a"], [nil, "a", "b"]) func otherTrustStartsOver(_ held: String?, _ current: String?) throws {
+    var state = DownloadState(resource: "r", requester: "alice", trust: held)
+    #expect(state.received(head(200)) == .write(at: 0))
+    let note = try JSONEncoder().encode(try #require(state.representation))
+    let representation = try JSONDecoder().decode(Representation.self, from: note)
+    let resumed = DownloadState(
+      resource: "r", requester: "alice", trust: current, held: representation, length: 4)
+    #expect(resumed.fields.isEmpty == (held != current))
+  }
 }
