@@ -11,13 +11,18 @@ struct CachedLoad<Value: Sendable>: Sendable {
   let isBehindMiddleware: Bool
   /// Fetches a response from the network, or, with a lookup, one that it finds; and what to store of it, with the key of
   /// the request as it was last sent, which differs after a token refresh. `nil` stores nothing.
-  let fetch: @Sendable (PolicyLookup?) async throws -> Fetched
-  let decode: @Sendable (PrismCacheEntry) throws -> Value
+  ///
+  /// Unless `isFirst`, time has passed since the key was made, and the request has to be built anew.
+  let fetch: @Sendable (PolicyLookup?, _ isFirst: Bool) async throws -> Fetched
+  /// Decodes the response to a request; `nil` for the one of the key.
+  let decode: @Sendable (PrismCacheEntry, _ sent: URLRequest?) throws -> Value
 
   struct Fetched: Sendable {
     let entry: PrismCacheEntry
     /// What to store; `nil` for nothing.
     let kept: (entry: PrismCacheEntry, key: CacheKey)?
+    /// The request, as it was built.
+    let sent: URLRequest
     /// The stored response that a lookup has found, if it is one.
     var found: PolicyLookup.Found?
   }
@@ -32,7 +37,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// Returns the first available value, and its key if the policy requires ``fetched()`` to follow it.
   func first() async throws -> (value: Value, followed: CacheKey?) {
     let (decision, key, stored) = isBehindMiddleware ? try await lookUpBehindMiddleware() : await lookUp()
-    guard let stored else { return (try await fetched(), nil) }
+    guard let stored else { return (try await fetched(isFirst: !isBehindMiddleware || self.key == nil), nil) }
     guard let key else { return (stored, nil) }
     if decision == .serveAndRevalidate { revalidateInBackground(key, unlessFresh: true) }
     return (stored, decision == .serveThenFetch ? key : nil)
@@ -42,9 +47,9 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// decoded is removed.
   private func lookUpBehindMiddleware() async throws -> (CacheDecision, CacheKey?, Value?) {
     guard key != nil else { return (.fetch, nil, nil) }
-    let fetched = try await fetch(PolicyLookup(.policy(policy), in: store))
+    let fetched = try await fetch(PolicyLookup(.policy(policy), in: store), true)
     guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched)) }
-    guard let value = try? decode(fetched.entry) else {
+    guard let value = try? decode(fetched.entry, fetched.sent) else {
       await store.remove(found.key)
       return (.fetch, nil, nil)
     }
@@ -59,7 +64,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     }
     let decision = CacheDecision(policy, isFresh ? .fresh : .stale)
     guard decision != .fetch else { return (.fetch, nil, nil) }
-    guard let value = try? decode(entry) else {
+    guard let value = try? decode(entry, nil) else {
       await store.remove(key)
       return (.fetch, nil, nil)
     }
@@ -67,13 +72,15 @@ struct CachedLoad<Value: Sendable>: Sendable {
   }
 
   /// Fetches the response from the network, and stores it if it can be decoded.
-  func fetched() async throws -> Value {
+  ///
+  /// - Parameter isFirst: Whether the load begins with it.
+  func fetched(isFirst: Bool = false) async throws -> Value {
     let isCached = isBehindMiddleware && key != nil
-    return try await keep(try await fetch(isCached ? PolicyLookup(.policy(.networkOnly), in: store) : nil))
+    return try await keep(try await fetch(isCached ? PolicyLookup(.policy(.networkOnly), in: store) : nil, isFirst))
   }
 
   private func keep(_ fetched: Fetched) async throws -> Value {
-    let value = try decode(fetched.entry)
+    let value = try decode(fetched.entry, fetched.sent)
     guard let (entry, key) = fetched.kept else { return value }
     if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }
     return value

@@ -125,6 +125,46 @@ import Testing
     #expect(try await face.value(.cacheFirst).id == 1)
   }
 
+  /// The second request is not the one that was made before the first: the token may have expired since.
+  @Test func secondRequestIsBuiltAnew() async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.countTeapots()
+    let (base, token) = (Locked(server.baseURL), Locked("1"))
+    let manager = NetworkManager(baseURL: { base.withLock { $0 } }, session: URLSession(configuration: .ephemeral))
+    let cache = PrismResponseCache()
+    let accessToken: @Sendable () -> String? = { token.withLock { $0 } }
+    _ = try await manager.send(GetTeapot(), accessToken: accessToken, policy: .networkOnly, cache: cache)
+    var values = manager.responses(GetTeapot(), accessToken: accessToken, cache: cache).makeAsyncIterator()
+    _ = try await values.next()
+    token.withLock { $0 = "2" }
+    base.withLock { $0 = other.baseURL }
+    #expect(try await values.next()?.id == 1)
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 1"])
+    #expect(other.requests.map { $0.headers["Authorization"] } == ["Bearer 2"])
+  }
+
+  @Test func secondRequestHasTheCurrentEndpoint() async throws {
+    struct Request: PrismNetworkRequest {
+      typealias Response = Teapot
+      let server: LoopbackServer
+      let tenant: Locked<String>
+      var endpoint: LocalEndpoint { server.endpoint { $0.headers = ["X-Tenant": tenant.withLock { $0 }] } }
+    }
+    let request = Request(server: server, tenant: Locked("1"))
+    let client = PrismNetworkAdapter.forTests()
+    _ = try await client.request(on: request, policy: .networkOnly)
+    var values = client.responses(on: request).makeAsyncIterator()
+    _ = try await values.next()
+    request.tenant.withLock { $0 = "2" }
+    _ = try await values.next()
+    #expect(server.requests.map { $0.headers["X-Tenant"] } == ["1", "2"])
+    // It is stored for the tenant that it was sent for.
+    #expect(try await client.request(on: request, policy: .cacheFirst).id == 2)
+    request.tenant.withLock { $0 = "1" }
+    #expect(try await client.request(on: request, policy: .cacheFirst).id == 1)
+  }
+
   @Test(.timeLimit(.minutes(10)), arguments: Kind.allCases)
   func singleCacheThenNetworkValueIsRevalidated(_ kind: Kind) async throws {
     let face = face(kind)

@@ -43,7 +43,7 @@ extension NetworkManager {
     ttl: Duration
   ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
     let runner = runner(over: transport)
-    // Built once, for both the key and the first attempt: a second read of the token or the base URL may give other
+    // Built once, for both the key and an attempt that follows at once: a second read of the token or the base URL may give other
     // values.
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
@@ -54,18 +54,22 @@ extension NetworkManager {
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
-      fetch: { lookup in
+      fetch: { lookup, isFirst in
         let (response, sent) = try await self.runner(over: self.transport, lookup: lookup).fetch(
-          request, firstBuilt: built, baseURL: self.baseURL, accessToken: accessToken)
+          request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: accessToken)
+        if let error = response.readError { throw error }
         let entry = PrismCacheEntry(response, ttl: ttl)
         if let lookup {
           let kept = lookup.kept(of: sent, ttl: ttl, at: Date())
-          return .init(entry: entry, kept: kept, found: lookup.found(for: sent))
+          return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))
         }
-        return .init(entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil)
+        return .init(
+          entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil, sent: sent.own)
       },
-      decode: { entry in
-        guard let response = entry.urlResponse(for: urlRequest.url) else { throw NetworkError.invalidResponse }
+      decode: { entry, sent in
+        guard let response = entry.urlResponse(for: (sent ?? urlRequest).url) else {
+          throw NetworkError.invalidResponse
+        }
         return try Self.decode(
           request, CollectedResponse(head: ResponseHead(response), data: entry.data), provider)
       })

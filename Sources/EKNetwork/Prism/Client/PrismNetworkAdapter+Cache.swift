@@ -95,17 +95,20 @@ extension PrismNetworkAdapter {
       policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
       store: store, revalidations: revalidations, isBehindMiddleware: runner.hasMiddleware,
       // Captures the adapter itself, not its parts: its session has to live as long as a request in the background.
-      fetch: { lookup in
+      fetch: { lookup, isFirst in
+        let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
         let (response, sent) = try await self.runner.fetch(urlRequest, lookup: lookup)
         let ttl = interval ?? PrismCacheEntry.defaultTTL
         let entry = PrismCacheEntry(response, ttl: ttl, at: self.store.now())
         if let lookup {
           let kept = lookup.kept(of: sent, ttl: ttl, at: self.store.now())
-          return .init(entry: entry, kept: kept, found: lookup.found(for: sent))
+          return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))
         }
-        return .init(entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil)
+        return .init(
+          entry: entry, kept: isCached && urlRequest.isCacheable ? CacheKey(responseTo: sent).map { (entry, $0) } : nil,
+          sent: sent.own)
       },
-      decode: { try EntityDecoding.decode($0, for: request, sentAs: urlRequest, with: formatter) })
+      decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? urlRequest, with: formatter) })
   }
 }
 
