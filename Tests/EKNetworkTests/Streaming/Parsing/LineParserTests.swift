@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func recordsAreTheSameForAnyChunking() {
-    let input = Data("{\"id\":1,\"name\":\"ä\"}\r\n\n{\"id\":2,\"name\":\"b\"}".utf8)
+    let input = Data("{\"id\":1,\"name\":\"ä\"}\r\n\n \t \n\t\r\n{\"id\":2,\"name\":\"b\"}\n  ".utf8)
     for chunks in cuts(of: input) {
       #expect(parse(chunks, with: parser()).elements == [Item(id: 1, name: "ä"), Item(id: 2, name: "b")])
     }
