@@ -50,10 +50,16 @@ struct RedirectState {
     case .request(let proposed): return redirect(request, to: proposed, from: source)
     case .undecided: break
     }
-    guard let location = head.value("location") else { return .deliver }
+    let location: String?
+    do { location = try head.single("location") } catch {
+      if Self.becomesGet(request.own.httpMethod ?? "GET", status: status) { hasChangedMethod = true }
+      return .fail(error)
+    }
+    // An empty field names no target: the URL that has just been requested (RFC 3986 §4.4) would redirect again.
+    guard let location else { return .deliver }
     if Self.becomesGet(request.own.httpMethod ?? "GET", status: status) { hasChangedMethod = true }
     // RFC 9110 §10.2.2: a URI reference, relative to the request's own URL.
-    let target = URL(string: location, relativeTo: source)?.absoluteURL
+    let target = ServerURL.resolve(location, against: source)
     if let error = Self.refusal(of: target, from: source) { return .fail(error) }
     guard let target else { return .deliver }
     return redirect(request.own, to: target.inheritingFragment(of: source), from: source, status: status)

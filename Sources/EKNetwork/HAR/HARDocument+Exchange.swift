@@ -46,7 +46,7 @@ extension HARDocument.Response {
     status = response.status
     statusText = response.reason
     headers = HARDocument.fields(response.fields)
-    redirectURL = response.fields.value("location") ?? ""
+    redirectURL = (try? response.fields.single("location")) ?? ""
     content = HARDocument.Content(response.content, type: response.fields.value("content-type"))
   }
 }

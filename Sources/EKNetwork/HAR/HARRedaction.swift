@@ -72,7 +72,7 @@ struct HARRedaction: Sendable, Equatable {
     guard hidesSecrets else { return value }
     let name = name.lowercased()
     if Self.urlFields.contains(name) {
-      return URL(string: value, relativeTo: url).map { self.url($0) } ?? Self.hidden
+      return ServerURL.resolve(value, against: url).map { self.url($0) } ?? Self.hidden
     }
     if name == "link" { return link(value, of: url) }
     return SecretFields.contains(name) || name == "refresh" ? Self.hidden : value
@@ -82,7 +82,7 @@ struct HARRedaction: Sendable, Equatable {
   private func link(_ value: String, of url: URL?) -> String {
     value.split(separator: "<", omittingEmptySubsequences: false).enumerated().map { index, part in
       guard index > 0, let end = part.firstIndex(of: ">") else { return String(part) }
-      let target = URL(string: String(part[..<end]), relativeTo: url).map { self.url($0) } ?? Self.hidden
+      let target = ServerURL.resolve(String(part[..<end]), against: url).map { self.url($0) } ?? Self.hidden
       return target + part[end...]
     }.joined(separator: "<")
   }

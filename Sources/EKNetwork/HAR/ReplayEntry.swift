@@ -22,9 +22,7 @@ struct ReplayEntry: Sendable {
 extension ReplayEntry {
   /// Creates an entry from that of a file. Invalid header fields, such as `:status`, are left out.
   init(_ entry: HARFile.Entry, redaction: HARRedaction, isOwn: Bool) throws(HARFile.EntryFailure) {
-    guard let url = URL(string: entry.request.url), url.scheme != nil else {
-      throw .init("request.url is not an absolute URL")
-    }
+    guard let url = ServerURL.resolve(entry.request.url) else { throw .init("request.url is not an absolute URL") }
     let fields = Self.fields(entry.request.headers)
     request = HARRequest(
       method: entry.request.method, url: redaction.url(url), fields: fields,

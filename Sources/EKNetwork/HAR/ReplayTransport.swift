@@ -33,7 +33,7 @@ struct ReplayTransport: Transport {
 
   /// Returns the decision on a redirect: one that was not followed when it was recorded is the response.
   private func decision(on head: ResponseHead, from url: URL) -> RedirectDecision {
-    guard let location = head.value("location"), let target = URL(string: location, relativeTo: url) else {
+    guard let location = head.hint("location"), let target = ServerURL.resolve(location, against: url) else {
       return .undecided
     }
     let text = redaction.url(target)

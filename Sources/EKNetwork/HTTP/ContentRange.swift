@@ -28,6 +28,15 @@ struct ContentRange: Equatable, Sendable {
     range = first...last
   }
 
+  /// Returns whether content of this length is a part, although its status is that of the whole: for such a status the
+  /// field has no meaning (RFC 9110 §14.4), so that it only counts if the length does not contradict it.
+  ///
+  /// - Parameter length: The length of the content; `nil` if it is unknown.
+  func isPart(ofLength length: Int64?) -> Bool {
+    guard let range, range.lowerBound > 0 || total.map({ $0 > range.upperBound + 1 }) == true else { return false }
+    return length == nil || length != total
+  }
+
   /// Parses digits only: no sign, no whitespace.
   private static func number(_ text: Substring) -> Int64? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil

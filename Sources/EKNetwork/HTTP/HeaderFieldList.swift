@@ -26,6 +26,9 @@ struct HeaderFieldList: Sendable, Equatable {
     return values.count < 2 ? values.first : values.joined(separator: ", ")
   }
 
+  /// Returns the value of a field that has a single one.
+  func single(_ name: String) throws(SingletonField.Conflict) -> String? { try SingletonField.value(of: values(name)) }
+
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
 
   /// Sets a field, replacing all of the same name.
@@ -48,5 +51,33 @@ extension String {
   func isFieldName(_ lowercased: String) -> Bool {
     guard utf8.count == lowercased.utf8.count else { return false }
     return zip(utf8, lowercased.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 && (0x41...0x5A).contains($0)) }
+  }
+}
+
+/// The fields that have a single value, such as `Location`, `ETag` or `Retry-After` (RFC 9110 §5.3).
+///
+/// Servers and what is in front of them repeat them nevertheless. Equal values are one. Of different ones it is unknown
+/// which is meant: where the value decides what happens next, that is an error, and elsewhere the field is ignored.
+enum SingletonField {
+  struct Conflict: Error {}
+
+  /// Returns the value of the lines of a field; `nil` if there is none. An empty value is none.
+  static func value(of lines: [String]) throws(Conflict) -> String? {
+    guard let first = lines.first(where: { !$0.isEmpty }) else { return nil }
+    guard lines.allSatisfy({ $0.isEmpty || $0 == first }) else { throw Conflict() }
+    return first
+  }
+
+  /// Returns the value of lines that were joined with commas, as Foundation and dictionaries represent them. Different
+  /// ones remain joined, which the grammar of no such field allows.
+  static func value(ofJoined text: String) -> String {
+    guard text.contains(",") else { return text }
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
+    // A date has a comma of its own.
+    for length in 1...2 where parts.count > length && parts.count.isMultiple(of: length) {
+      guard parts.indices.allSatisfy({ parts[$0] == parts[$0 % length] }) else { continue }
+      return parts[..<length].joined(separator: ", ")
+    }
+    return text
   }
 }

@@ -5,11 +5,12 @@ enum RetryAfter: Equatable, Sendable {
   case seconds(Int64)
   case date(Date)
 
-  /// Parses a field value; returns `nil` if it is neither a number of seconds nor a date.
+  /// Parses a field value; returns `nil` if it is neither a number of seconds nor a date. Of repeated lines, which may
+  /// be joined, equal ones are one; if they differ, there is no delay of the server's to wait for.
   ///
   /// - Parameter now: The time that determines the century of a two-digit year.
   init?(_ value: String, now: Date) {
-    let text = value.trimmingCharacters(in: Self.optionalWhitespace)
+    let text = SingletonField.value(ofJoined: value).trimmingCharacters(in: Self.optionalWhitespace)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       // RFC 9111 §1.2.2: a number too large to represent is taken as 2³¹.
       self = .seconds(text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 2_147_483_648) })

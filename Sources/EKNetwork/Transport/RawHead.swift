@@ -65,7 +65,7 @@ struct RawHead: Sendable {
       var fields: [(name: String, value: String)] = []
       fields.reserveCapacity(lines.count)
       for line in lines {
-        let value = Self.text(bytes, line.valueStart, line.valueEnd)
+        let value = Self.value(line, of: bytes)
         if line.nameCount > 0 {
           fields.append((Self.text(bytes, line.nameStart, line.nameStart + line.nameCount), value))
         } else if let last = fields.indices.last {
@@ -84,7 +84,7 @@ struct RawHead: Sendable {
       for line in lines {
         if line.nameCount > 0 {
           isFolding = Self.line(line, of: bytes, isNamed: name)
-          if isFolding { values.append(Self.text(bytes, line.valueStart, line.valueEnd)) }
+          if isFolding { values.append(Self.value(line, of: bytes)) }
         } else if isFolding, let last = values.indices.last {
           values[last] += " " + Self.text(bytes, line.valueStart, line.valueEnd)
         }
@@ -215,6 +215,20 @@ struct RawHead: Sendable {
       number = sum
     }
     return number
+  }
+
+  /// Returns the value of a line as text. In a URL, bytes that are not UTF-8 are encoded: as the characters that they
+  /// stand for they would be other bytes where they are requested (WHATWG URL, "UTF-8 percent-encode").
+  private static func value(_ line: Line, of bytes: UnsafeRawBufferPointer) -> String {
+    let slice = UnsafeRawBufferPointer(rebasing: bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+    guard Self.line(line, of: bytes, isNamed: "location") || Self.line(line, of: bytes, isNamed: "content-location"),
+      String(utf8Bytes: slice) == nil
+    else { return text(bytes, line.valueStart, line.valueEnd) }
+    var url: [UInt8] = []
+    for byte in slice {
+      if byte >= 0x80 { PercentEncoding.appendEncoded(byte, to: &url) } else { url.append(byte < 0x20 ? 0x20 : byte) }
+    }
+    return String(decoding: url, as: UTF8.self)
   }
 
   /// Decodes valid UTF-8 as such, and anything else as ISO 8859-1 (RFC 9110 §5.5), so that no byte of a value is lost.

@@ -56,6 +56,27 @@ struct ResponseHead: Sendable {
     }
   }
 
+  /// Returns the value of a field that has a single one, for a decision that depends on it. `name` is in lower case.
+  ///
+  /// - Throws: `URLError.badServerResponse` for different values.
+  func single(_ name: StaticString) throws(URLError) -> String? {
+    do { return try SingletonField.value(of: lines(name)) } catch {
+      throw URLError(.badServerResponse, url: url, description: "The response has different values of \"\(name)\"")
+    }
+  }
+
+  /// Returns the value of a field that has a single one, which is ignored if it has different ones. `name` is in lower
+  /// case.
+  func hint(_ name: StaticString) -> String? { try? SingletonField.value(of: lines(name)) }
+
+  /// The values of a field, one by one where the received bytes are known.
+  private func lines(_ name: StaticString) -> [String] {
+    switch source {
+    case .foundation: value(name).map { [SingletonField.value(ofJoined: $0)] } ?? []
+    case .raw(let head): head.has(name) ? head.values(name) : []
+    }
+  }
+
   /// The bytes of the `Set-Cookie` values, one by one where the received bytes are known: joined with commas, cookies
   /// cannot be told apart (RFC 9110 §5.3).
   var setCookieLines: [[UInt8]] {
@@ -81,14 +102,16 @@ struct ResponseHead: Sendable {
   /// The announced length of the body; `nil` if there is none or it is invalid.
   var contentLength: Int64? {
     if case .raw(let head) = source, let length = head.number("content-length") { return length }
-    guard let length = value("content-length").flatMap({ Int64($0) }), length >= 0 else { return nil }
+    // RFC 9110 §8.6: the same length may be repeated, also in a list.
+    let text = value("content-length").map { SingletonField.value(ofJoined: $0) }
+    guard let length = text.flatMap({ Int64($0) }), length >= 0 else { return nil }
     return length
   }
 
   /// How long the server asks the client to wait (RFC 9110 §10.2.3).
   var retryAfter: Duration? {
     let now = Date()
-    return value("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
+    return hint("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 
   /// The response as a Foundation type. It is created on each access.

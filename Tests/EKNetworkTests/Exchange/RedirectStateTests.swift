@@ -88,10 +88,30 @@ import Testing
   @Test(arguments: [
     ("ftp://a/x", URLError.Code.unsupportedURL), ("javascript:alert(1)", .unsupportedURL),
     ("file:///etc/passwd", .unsupportedURL), ("data:text/plain,x", .unsupportedURL), ("mailto:a@b", .unsupportedURL),
-    ("http://", .badURL), ("http:///x", .badURL), ("http://[", .badURL), ("", .badURL),
+    ("http://", .badURL), ("http:///x", .badURL), ("http://[", .badURL), ("//a:65536/", .badURL),
+    ("//a b/", .badURL),
   ])
   func invalidTargetIsRefused(_ location: String, _ code: URLError.Code) throws {
     #expect(try received(status: 302, location: location).errorCode == code)
+  }
+
+  @Test(arguments: ["", " ", "\r\nLocation:"])
+  func emptyLocationMakesTheRedirectTheResponse(_ location: String) throws {
+    #expect(try received(status: 302, location: location).isDelivery)
+  }
+
+  @Test(arguments: [
+    ("/t\r\nLocation: /t", "http://a/t"), ("/t\r\nlocation:", "http://a/t"), ("\r\nLocation: /t", "http://a/t"),
+    ("/1, /2", "http://a/1,%20/2"), ("/t\r\nLocation: /t?", nil), ("/t\r\nX: 1\r\nLocation: http://b/t", nil),
+  ])
+  func repeatedLocationsAreOneIfTheyAreEqual(_ lines: String, _ target: String?) throws {
+    var state = RedirectState(policy: .follow)
+    let request = try request("http://a/from", method: "POST")
+    let action = state.received(try head(303, lines), for: HopRequest(request), decision: .undecided)
+    #expect(state.hasChangedMethod)
+    if let target { return #expect(try action.target().url?.absoluteString == target) }
+    #expect(action.errorCode == .badServerResponse)
+    #expect(action.error?.localizedDescription.contains("location") == true)
   }
 
   @Test func httpsToHTTPRedirectIsRefused() throws {

@@ -172,6 +172,58 @@ import Testing
     #expect(server.requests.map(\.target) == ["/a/item", location == "?q=1" ? "/a/item?q=1" : "/a/there"])
   }
 
+  /// What is requested decodes to what other clients request.
+  private static let sloppyLocations: [(location: String, target: String)] = [
+    ("/t?f[a]=%20", "/t?f%5Ba%5D=%20"), ("/a b%20c", "/a%20b%20c"), ("/a|b%2Fc", "/a%7Cb%2Fc"), ("/100%", "/100%25"),
+    ("/é%C3%A9", "/%C3%A9%C3%A9"), ("/a\\b?\\%5C", "/a/b?%5C%5C"), ("/{id}%7B", "/%7Bid%7D%7B"),
+    ("http:t?\"%22", "/t?%22%22"),
+  ]
+
+  @Test(arguments: sloppyLocations)
+  func onlyWhatIsForbiddenInLocationsIsEncoded(_ row: (location: String, target: String)) async throws {
+    for status in [302, 307] {
+      server.route("/item") { _ in .redirect(to: row.location, status: status) }
+      let body = RequestBody(data: Data("body".utf8), contentType: "text/x")
+      _ = try await Wire.automatic.manager(server).send(ItemProbe(method: .post, body: body))
+      #expect(server.requests.last?.target == row.target)
+    }
+    let target = try await PrismNetworkAdapter.forTests().redirect(from: server.teapot { $0.path = "/item" })
+    #expect(target.absoluteString == server.baseURL.absoluteString.trimmingSlash + row.target)
+  }
+
+  /// The bytes of a field that is not UTF-8 (RFC 9110 §5.5), and repeated lines.
+  @Test(arguments: [
+    ("Location: /caf\u{e9}", "/caf%E9"), ("Location: /t\r\nLocation: /t", "/t"), ("Location:\r\nlocation: /t", "/t"),
+  ])
+  func locationLinesAreReadAsBytes(_ lines: String, _ target: String) async throws {
+    server.route("/item") { _ in
+      let head = "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nCache-Control: max-age=60\r\n\(lines)\r\n\r\n"
+      return .raw([.send(head.data(using: .isoLatin1) ?? Data())])
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = HTTPCache()
+    // The second time, the redirect comes from the cache.
+    for _ in 0..<2 { #expect(try await manager.send(ItemProbe()) == Item(id: 1)) }
+    #expect(server.requests.map(\.target) == ["/item", target, target])
+  }
+
+  @Test(arguments: [
+    ("", nil), ("Location:\r\n", nil), ("Location: /a\r\nLocation: /b\r\n", URLError.Code.badServerResponse),
+  ])
+  func locationsWithoutTargetAreNotFollowed(_ lines: String, _ code: URLError.Code?) async throws {
+    server.route("/item") { _ in .raw("HTTP/1.1 303 See\r\nContent-Length: 2\r\n\(lines)\r\nok") }
+    // The POST was carried out, and is not sent again.
+    let probe = ItemProbe(method: .post, retryPolicy: RetryPolicy(maxRetryCount: code == nil ? 0 : 2, delay: 0))
+    let error = await #expect(throws: (any Error).self) { try await Wire.automatic.manager(server).send(probe) }
+    #expect((error as? HTTPError)?.statusCode == (code == nil ? 303 : nil))
+    #expect((error as? HTTPError)?.data == (code == nil ? Data("ok".utf8) : nil))
+    #expect((error as? URLError)?.code == code)
+    await #expect(throws: PrismNetworkError.self) {
+      try await PrismNetworkAdapter.forTests().redirect(from: server.teapot { $0.path = "/item" })
+    }
+    #expect(server.requestCount == 2)
+  }
+
   @Test(arguments: Wire.allCases) func twentyRedirectsAreFollowed(_ wire: Wire) async throws {
     server.fallback = { request in
       let hop = Int(request.path.dropFirst()) ?? 0
@@ -219,4 +271,8 @@ extension LoopbackServer {
     }
     route("/chunks") { _ in .streaming(status: 302, headers: ["Location": "/there"], [.stall]) }
   }
+}
+
+extension String {
+  fileprivate var trimmingSlash: String { hasSuffix("/") ? String(dropLast()) : self }
 }

@@ -47,6 +47,19 @@ import Testing
     #expect(head.joinedFields == ["A": expected])
   }
 
+  /// As text it would be requested as the bytes of UTF-8.
+  @Test(arguments: ["Location", "content-location"]) func bytesOfURLsStayTheSame(_ name: String) throws {
+    let values: [([UInt8], String)] = [
+      ([0x2f, 0xe9], "/%E9"), ([0xc3, 0xa9], "é"), ([0xc3, 0xa9, 0xff, 0x25], "%C3%A9%FF%"),
+    ]
+    for (bytes, text) in values {
+      let head = try head(Array("HTTP/1.1 200 OK\r\n\(name): ".utf8) + bytes + Array("\r\n\r\n".utf8))
+      #expect(head.fields.map(\.value) == [text])
+      #expect(head.joinedFields == [name: text])
+      #expect(head.values(name == "Location" ? "location" : "content-location") == [text])
+    }
+  }
+
   @Test func fieldNamesAreMatchedAsAWhole() throws {
     let head = try head("HTTP/1.1 200 OK\r\nContent-Length-X: 1\r\nX-Content-Length: 2\r\nCONTENT-LENGTH: 3\r\n\r\n")
     #expect(head.values("content-length") == ["3"])

@@ -118,8 +118,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
         urlRequest, redirectPolicy: .reject, successes: 200..<400,
         limits: ResponseLimits(size: 1 << 20, readsRedirects: false)
       ).response
-      guard response.head.isRedirect, let location = response.head.value("location"),
-        let target = URL(string: location, relativeTo: urlRequest.url)?.absoluteURL
+      guard response.head.isRedirect, let location = response.head.hint("location"),
+        let target = ServerURL.resolve(location, against: urlRequest.url)
       else {
         throw PrismNetworkFailure(
           .invalidResponse, url: urlRequest.url, statusCode: response.head.statusCode, data: response.data)

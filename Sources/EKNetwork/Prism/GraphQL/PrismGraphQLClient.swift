@@ -160,8 +160,3 @@ extension PrismGraphQLResponse {
     errors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } ?? false
   }
 }
-
-extension String {
-  /// The media type of a `Content-Type`, without its parameters.
-  var mediaType: String { prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() }
-}

@@ -125,7 +125,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
       #endif
       return
     }
-    let proposal = sessionTask.proposal(request)
+    let proposal = sessionTask.proposal(request, after: response)
     // Always declined here: the next hop is a separate task, sent by the engine above the `Transport` seam.
     let answer = Once<URLRequest?> { decision in
       switch decision {

@@ -40,8 +40,16 @@ struct SessionTask: Sendable {
   }
 
   /// Returns the request that Foundation proposes for a redirect, without what was added for this hop alone.
-  func proposal(_ request: URLRequest) -> URLRequest {
+  func proposal(_ request: URLRequest, after response: HTTPURLResponse) -> URLRequest {
     var request = request
+    #if !canImport(Darwin)
+      // If a single character is forbidden, Foundation encodes every "%" once more.
+      if let location = ResponseHead(response).hint("location"), let base = original.url,
+        let target = ServerURL.resolve(location, against: base)
+      {
+        request.url = target
+      }
+    #endif
     request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
     // The stream in Foundation's proposal is the one that it has already read.

@@ -61,6 +61,17 @@ struct URLSessionTransportDelegateTests {
     #expect(fetched.data == Data("moved".utf8))
   }
 
+  @Test("The delegate sees the target that is requested", .enabled(if: Platform.isLinux))
+  func redirectTargetIsNotEncodedAgain() async throws {
+    server.route("/from", .redirect(to: "/t?f[a]=%20"))
+    let delegate = RedirectDelegate { $0 }
+    _ = try await URLSessionTransport(session(delegate)).fetch(request("/from"))
+    #expect(
+      delegate.proposals.withLock { $0.map(\.url?.absoluteString) } == [
+        server.url("/t").absoluteString + "?f%5Ba%5D=%20"
+      ])
+  }
+
   @Test("A request that the delegate changed is returned for the redirect")
   func redirectReplaced() async throws {
     server.route("/from", .text("moved", status: 307, headers: ["Location": "/to"]))

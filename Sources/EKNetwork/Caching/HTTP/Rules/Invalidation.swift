@@ -13,9 +13,9 @@ enum Invalidation {
     // §4.4: a "non-error response" has a 2xx or 3xx status code.
     guard !isSafe(method), (200..<400).contains(status) else { return [] }
     var urls = [url]
-    for name in ["location", "content-location"] {
-      guard let value = fields.value(name), let other = URL(string: value, relativeTo: url)?.absoluteURL,
-        isSameOrigin(other, url), !urls.contains(other)
+    // Of different values it is unknown which is meant: it costs little to request what has not changed.
+    for value in fields.values("location") + fields.values("content-location") {
+      guard let other = ServerURL.resolve(value, against: url), isSameOrigin(other, url), !urls.contains(other)
       else { continue }
       urls.append(other)
     }

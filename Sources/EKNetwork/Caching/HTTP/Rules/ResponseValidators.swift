@@ -5,10 +5,9 @@ struct ResponseValidators: Sendable, Equatable {
   let lastModified: String?
 
   init(_ fields: HeaderFieldList) {
-    let tag = fields.values("etag").first
-    entityTag = tag?.isEmpty == false ? tag : nil
-    let modified = fields.values("last-modified").first
-    lastModified = modified?.isEmpty == false ? modified : nil
+    // Different values validate nothing.
+    entityTag = try? fields.single("etag")
+    lastModified = try? fields.single("last-modified")
   }
 
   var exist: Bool { entityTag != nil || lastModified != nil }

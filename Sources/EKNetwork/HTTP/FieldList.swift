@@ -41,3 +41,13 @@ extension Substring {
     return Substring(rest)
   }
 }
+
+extension String {
+  /// The media type of a `Content-Type`, without its parameters. Of different ones in repeated lines it is unknown which
+  /// is meant (RFC 9110 §8.3): what is returned then equals no media type.
+  var mediaType: String {
+    let types = FieldList.members(self).map { $0.prefix { $0 != ";" }.trimmingBlanks().lowercased() }
+    guard let first = types.first, types.allSatisfy({ $0 == first }) else { return lowercased() }
+    return first
+  }
+}
