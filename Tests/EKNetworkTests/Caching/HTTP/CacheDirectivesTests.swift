@@ -14,7 +14,7 @@ import Testing
 
   @Test(arguments: [
     "max-age=-60", "max-age='60'", "max-age=60.0", "max-age=a60", "max-age=60a", "max-age", "max-age=", "max-age= 60",
-    "max-age=６０",
+    "max-age=６０", "max-age =60", "max-age\t=60", "max-age; x", "max-age:60",
   ])
   func invalidMaxAgeIsStale(_ value: String) {
     #expect(CacheDirectives(value).maxAge?.orStale == 0)
@@ -26,6 +26,20 @@ import Testing
     #expect(directives.noCacheFields == ["set-cookie", "b"])
     #expect(CacheDirectives("no-cache=\"a\", no-cache").noCache)
     #expect(CacheDirectives("No-CaChE").noCache)
+  }
+
+  /// What an invalid directive forbids stays forbidden; what it allows does not become allowed.
+  @Test func invalidDirectivesRestrict() {
+    #expect(CacheDirectives("no-store; private").noStore)
+    #expect(CacheDirectives("no-cache =\"a\"").noCache)
+    #expect(CacheDirectives("private, must-revalidate ; x").mustRevalidate)
+    #expect(CacheDirectives("private =\"a\"").isPrivate)
+    for value in [
+      "public ; x", "public =1", "immutable;", "stale-while-revalidate =5", "stale-if-error =5", "max-stale =5",
+    ] {
+      #expect(CacheDirectives(value) == CacheDirectives(nil), "\(value)")
+    }
+    #expect(CacheDirectives("max-age =0, max-age=60").maxAge?.orStale == 0)
   }
 
   @Test func parsesOtherDirectives() {

@@ -28,6 +28,34 @@ import Testing
     #expect(Freshening.applies(fields(("ETag", "W/\"a\"")), to: fields(("ETag", "\"a\""))))
   }
 
+  /// RFC 9111 §4.3.4.
+  private static let validators: [(stored: [(String, String)], update: [(String, String)], applies: Bool)] = {
+    let (date, other) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:38 GMT")
+    let (old, plain) = ("Sunday, 06-Nov-94 08:49:37 GMT", [("Last-Modified", date)])
+    let both = [("ETag", "\"a\""), ("Last-Modified", date)]
+    return [
+      (plain, [("Last-Modified", date)], true), (plain, [("Last-Modified", old)], true), (plain, [], true),
+      (plain, [("Last-Modified", other)], false), (plain, [("ETag", "\"a\"")], false),
+      (plain, [("ETag", "\"a\""), ("Last-Modified", date)], false), (plain, [("ETag", "W/\"a\"")], false),
+      (plain, [("ETag", "W/\"a\""), ("Last-Modified", date)], true),
+      (plain, [("Last-Modified", date), ("Last-Modified", other)], false),
+      ([("ETag", "\"a\"")], [("Last-Modified", date)], false),
+      (both, [("ETag", "\"a\""), ("Last-Modified", other)], true), (both, [("Last-Modified", other)], false),
+      (both, [("Last-Modified", date)], true), (both, [("ETag", "\"a\""), ("ETag", "\"a\"")], true),
+      (both, [("ETag", "\"a\""), ("ETag", "\"b\"")], false),
+    ]
+  }()
+
+  @Test(arguments: validators)
+  func notModifiedAppliesToItsVersion(
+    _ row: (stored: [(String, String)], update: [(String, String)], applies: Bool)
+  ) {
+    func list(_ pairs: [(String, String)]) -> HeaderFieldList {
+      HeaderFieldList(pairs.map { (name: $0.0, value: $0.1) })
+    }
+    #expect(Freshening.applies(list(row.update), to: list(row.stored)) == row.applies)
+  }
+
   @Test func connectionFieldsAreNotStored() {
     let kept = StoredFields.kept(
       of: fields(("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Transfer-Encoding", "chunked")))
@@ -41,6 +69,10 @@ import Testing
       Invalidation.urls(method: method, url: url, status: status, fields: both).map(\.absoluteString)
     }
     #expect(urls("POST", 201) == ["http://h/a/b", "http://h/a/c"])
+    let sloppy = fields(("Location", "/c d%20"), ("Location", "/e|"), ("Content-Location", ""))
+    #expect(
+      Invalidation.urls(method: "POST", url: url, status: 201, fields: sloppy).map(\.absoluteString)
+        == ["http://h/a/b", "http://h/c%20d%20", "http://h/e%7C"])
     #expect(urls("M-SEARCH", 302).count == 2)
     #expect(urls("PUT", 404).isEmpty && urls("DELETE", 500).isEmpty)
     for safe in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(urls(safe, 200).isEmpty) }

@@ -60,6 +60,73 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
   }
 
+  /// RFC 9111 §4.3.4.
+  @Test(arguments: [
+    ["Last-Modified": "Mon, 01 Jan 2024 00:00:01 GMT"], ["ETag": "\"v\""],
+  ])
+  func notModifiedForOtherVersionIsRefetched(_ confirmed: [String: String]) async throws {
+    let bench = try CacheBench()
+    let stored = ["Cache-Control": "max-age=5", "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"]
+    let count = Locked(0)
+    bench.server.route("/a") { request in
+      guard request.headers["If-Modified-Since"] == nil else {
+        return confirmed.reduce(.status(304)) { $0.header($1.key, $1.value) }
+      }
+      count.withLock { $0 += 1 }
+      return stored.reduce(.text("\(count.withLock { $0 })")) { $0.header($1.key, $1.value) }
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    #expect(try await bench.send().text == "2")
+    #expect(bench.server.requestCount == 3)
+  }
+
+  /// Stale on arrival, and without a validator.
+  @Test(arguments: [
+    ["Cache-Control": "max-age=0, stale-while-revalidate=600"],
+    ["Cache-Control": "max-age=60, stale-while-revalidate=600", "Age": "120"],
+  ])
+  func staleOnArrivalIsUsedWhileItIsRevalidated(_ fields: [String: String]) async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(fields)
+    _ = try await bench.send()
+    let stale = try await bench.send()
+    #expect(stale.text == "1" && stale.isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+  }
+
+  @Test(arguments: [
+    (CacheMode.default, "max-age=0, stale-if-error=60"), (.forceCache, "max-age=0"), (.onlyIfCached, "max-age=0"),
+  ])
+  func staleOnArrivalIsUsedIfTheServerFails(_ mode: CacheMode, _ control: String) async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a", .text("1", headers: ["Cache-Control": control]), .status(503))
+    _ = try await bench.send()
+    #expect(try await bench.send(CacheProbe(cacheMode: mode)).text == "1")
+    #expect(bench.server.requestCount == (mode == .default ? 2 : 1))
+  }
+
+  @Test func spaceInDirectiveMakesTheResponseStale() async throws {
+    let bench = try CacheBench()
+    let modified = "Mon, 01 Jan 2024 00:00:00 GMT"
+    bench.answerInTurn(["Cache-Control": "max-age =0", "Last-Modified": modified])
+    _ = try await bench.send()
+    #expect(try await bench.send().text == "2")
+    #expect(bench.server.requests.last?.headers["If-Modified-Since"] == modified)
+  }
+
+  /// A part that is called the whole is not used for the next request.
+  @Test func mislabelledPartIsNotStored() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["Range"] == nil
+        ? .text("0123456789", headers: ["Cache-Control": "max-age=60"])
+        : .text("56789", headers: ["Cache-Control": "max-age=60", "Content-Range": "bytes 5-9/10"])
+    }
+    #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=5-"])).text == "56789")
+    #expect(try await bench.send().text == "0123456789")
+  }
+
   /// For example, a proxy that starts or stops encoding the body.
   @Test(arguments: [("\"v\"", "W/\"v\""), ("W/\"v\"", "\"v\"")])
   func weakAndStrongTagsMatch(stored: String, confirmed: String) async throws {

@@ -213,7 +213,7 @@ extension CachingTransport {
       isEncoded: !query.decodesContent)
     let mayBeStored = CacheableResponse.mayBeStored(
       method: query.method, url: query.url, request: query.directives, status: code, fields: kept,
-      response: response.directives, freshness: response.freshness)
+      response: response.directives, freshness: response.freshness, mode: query.mode)
     return mayBeStored ? response : nil
   }
 

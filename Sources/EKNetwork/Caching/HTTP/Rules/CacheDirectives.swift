@@ -45,13 +45,22 @@ struct CacheDirectives: Sendable, Equatable {
     guard let value else { return }
     var seen: Set<String> = []
     for member in FieldList.members(value) {
-      let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = parts[0].lowercased()
+      let name = member.prefix { HeaderSyntax.token.contains($0.asciiValue ?? 0) }
+      let rest = member[name.endIndex...]
+      let directive = name.lowercased()
       // A second no-cache may add to the first: one with field names does not exclude one without.
-      guard name == "no-cache" || seen.insert(name).inserted else { continue }
-      apply(name, parts.count > 1 ? Self.unquoted(parts[1]) : nil)
+      guard directive == "no-cache" || seen.insert(directive).inserted else { continue }
+      if rest.isEmpty || rest.first == "=" {
+        apply(directive, rest.isEmpty ? nil : Self.unquoted(rest.dropFirst()))
+      } else if Self.restricting.contains(directive) {
+        // Invalid, as in "max-age =60" or "no-store; private": what was forbidden stays so, and a time is no time (§4.2.1).
+        apply(directive, nil)
+      }
     }
   }
+
+  /// The directives that count although what follows their names is invalid.
+  private static let restricting: Set<String> = ["no-store", "no-cache", "private", "must-revalidate", "max-age"]
 
   private mutating func apply(_ name: String, _ argument: String?) {
     switch name {

@@ -10,7 +10,7 @@ enum CacheableResponse {
 
   static func mayBeStored(
     method: String, url: URL, request: CacheDirectives, status: Int, fields: HeaderFieldList, response: CacheDirectives,
-    freshness: ResponseFreshness
+    freshness: ResponseFreshness, mode: CacheMode = .default
   ) -> Bool {
     guard !request.noStore, status >= 200 else { return false }
     switch status {
@@ -28,8 +28,8 @@ enum CacheableResponse {
     case "GET": break
     case "POST":
       // RFC 9110 §9.3.3: only with explicit freshness and a Content-Location that says that GET would return the same.
-      guard freshness.isExplicit, let location = fields.value("content-location"),
-        URL(string: location, relativeTo: url)?.absoluteString == url.absoluteString
+      guard freshness.isExplicit, let location = try? fields.single("content-location"),
+        ServerURL.resolve(location, against: url).map(CacheLocation.key) == CacheLocation.key(of: url)
       else { return false }
     default: return false
     }
@@ -40,7 +40,31 @@ enum CacheableResponse {
       freshness.isExplicit || response.isPublic || response.isPrivate
         || ResponseFreshness.heuristicStatuses.contains(status)
     else { return false }
-    // A response that is stale at once and cannot be validated would never be used.
-    return ResponseValidators(fields).exist || (freshness.lifetime > freshness.initialAge && !response.noCache)
+    // A part under the status of the whole (RFC 9110 §14.4) is not what the next request asks for.
+    guard !isPart(fields) else { return false }
+    if ResponseValidators(fields).exist || mode == .forceCache { return true }
+    return !response.noCache
+      && mayBeUsed(
+        after: freshness.initialAge - freshness.lifetime, request, response, isExplicit: freshness.isExplicit)
+  }
+
+  /// Returns whether a response that cannot be validated may ever be used, given how stale it is on arrival; negative if
+  /// it is fresh.
+  private static func mayBeUsed(
+    after staleness: Double, _ request: CacheDirectives, _ response: CacheDirectives, isExplicit: Bool
+  ) -> Bool {
+    if staleness < 0 { return true }
+    if response.mustRevalidate { return false }
+    // RFC 5861, and RFC 9111 §5.2.1.2.
+    let windows = [response.staleWhileRevalidate, response.staleIfError, request.staleIfError, request.maxStale]
+    // For requests that accept any staleness, only what its server speaks about is worth the space.
+    return isExplicit || windows.contains { Double($0 ?? 0) > staleness }
+  }
+
+  /// Whether the fields say that the content is a part of the representation.
+  private static func isPart(_ fields: HeaderFieldList) -> Bool {
+    fields.values("content-range").contains {
+      ContentRange($0)?.isPart(ofLength: fields.value("content-length").flatMap { Int64($0) }) == true
+    }
   }
 }

@@ -14,11 +14,27 @@ enum Freshening {
   ]
 
   /// Returns whether a 304 applies to this response. One for another version cannot be used (§4.3.4).
+  ///
+  /// A strong tag need not have been strong in the stored response: a server that encodes a body makes its tag weak, but
+  /// not that of a 304.
   static func applies(_ update: HeaderFieldList, to stored: HeaderFieldList) -> Bool {
+    // Different values of a validator are those of another version, at least one of them.
+    guard let tag = try? update.single("etag") ?? "", let date = try? update.single("last-modified") ?? "" else {
+      return false
+    }
     let (new, old) = (ResponseValidators(update), ResponseValidators(stored))
-    if let new = new.strongTag, let old = old.strongTag { return new == old }
-    guard let new = new.opaqueTag, let old = old.opaqueTag else { return true }
-    return new == old
+    if !tag.isEmpty, let new = new.opaqueTag, let old = old.opaqueTag { return new == old }
+    // The stored response lacks a strong tag that the current version has.
+    guard new.strongTag == nil else { return false }
+    // Without any validator, it is about the response whose validators were sent.
+    return date.isEmpty ? tag.isEmpty : isSameDate(date, old.lastModified)
+  }
+
+  private static func isSameDate(_ first: String, _ second: String?) -> Bool {
+    guard let second, first != second else { return second != nil }
+    let now = Date()
+    guard let date = HTTPDate.parse(first, now: now) else { return false }
+    return date == HTTPDate.parse(second, now: now)
   }
 
   /// Returns whether the response to a HEAD still describes the stored response (§4.3.5).

@@ -37,7 +37,7 @@ struct StoredResponse: Sendable, Equatable {
     self.responseTime = responseTime
     self.varying = varying
     self.identity = identity
-    hasContentCoding = fields.contains("content-encoding")
+    hasContentCoding = !ContentCoding.names(fields.value("content-encoding")).isEmpty
     self.isEncoded = isEncoded && hasContentCoding
     freshness = ResponseFreshness(
       status: status, fields: fields, directives: directives, requestTime: requestTime, responseTime: responseTime)
