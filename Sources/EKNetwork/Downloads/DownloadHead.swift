@@ -18,13 +18,14 @@ struct DownloadHead: Equatable, Sendable {
   init(_ head: ResponseHead, status: Int) {
     self.status = status
     respondingURL = head.url.map(DownloadSource.digest)
-    entityTag = head.value("etag")
-    lastModified = head.value("last-modified")
-    date = head.value("date")
-    contentRange = head.value("content-range")
+    // Of a field with different values none counts: nothing is then appended to a file.
+    entityTag = head.hint("etag")
+    lastModified = head.hint("last-modified")
+    date = head.hint("date")
+    contentRange = head.hint("content-range")
     // RFC 9112 §6.3: a 204 has no body, whatever `Content-Length` it has.
     contentLength = status == 204 ? nil : head.contentLength
-    isEncoded = head.value("content-encoding").map { $0.lowercased() != "identity" } ?? false
+    isEncoded = !ContentCoding.names(head.value("content-encoding")).isEmpty
     acceptsRanges = head.value("accept-ranges")?.lowercased() != "none"
   }
 

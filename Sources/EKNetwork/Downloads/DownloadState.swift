@@ -84,6 +84,8 @@ struct DownloadState: Equatable, Sendable {
     case 416 where isPart: return unsatisfiable(head)
     // RFC 9110 §15.3.7: a 206 is only valid as the response to a range request.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
+    // A part under the status of the whole, which some servers send: it is not the file.
+    case 200..<300 where head.status != 206 && !wantsPart && Self.isPart(head): return isPart ? .startOver : .refuse
     case 200..<300:
       representation = isRepeatable ? Representation(head, of: resource, for: requester, trust: trust) : nil
       total = Self.length(of: head)
@@ -146,6 +148,11 @@ struct DownloadState: Equatable, Sendable {
     guard head.status == 206 else { return head.contentLength }
     // RFC 9110 §14.4: the body is exactly this range. The end of a chunked one does not show that all of it was sent.
     return head.contentRange.flatMap { ContentRange($0)?.range }.map { $0.upperBound - $0.lowerBound + 1 }
+  }
+
+  /// Returns whether a response whose status is that of the whole contains a part.
+  private static func isPart(_ head: DownloadHead) -> Bool {
+    head.contentRange.flatMap { ContentRange($0) }?.isPart(ofLength: head.contentLength) == true
   }
 
   /// Returns whether a partial response contains the whole representation.

@@ -83,14 +83,14 @@ actor FileDownload {
       case .startOver:
         try await response.drain()
         try discard()
-      case .refuse where status == 206:
-        // RFC 9110 §15.3.7: a part that was not requested. Another attempt would get the same.
+      case .refuse where (200..<300).contains(status):
+        // RFC 9110 §15.3.7: a part that was not requested, whatever its status. Another attempt would get the same.
         response.body.cancel()
         let content = response.head.value("content-range").flatMap { ContentRange($0) }
         guard let range = content?.range, let total = content?.total else {
           throw URLError(
             .badServerResponse, url: response.head.url ?? request.url,
-            description: "The server sent a part of the file (206) that was not requested")
+            description: "The server sent a part of the file (\(status)) that was not requested")
         }
         throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:

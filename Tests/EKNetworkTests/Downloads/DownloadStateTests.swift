@@ -138,6 +138,25 @@ import Testing
     #expect(other.received(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
   }
 
+  /// RFC 9110 §14.4 gives the field no meaning in a 200, but servers send it there.
+  @Test(arguments: [
+    ("bytes 4-9/10", 6, true), ("bytes 4-9/10", nil, true), ("bytes 0-5/10", 6, true), ("bytes 4-9/*", 6, true),
+    ("bytes 4-9/10", 10, false), ("bytes 0-9/10", 10, false), ("bytes 0-9/10", nil, false), ("items 4-9/10", 10, false),
+    ("bytes */10", 10, false), ("bytes 0-9/*", 10, false),
+  ])
+  func partUnderTheStatusOfTheWholeIsNotTheFile(_ range: String, _ length: Int64?, _ isPart: Bool) throws {
+    let mislabelled = head(200) {
+      $0.contentRange = range
+      $0.contentLength = length
+    }
+    var state = try interrupted()
+    #expect(state.received(mislabelled) == (isPart ? .startOver : .write(at: 0)))
+    state.discarded()
+    #expect(state.received(mislabelled) == (isPart ? .refuse : .write(at: 0)))
+    state = DownloadState(resource: "r", wantsPart: true)
+    #expect(state.received(mislabelled) == .write(at: 0))
+  }
+
   @Test func unrequestedPartIsNotTheWhole() {
     for range in ["bytes 0-9/20", "bytes 10-19/20", "bytes 0-9/*", "bytes */10", "nonsense", nil] {
       var state = DownloadState(resource: "r")

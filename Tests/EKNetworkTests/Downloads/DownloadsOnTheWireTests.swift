@@ -191,6 +191,27 @@ import Testing
     #expect(folder.names == [])
   }
 
+  @Test(arguments: Wire.allCases) func partUnderTheStatusOfTheWholeIsNotTheFile(_ wire: Wire) async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = wire.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    let ignoresRange = Locked(false)
+    server.route("/file") { [content] request in
+      let isWhole = request.headers["Range"] == nil && !ignoresRange.withLock { $0 }
+      return isWhole
+        ? .data(content).header("ETag", "\"v1\"")
+        : .data(content.suffix(200_000)).header("ETag", "\"v1\"").header("Content-Range", "bytes 100000-299999/300000")
+    }
+    let result = try await manager.download(FileRequest(), to: target)
+    #expect(result.resumedBytes == 0 && result.size == 300_000)
+    #expect(try Data(contentsOf: target) == content)
+    ignoresRange.withLock { $0 = true }
+    await #expect(throws: DownloadError.incomplete(received: 200_000, announced: 300_000)) {
+      try await manager.download(FileRequest(), to: target)
+    }
+    #expect(try Data(contentsOf: target) == content)
+  }
+
   /// A partial file that another user may have created is not resumed.
   // Only root can give files away.
   @Test(arguments: ["link", "mode", "FIFO"] + (geteuid() == 0 ? ["owner", "note"] : []))
