@@ -15,6 +15,8 @@ struct Exchange: Sendable {
   var method: String?
   var cacheMode = CacheMode.default
   var decodesContent = true
+  /// Whether the body of a success is not used, so that it need not be decodable.
+  var ignoresContent = false
   var limits = ResponseLimits()
   var progress: ProgressReporter?
   /// The closure called with the number of body bytes sent so far, instead of that of `progress`.
@@ -55,16 +57,17 @@ struct Exchange: Sendable {
   }
 
   /// Loads the final response without sharing it; one that is not a success is returned even if its body is too long
-  /// or incomplete.
+  /// or incomplete, and one whose content is ignored even if that cannot be decoded.
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
-    if !limits.readsRedirects, response.head.isRedirect, response.head.value("location") != nil {
+    if !limits.readsRedirects, response.head.isRedirect, response.head.hint("location") != nil {
       try await response.drain()
       return CollectedResponse(head: response.head, data: Data(), timings: response.body.timings)
     }
     do { return try await response.collect() } catch {
-      guard !response.head.isSuccess, !error.isCancellation else { throw error }
+      let isUsable = !response.head.isSuccess || ignoresContent && error.isUndecodableContent
+      guard isUsable, !error.isCancellation else { throw error }
       return CollectedResponse(head: response.head, data: Data(), readError: error)
     }
   }

@@ -202,6 +202,7 @@ struct RequestRunner {
     return Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
       method: request.methodName, cacheMode: request.cacheMode, decodesContent: request.decodesContent,
+      ignoresContent: ResponseDecoding.ignoresContent(T.self),
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
       progress: progress, log: log, shared: shared, wasCarriedOut: wasCarriedOut)
   }

@@ -89,6 +89,15 @@ extension NetworkManager: NetworkManaging {
   static func decode<T: NetworkRequest>(
     _ request: T, _ response: CollectedResponse, _ provider: (() -> JSONDecoder)?
   ) throws -> T.Response {
+    // The content could not be decoded, which matters unless the type ignores it. A `decodeResponse` of the request's own
+    // does not: it must not take it for empty.
+    if let error = response.readError {
+      guard ResponseDecoding.ignoresContent(T.self),
+        let value = try? request.decodeResponse(data: Data(), response: response.head.urlResponse),
+        DefaultDecoding.isUsed(by: T.self)
+      else { throw error }
+      return value
+    }
     if provider == nil, !DefaultDecoding.isUsed(by: T.self) {
       return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
     }

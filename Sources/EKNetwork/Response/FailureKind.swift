@@ -145,6 +145,11 @@ extension Error {
     return error.domain == NSURLErrorDomain ? URLError.Code(rawValue: error.code) : nil
   }
 
+  /// Whether this error means that a body is complete, but its content coding cannot be removed.
+  var isUndecodableContent: Bool {
+    urlErrorCode == .cannotDecodeContentData || urlErrorCode == .cannotDecodeRawData
+  }
+
   /// Whether this error means that the work was cancelled, in either of its two forms.
   var isCancellation: Bool {
     self is CancellationError || urlErrorCode == .cancelled

@@ -212,9 +212,9 @@ import Testing
   ])
   func locationsWithoutTargetAreNotFollowed(_ lines: String, _ code: URLError.Code?) async throws {
     server.route("/item") { _ in .raw("HTTP/1.1 303 See\r\nContent-Length: 2\r\n\(lines)\r\nok") }
-    // The POST was carried out, and is not sent again.
-    let probe = ItemProbe(method: .post, retryPolicy: RetryPolicy(maxRetryCount: code == nil ? 0 : 2, delay: 0))
-    let error = await #expect(throws: (any Error).self) { try await Wire.automatic.manager(server).send(probe) }
+    let error = await #expect(throws: (any Error).self) {
+      try await Wire.automatic.manager(server).send(ItemProbe(method: .post))
+    }
     #expect((error as? HTTPError)?.statusCode == (code == nil ? 303 : nil))
     #expect((error as? HTTPError)?.data == (code == nil ? Data("ok".utf8) : nil))
     #expect((error as? URLError)?.code == code)

@@ -160,7 +160,7 @@ import Testing
       }
       #expect(byInflation?.limit == .inflation(20))
       // Without a limit all of it is inflated, and is found to be truncated.
-      let error = await #expect(throws: URLError.self) { try await manager.send(Blob()) }
+      let error = await #expect(throws: URLError.self) { try await manager.send(Probe<Data>(path: "/blob")) }
       #expect(error?.code == .cannotDecodeContentData)
     }
 
@@ -168,7 +168,7 @@ import Testing
       let server = try server { .data(Data(Self.bomb.prefix(400)), headers: ["Content-Encoding": "gzip"]) }
       defer { server.stop() }
       let error = await #expect(throws: URLError.self) {
-        try await Wire.automatic.manager(server).send(Blob(maximumInflation: 2))
+        try await Wire.automatic.manager(server).send(Probe<Data>(path: "/blob", maximumInflation: 2))
       }
       #expect(error?.code == .cannotDecodeContentData)
     }

@@ -6,6 +6,11 @@ import Foundation
 
 /// Decodes a successful response as the request's response type.
 enum ResponseDecoding {
+  /// Returns whether the response type has nothing of the body in it.
+  static func ignoresContent<T: NetworkRequest>(_ type: T.Type) -> Bool {
+    T.Response.self == EmptyResponse.self || T.Response.self == StatusCodeResponse.self
+  }
+
   /// Decodes with `decoder`, or with the request's own if it is `nil`.
   ///
   /// `EmptyResponse` and `StatusCodeResponse` are handled here and not only by the constrained extensions of

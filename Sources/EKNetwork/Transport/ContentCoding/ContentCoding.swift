@@ -1,10 +1,22 @@
+import Foundation
+
 #if os(Linux)
   import CCurl
-  import Foundation
   import FoundationNetworking
+#endif
 
-  /// The content codings (RFC 9110 §8.4.1) of a response.
-  enum ContentCoding {
+/// The content codings (RFC 9110 §8.4.1) of a response.
+enum ContentCoding {
+  /// Returns the names of the codings of a `Content-Encoding` field, in lower case, without those that change nothing:
+  /// `identity`, and `none`, which PHP programs send to say that there is none.
+  static func names(_ field: String?) -> [String] {
+    guard let field else { return [] }
+    return FieldList.members(field).map { $0.lowercased() }.filter { $0 != "identity" && $0 != "none" }
+  }
+}
+
+#if os(Linux)
+  extension ContentCoding {
     /// The maximum number of codings to remove; more are an attack.
     private static let maximumDepth = 5
 
@@ -17,37 +29,22 @@
       return available.isEmpty ? nil : available.joined(separator: ", ")
     }()
 
-    /// Returns the body with its codings removed, the last one first. An unknown coding throws
-    /// `URLError.cannotDecodeContentData`; if the response is not a success, only when its body is read, because the
-    /// meaning of the status does not depend on it.
+    /// Returns the body with its codings removed, the last one first. With an unknown coding, reading it throws
+    /// `URLError.cannotDecodeContentData` if there is content: neither a status nor an empty body depends on it.
     static func decoding(
       _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil
-    ) throws -> any TransportBody {
-      do {
-        return try undoing(body, of: head, url: url, maximumInflation: maximumInflation)
-      } catch {
-        body.cancel()
-        guard let status = head.statusCode, status >= 300 else { throw error }
-        return FailedBody(error)
-      }
-    }
-
-    private static func undoing(
-      _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int?
-    ) throws -> any TransportBody {
-      guard let field = head.value("content-encoding") else { return body }
-      let names = field.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
-        .filter { !$0.isEmpty && $0 != "identity" }
+    ) -> any TransportBody {
+      let names = names(head.value("content-encoding"))
       guard !names.isEmpty else { return body }
-      var decoded = body
-      guard names.count <= maximumDepth else {
-        throw CurlError.make(.cannotDecodeContentData, "More than \(maximumDepth) content codings", url: url)
+      func undecodable(_ text: String) -> any TransportBody {
+        UndecodableBody(body, error: CurlError.make(.cannotDecodeContentData, text, url: url))
       }
+      guard names.count <= maximumDepth else { return undecodable("More than \(maximumDepth) content codings") }
+      var decoded = body
       let meter = InflationMeter(factor: maximumInflation)
       for (layer, name) in names.reversed().enumerated() {
         guard let codec = codec(named: name), let decoder = ContentDecoder(codec) else {
-          throw CurlError.make(
-            .cannotDecodeContentData, "The content coding \"\(name.prefix(40))\" is unknown", url: url)
+          return undecodable("The content coding \"\(name.prefix(40))\" is unknown")
         }
         decoded = DecodedBody(decoded, decoder: decoder, url: url, meter: meter, readsWire: layer == 0)
       }
@@ -63,5 +60,26 @@
       default: nil
       }
     }
+  }
+
+  /// A body that cannot be decoded, which is an error only if it is not empty.
+  private final class UndecodableBody: TransportBody {
+    private let body: any TransportBody
+    private let error: URLError
+
+    init(_ body: any TransportBody, error: URLError) {
+      self.body = body
+      self.error = error
+    }
+
+    var timings: NetworkTimings? { body.timings }
+
+    func next() async throws -> Data? {
+      guard try await body.next() != nil else { return nil }
+      body.cancel()
+      throw error
+    }
+
+    func cancel() { body.cancel() }
   }
 #endif

@@ -58,7 +58,7 @@
       }
       return TransportResponse(
         head: head,
-        body: try ContentCoding.decoding(
+        body: ContentCoding.decoding(
           body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation))
     }
 

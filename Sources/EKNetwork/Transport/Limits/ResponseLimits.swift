@@ -30,7 +30,8 @@ struct ResponseLimits: Hashable, Sendable {
     guard let size else { return response }
     // The length of an encoded body says nothing about the decoded one, which is counted as it is read.
     if let announced = response.head.contentLength, announced > size,
-      response.head.value("content-encoding") == nil, response.head.hasBody(method: request.httpMethod)
+      ContentCoding.names(response.head.value("content-encoding")).isEmpty,
+      response.head.hasBody(method: request.httpMethod)
     {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)

@@ -19,6 +19,7 @@
     private static let samples: [(coding: String, body: String)] = [
       ("gzip", gzip), ("x-gzip", gzip), ("GZIP", gzip), ("deflate", deflate), ("deflate", raw), ("zstd", zstd),
       ("br", brotli), ("identity", text.base64EncodedString()),
+      ("none", text.base64EncodedString()), ("None, gzip", gzip), ("gzip,,identity", gzip),
     ]
 
     private func fetch(_ body: Data, coding: String, pieces: Int = 1) async throws -> Data {
@@ -45,7 +46,8 @@
       #expect(try await fetch(body, coding: sample.coding, pieces: body.count) == Self.text)
     }
 
-    @Test(arguments: samples.filter { $0.coding != "identity" })
+    @Test(
+      arguments: samples.filter { $0.coding.lowercased().contains("g") || $0.coding == "br" || $0.coding == "deflate" })
     func aTruncatedBodyIsAnError(_ sample: (coding: String, body: String)) async throws {
       let body = try #require(Data(base64Encoded: sample.body))
       for length in [1, body.count / 2, body.count - 1] {
@@ -90,7 +92,37 @@
       #expect(error?.code == .cannotDecodeContentData)
     }
 
-    @Test(arguments: ["gzip", "deflate", "br", "zstd"])
+    /// The content is complete, whatever it says: only a type that uses it needs it decoded.
+    @Test(arguments: ["snappy", "gzip"]) func contentThatIsIgnoredIsNotDecoded(_ coding: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/item") { _ in .data(Data("text".utf8)).header("Content-Encoding", coding) }
+      let manager = Wire.automatic.manager(server)
+      _ = try await manager.send(Probe<EmptyResponse>())
+      #expect(try await manager.send(Probe<StatusCodeResponse>()).statusCode == 200)
+      for _ in 0..<2 {
+        let error = await #expect(throws: URLError.self) { try await manager.send(OwnDecoding()) }
+        #expect(error?.code == .cannotDecodeContentData)
+      }
+      await #expect(throws: URLError.self) { try await manager.send(Probe<Data>()) }
+      // The status needs no content; reading it fails.
+      let stream = try await manager.stream(Probe<Data>())
+      #expect(stream.statusCode == 200)
+      await #expect(throws: URLError.self) { for try await _ in stream.chunks {} }
+    }
+
+    /// A request whose response is checked, although its type contains nothing of it.
+    private struct OwnDecoding: NetworkRequest {
+      let path = "/item"
+      let method = HTTPMethod.get
+
+      func decodeResponse(data: Data, response: URLResponse) throws -> EmptyResponse {
+        #expect(data == Data("text".utf8) || data.isEmpty)
+        return EmptyResponse()
+      }
+    }
+
+    @Test(arguments: ["gzip", "deflate", "br", "zstd", "snappy", "none", "gzip, gzip, gzip, gzip, gzip, gzip"])
     func emptyEncodedBodyIsEmpty(_ coding: String) async throws {
       #expect(try await fetch(Data(), coding: coding).isEmpty)
     }

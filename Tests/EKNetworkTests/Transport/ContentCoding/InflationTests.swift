@@ -74,7 +74,7 @@
       let server = try LoopbackServer()
       server.route("/item") { _ in .data(frame).header("Content-Encoding", "zstd") }
       let error = await #expect(throws: URLError.self) {
-        try await Wire.automatic.manager(server).send(Probe<StatusCodeResponse>())
+        try await Wire.automatic.manager(server).send(Probe<Data>())
       }
       #expect(error?.code == .cannotDecodeContentData)
     }
