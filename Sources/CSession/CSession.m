@@ -9,4 +9,11 @@ NSURLSessionDataTask *ekn_data_task(NSURLSession *session, NSURLRequest *request
     return nil;
   }
 }
+
+// In Swift, a selector would need the methods that Foundation's protocols give other names there.
+bool ekn_receives_challenges(NSURLSession *session) {
+  id<NSObject> delegate = session.delegate;
+  return [delegate respondsToSelector:@selector(URLSession:didReceiveChallenge:completionHandler:)]
+      || [delegate respondsToSelector:@selector(URLSession:task:didReceiveChallenge:completionHandler:)];
+}
 #endif

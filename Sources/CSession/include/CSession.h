@@ -3,11 +3,15 @@
 
 #if defined(__APPLE__)
 #import <Foundation/Foundation.h>
+#include <stdbool.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
 /// Returns a task for the request, or `nil` if Foundation raises an exception because the session was invalidated.
 NSURLSessionDataTask *_Nullable ekn_data_task(NSURLSession *session, NSURLRequest *request);
+
+/// Returns whether the session's delegate receives the challenges of its connections, or of its tasks.
+bool ekn_receives_challenges(NSURLSession *session);
 
 NS_ASSUME_NONNULL_END
 #endif

@@ -4,6 +4,9 @@ import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
+#if canImport(Darwin)
+  import CSession
+#endif
 
 /// The transport over Foundation's `URLSession`: on Apple's platforms for every session, on Linux where the user
 /// customised the session with code, or explicitly chose it.
@@ -62,11 +65,7 @@ struct URLSessionTransport: Transport {
   /// On Apple's platforms a delegate that receives the challenges of a session's connections usually compares pins.
   private static func trust(of session: URLSession) -> ConnectionSettings.Trust {
     #if canImport(Darwin)
-      let challenges = [
-        #selector(URLSessionDelegate.urlSession(_:didReceive:completionHandler:)),
-        #selector(URLSessionTaskDelegate.urlSession(_:task:didReceive:completionHandler:)),
-      ]
-      if let delegate = session.delegate, challenges.contains(where: { delegate.responds(to: $0) }) {
+      if ekn_receives_challenges(session) {
         return .unavailable(TransportOptionError(option: "the challenges of a delegate", library: "WebSocket"))
       }
     #endif
