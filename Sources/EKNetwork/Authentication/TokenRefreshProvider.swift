@@ -3,10 +3,10 @@
 /// ``NetworkManager`` calls it when a response is 401 (RFC 9110 §15.5.2), once for any number of simultaneous ones, and
 /// sends each of their requests again when ``refreshTokenIfNeeded()`` has returned.
 ///
-/// A class or an actor can be one; a plain class is sufficient, and need not be `Sendable`. A manager never runs two calls at a time, and each call sees
-/// what the previous one has written. The calls are made in a task of the manager, however, not on the actor of the
-/// sender: what the provider shares with other code, for example its token store, must be safe to use from any thread,
-/// or belong to an actor.
+/// A class or an actor can be one; a plain class is sufficient, and need not be `Sendable`. A manager never runs two
+/// calls at a time, and each call sees what the previous one has written. The calls are made in a task of the manager,
+/// however, not on the actor of the sender: what the provider shares with other code, for example its token store, must
+/// be safe to use from any thread, or belong to an actor.
 public protocol TokenRefreshProvider: AnyObject {
   /// Obtains a new access token and stores it where the `accessToken` closures read it.
   ///

@@ -23,10 +23,11 @@ public struct PrismOfflineQueueOptions: Sendable {
   public var synchronizes = true
   /// Reports when the network is back, so that a flush does not wait for the end of the backoff. Defaults to `nil`.
   public var connectivity: PrismConnectivityMonitor?
-  /// Called with each request that cannot be delivered: after a 3xx, a 4xx other than 401, 408, 425 and 429, 501 or 505;
-  /// after a complete response that cannot be decoded; after an error that no further attempt can change, such as a
-  /// ``NonRetriableError``, an invalid URL or a missing body file; or after too many retries. It is called before the request is removed; if the process is killed in between,
-  /// it may be called again. If it is `nil`, the request is written to the developer's log and dropped.
+  /// Called with each request that cannot be delivered: after a 3xx, a 4xx other than 401, 408, 425 and 429, 501 or
+  /// 505; after a complete response that cannot be decoded; after an error that no further attempt can change, such as
+  /// a ``NonRetriableError``, an invalid URL or a missing body file; or after too many retries. It is called before the
+  /// request is removed; if the process is killed in between, it may be called again. If it is `nil`, the request is
+  /// written to the developer's log and dropped.
   public var undelivered: UndeliveredHandler?
   /// The clock that measures the backoff.
   var clock: any Clock<Duration> = ContinuousClock()

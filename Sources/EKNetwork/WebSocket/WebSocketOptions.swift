@@ -20,9 +20,9 @@ public struct WebSocketOptions: Sendable {
   public var connectTimeout: Duration = .seconds(30)
   /// The timeout for the peer's response to a close frame. Defaults to 5 seconds.
   public var closeTimeout: Duration = .seconds(5)
-  /// The interval at which the peer is checked, at least 10 milliseconds; `nil`, the default, for never. A peer that was silent for a whole
-  /// interval is pinged. If it is silent for another one, the connection ends with ``WebSocketError/timedOut``: two to
-  /// three intervals after it was last heard, or three after it was opened.
+  /// The interval at which the peer is checked, at least 10 milliseconds; `nil`, the default, for never. A peer that
+  /// was silent for a whole interval is pinged. If it is silent for another one, the connection ends with
+  /// ``WebSocketError/timedOut``: two to three intervals after it was last heard, or three after it was opened.
   public var keepAliveInterval: Duration?
   /// The maximum total size in bytes of received messages that wait to be read, as ``maximumQueuedMessages`` limits
   /// their number. A single message may be larger: with zero or less, one at a time waits. Defaults to 4 MiB.

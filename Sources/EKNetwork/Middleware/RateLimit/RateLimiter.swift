@@ -20,7 +20,8 @@ import Foundation
 /// once and frees its place.
 ///
 /// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. A request that is
-/// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
+/// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share
+/// one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
 public final class RateLimiter: NetworkMiddleware {
   /// The error of a request that would have to wait too long. A retry policy does not retry it.
   public struct LimitError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {

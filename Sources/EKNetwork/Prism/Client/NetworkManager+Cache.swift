@@ -7,11 +7,11 @@ import Foundation
 extension NetworkManager {
   /// Sends a request through a cache, as a policy specifies. Only GET requests without a body are cached.
   ///
-  /// A stored response is keyed by its URL, its header fields, its access token, and what its session and middleware add
-  /// to it, so one user's request never gets another user's response; middleware also receives stored responses. A
+  /// A stored response is keyed by its URL, its header fields, its access token, and what its session and middleware
+  /// add to it, so one user's request never gets another user's response; middleware also receives stored responses. A
   /// session that has a delegate, or is not a `URLSession`, shares no responses with other sessions. The token and the
-  /// base URL are read once for each attempt. The response is decoded each time. With `.cacheThenNetwork` the stored response is returned and refreshed in the background;
-  /// ``responses(_:accessToken:policy:cache:ttl:)`` returns both.
+  /// base URL are read once for each attempt. The response is decoded each time. With `.cacheThenNetwork` the stored
+  /// response is returned and refreshed in the background; ``responses(_:accessToken:policy:cache:ttl:)`` returns both.
   ///
   /// - Parameters:
   ///   - request: The request to send.

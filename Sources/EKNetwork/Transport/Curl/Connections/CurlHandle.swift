@@ -199,8 +199,8 @@
     /// Ends the connection of an abandoned transfer. Through a SOCKS proxy the name is looked up once the connection is
     /// open, and libcurl would send the request over it when the proxy replies.
     private func shutDownConnection() {
-      // A resolver's socket is not TCP, and has no port here. No other transfer uses the connection: a libcurl that waits for lookups does
-      // not use HTTP/2.
+      // A resolver's socket is not TCP, and has no port here. No other transfer uses the connection: a libcurl that
+      // waits for lookups does not use HTTP/2.
       if let watched, ekn_socket_local_port(watched.socket) > 0 { ekn_socket_shut_down(watched.socket) }
     }
 
