@@ -262,7 +262,8 @@ int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend) {
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context) {
   int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, context);
   if (!code) code = curl.easy_setopt(easy, EKN_OPT_XFERINFOFUNCTION, callback);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, 0L);
+  // Without a function, libcurl would write a progress meter to the standard error.
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, callback ? 0L : 1L);
 }
 
 static int stops(void *resend, int64_t total, int64_t now, int64_t total_up, int64_t now_up) {

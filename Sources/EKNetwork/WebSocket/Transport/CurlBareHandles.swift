@@ -33,10 +33,12 @@
       lookup.deallocate()
     }
 
-    /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it.
+    /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it, on which
+    /// nothing may be called back: the transport may be gone by then.
     func close() {
       guard joinsResolver, lookup.pointee.is_running,
-        ekn_multi_set_socket_callback(multi, nil, nil) == 0, ekn_multi_set_timer_callback(multi, nil, nil) == 0
+        ekn_multi_set_socket_callback(multi, nil, nil) == 0, ekn_multi_set_timer_callback(multi, nil, nil) == 0,
+        ekn_easy_set_progress_callback(easy, nil, nil) == 0
       else { return destroy() }
       let thread = Thread { self.destroy() }
       thread.name = "EKNetwork.Closing"

@@ -108,8 +108,11 @@ import Testing
     }
     let (first, _) = try await send()
     #expect(!first.isHit)
-    let files = try #require(FileManager.default.enumerator(at: folder.url, includingPropertiesForKeys: nil))
-      .compactMap { $0 as? URL }
+    func contents(_ folder: URL) -> [URL] {
+      let items = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil, options: [])
+      return (items ?? []).flatMap { [$0] + contents($0) }
+    }
+    let files = contents(folder.url)
     let names = files.map(\.lastPathComponent)
     #expect(names.filter { $0 == "salt" }.count == 1)
     let all = files.compactMap { try? Data(contentsOf: $0) }.reduce(Data(), +)
