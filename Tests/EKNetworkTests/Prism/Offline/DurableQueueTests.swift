@@ -348,9 +348,11 @@ import Testing
 
   @Test func queueDeliversAfterServerReturns() async throws {
     let clock = ManualClock()
-    let port = server.port
-    let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: .ephemeral))
-    server.stop()
+    // Not one of the ports that the system gives to the servers of other tests meanwhile.
+    let port = Int.random(in: 20_000..<30_000)
+    let gone = try LoopbackServer { $0.port = port }
+    let manager = NetworkManager(baseURL: gone.baseURL, session: URLSession(configuration: .ephemeral))
+    gone.stop()
     var options = PrismOfflineQueueOptions()
     options.clock = clock
     options.backoff = PrismLinearRetry(fixedDelay: .seconds(1))
