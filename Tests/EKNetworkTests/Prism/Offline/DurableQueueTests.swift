@@ -358,7 +358,11 @@ import Testing
     options.backoff = PrismLinearRetry(fixedDelay: .seconds(1))
     let queue = try PrismOfflineQueue(directory: directory, delivery: .manager(manager), options: options)
     for number in 1...3 {
-      try await queue.enqueue(request("/\(number)") { $0.httpMethod = "POST" })
+      try await queue.enqueue(
+        request("/\(number)") {
+          $0.httpMethod = "POST"
+          $0.url = gone.url("/\(number)")
+        })
     }
     await clock.waitForSleepers()
     #expect(await queue.count == 3)
