@@ -12,7 +12,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// Fetches a response from the network, or, with a lookup, one that it finds; and what to store of it, with the key of
   /// the request as it was last sent, which differs after a token refresh. `nil` stores nothing.
   ///
-  /// Unless `isFirst`, time has passed since the key was made, and the request has to be built anew.
+  /// Unless `isFirst`, time has passed since the key was made, and the request has to be built again.
   let fetch: @Sendable (PolicyLookup?, _ isFirst: Bool) async throws -> Fetched
   /// Decodes the response to a request; `nil` for the one of the key.
   let decode: @Sendable (PrismCacheEntry, _ sent: URLRequest?) throws -> Value

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The identity of the sender of a request: who asks, and whom the answer is trusted to come from. Whatever is shared
+/// The identity of the sender of a request: who asks, and whom the response is trusted to come from. Whatever is shared
 /// between requests, or kept for a later one, is keyed by it, as a whole.
 ///
 /// It is made by ``of(_:salt:)`` only, from a request as it is sent: the fields of the request itself, its URL, the

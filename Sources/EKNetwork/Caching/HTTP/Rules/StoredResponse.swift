@@ -45,7 +45,7 @@ struct StoredResponse: Sendable, Equatable {
   }
 
   /// Returns the response updated with newer header fields, which the server has sent to another request. They are for
-  /// whoever sent that: what is received for one identity stays with it.
+  /// its sender: what is received for one identity stays with it.
   func freshened(
     with update: HeaderFieldList, for query: CacheQuery, requestTime: Date, responseTime: Date
   ) -> StoredResponse {
