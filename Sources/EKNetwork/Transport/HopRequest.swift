@@ -136,6 +136,9 @@ struct HopRequest: Sendable {
     sessionParts.contains { !$0.isEmpty } ? sessionParts.joined(separator: "\n") : nil
   }
 
+  /// Which session sends the request: ``SessionSettings/number``. `nil` if there is none.
+  var sessionNumber: Int? { session?.number }
+
   /// The identity of the sender, as far as the request reveals it.
   var identity: RequestIdentity { RequestIdentity.of(self) }
 

@@ -18,7 +18,17 @@ final class SessionSettings: Sendable {
   let systemSendsCookies: Bool
   /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
   let owner: String?
+  /// Which session these are the settings of. No other session of the process has the same number.
+  let number: Int
   private let connections: ConnectionIdentity.Source
+
+  private static let sessions = Locked(0)
+  private static func nextNumber() -> Int {
+    sessions.withLock {
+      $0 += 1
+      return $0
+    }
+  }
 
   init(
     _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false, tls: TLSOptions? = nil,
@@ -34,6 +44,7 @@ final class SessionSettings: Sendable {
     proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
     self.systemSendsCookies = systemSendsCookies
     owner = nil
+    number = Self.nextNumber()
     connections = ConnectionIdentity.Source(tls: tls, proxies: proxies, version: fileVersion)
   }
 
@@ -45,6 +56,7 @@ final class SessionSettings: Sendable {
     additionalHeaders = []
     proxies = nil
     systemSendsCookies = false
+    number = Self.nextNumber()
     connections = ConnectionIdentity.Source(tls: nil, proxies: nil)
     self.cookies = cookies
     self.owner = owner
@@ -59,6 +71,7 @@ final class SessionSettings: Sendable {
     cookies = other.cookies
     proxies = other.proxies
     systemSendsCookies = other.systemSendsCookies
+    number = other.number
     connections = other.connections
     self.owner = owner
   }

@@ -60,6 +60,25 @@ import Testing
     }
   }
 
+  /// RFC 9111 §3.1: all fields are stored. A cookie that is set for nobody in particular is for the session that has
+  /// received it, neither for another of the same cache nor for a user with a cookie.
+  @Test(arguments: ["max-age=60", "no-cache"]) func cookieIsForItsReceiver(_ control: String) async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      guard request.headers["If-None-Match"] == nil else { return .status(304, headers: ["ETag": "\"v\""]) }
+      return .text(
+        "whole", headers: ["Cache-Control": control, "ETag": "\"v\"", "Set-Cookie": "session=1; Path=/elsewhere"])
+    }
+    #expect(try await bench.send().fields["Set-Cookie"] != nil)
+    #expect(try await bench.send().fields["Set-Cookie"] != nil)
+    let other = Wire.automatic.manager(bench.server)
+    other.httpCache = bench.cache
+    #expect(try await other.send(CacheProbe()).fields["Set-Cookie"] == nil)
+    let user = try await bench.send(CacheProbe(headers: ["Cookie": "user=alice"]))
+    #expect(user.text == "whole" && user.fields["Set-Cookie"] == nil)
+    #expect(bench.server.requestCount == (control == "no-cache" ? 4 : 1))
+  }
+
   /// RFC 9111 §4.1: the fields that `Vary` names are those of the latest response.
   @Test(arguments: [HTTPMethod.get, .head], ["public, max-age=60", "max-age=60"])
   func confirmationMayNameOtherFields(_ method: HTTPMethod, _ control: String) async throws {

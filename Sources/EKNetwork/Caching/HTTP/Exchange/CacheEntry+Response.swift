@@ -16,7 +16,7 @@ extension CacheEntry {
     cookies: [String] = [],
     onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
-    var fields = response.fields
+    var fields = response.fields(for: query)
     // §5.2.2.4: fields that must not be used without revalidation.
     if !isValidated, !response.directives.noCacheFields.isEmpty {
       let unconfirmed = Set(response.directives.noCacheFields)

@@ -18,6 +18,8 @@ struct CacheQuery: Sendable {
   /// Whether the request may be sent: not with the mode `onlyIfCached` or the directive `only-if-cached`.
   let mayBeSent: Bool
   let identity: RequestIdentity
+  /// The session that the request is sent over: ``SessionSettings/number``.
+  let receiver: Int?
   /// A text that is part of the digests of secrets in this cache.
   let salt: String
   let locations: [CacheLocation]
@@ -58,6 +60,7 @@ struct CacheQuery: Sendable {
     mayBeSent = !isOnlyIfCached && !(mode == .default && directives.onlyIfCached)
     self.salt = salt
     identity = RequestIdentity.of(transportRequest.hop, salt: salt)
+    receiver = transportRequest.hop.sessionNumber
     key = CacheLocation.key(of: url)
     locations = CacheLocation.candidates(url: key, identity: identity)
   }

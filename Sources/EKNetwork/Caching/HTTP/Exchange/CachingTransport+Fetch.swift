@@ -210,7 +210,7 @@ extension CachingTransport {
     let response = StoredResponse(
       status: code, reason: head.reasonPhrase, fields: kept, requestTime: requestTime, responseTime: now,
       varying: VaryingFields(response: kept, request: query.fields, salt: query.salt), identity: query.identity,
-      isEncoded: !query.decodesContent)
+      receiver: query.receiver, isEncoded: !query.decodesContent)
     let mayBeStored = CacheableResponse.mayBeStored(
       method: query.method, url: query.url, request: query.directives, status: code, fields: kept,
       response: response.directives, freshness: response.freshness, mode: query.mode)

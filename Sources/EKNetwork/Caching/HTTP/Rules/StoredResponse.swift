@@ -13,6 +13,9 @@ struct StoredResponse: Sendable, Equatable {
   let varying: VaryingFields
   /// The identity of the request that the response was received for.
   let identity: RequestIdentity
+  /// The session that received it, among requests without credentials and cookies: ``SessionSettings/number``. `nil` if
+  /// that is not known any more.
+  let receiver: Int?
   /// Whether the body is stored with its content coding, as it was sent.
   let isEncoded: Bool
 
@@ -24,19 +27,20 @@ struct StoredResponse: Sendable, Equatable {
 
   init(
     status: Int, reason: String, fields: HeaderFieldList, requestTime: Date, responseTime: Date, varying: VaryingFields,
-    identity: RequestIdentity, isEncoded: Bool = false
+    identity: RequestIdentity, receiver: Int? = nil, isEncoded: Bool = false
   ) {
     self.status = status
     self.reason = reason
     directives = CacheDirectives(fields.value("cache-control"))
     var fields = fields
-    // Another user who receives the response must not receive a session with it. Nobody in particular may be anybody.
-    if directives.isShareable || identity.isAnonymous { fields.remove { ["set-cookie", "set-cookie2"].contains($0) } }
+    // Another user who receives the response must not receive a session with it.
+    if directives.isShareable { fields.remove(where: Self.setsCookies) }
     self.fields = fields
     self.requestTime = requestTime
     self.responseTime = responseTime
     self.varying = varying
     self.identity = identity
+    self.receiver = receiver
     hasContentCoding = !ContentCoding.names(fields.value("content-encoding")).isEmpty
     self.isEncoded = isEncoded && hasContentCoding
     freshness = ResponseFreshness(
@@ -54,12 +58,25 @@ struct StoredResponse: Sendable, Equatable {
     if directives.isShareable, !query.identity.isAnonymous, !update.contains("cache-control") {
       update.remove { !Freshening.describing.contains($0) }
     }
-    let fields = Freshening.updated(fields, with: update, at: responseTime)
+    let fields = Freshening.updated(self.fields(for: query), with: update, at: responseTime)
     return StoredResponse(
       status: status, reason: reason, fields: fields, requestTime: requestTime, responseTime: responseTime,
       varying: varying.updated(response: fields, request: query.fields, salt: query.salt), identity: query.identity,
-      isEncoded: isEncoded)
+      receiver: query.receiver, isEncoded: isEncoded)
   }
+
+  /// Returns the fields for a request that the response may be used for. The cookies that it sets are only for the user
+  /// whose request it was the response to, and those that it sets for nobody in particular, who may be anybody, only for
+  /// the session that received them.
+  func fields(for query: CacheQuery) -> HeaderFieldList {
+    let isReceiver = !identity.isAnonymous || (receiver != nil && receiver == query.receiver)
+    guard !isReceiver || !identity.isSameUser(as: query.identity) else { return fields }
+    var fields = fields
+    fields.remove(where: Self.setsCookies)
+    return fields
+  }
+
+  private static func setsCookies(_ name: String) -> Bool { name == "set-cookie" || name == "set-cookie2" }
 
   /// Whether it may still be stored after an update (RFC 9111 §3, §4.1).
   var mayBeKept: Bool { (!directives.noStore || directives.mustUnderstand) && !VaryingFields.isUnmatchable(fields) }
