@@ -39,9 +39,8 @@
         eventLoop.markDirty(transfer)
         return bytes.count
       case .wrongVersion:
-        transfer.loopFailure = CurlError.make(
-          .badServerResponse, "The status line claims a version of HTTP that was not negotiated",
-          url: transfer.request.url)
+        let failure = ResponseHeadRules.wrongVersion
+        transfer.loopFailure = CurlError.make(failure.code, failure.text, url: transfer.request.url)
         transfer.loopPool?.distrust(transfer.request.origin)
         return 0
       case .failure(let code, let text):

@@ -79,7 +79,7 @@
       case end
     }
 
-    static let maximumSize = ResponseHeadParser.maximumSize
+    static let maximumSize = ResponseHeadRules.maximumSize
     private static let checkInterval = 1024
 
     private var size = 0

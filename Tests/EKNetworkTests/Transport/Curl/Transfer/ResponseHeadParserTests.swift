@@ -41,7 +41,7 @@ import Testing
   @Test func interimResponsesAreLimited() {
     let interim = ["HTTP/1.1 102 Processing\r\n", "A: \(String(repeating: "b", count: 992))\r\n", "\r\n"]
     let most = Array(repeating: interim, count: 300).flatMap { $0 }
-    #expect(most.joined().utf8.count == ResponseHeadParser.maximumSize)
+    #expect(most.joined().utf8.count == ResponseHeadRules.maximumSize)
     #expect(head(most + ["HTTP/1.1 200 OK\r\n", "\r\n"])?.statusCode == 200)
     #expect(failure(most + ["HTTP/1.1 103\r\n", "\r\n"]) == .dataLengthExceedsMaximum)
   }
@@ -51,8 +51,8 @@ import Testing
     func lines(size: Int) -> [String] {
       [start, "A: " + String(repeating: "b", count: size - start.utf8.count - 3 - 2 - end.utf8.count) + "\r\n", end]
     }
-    #expect(head(lines(size: ResponseHeadParser.maximumSize)) != nil)
-    #expect(failure(lines(size: ResponseHeadParser.maximumSize + 1)) == .dataLengthExceedsMaximum)
+    #expect(head(lines(size: ResponseHeadRules.maximumSize)) != nil)
+    #expect(failure(lines(size: ResponseHeadRules.maximumSize + 1)) == .dataLengthExceedsMaximum)
   }
 
   /// libcurl keeps them all, for as long as they come.
@@ -133,7 +133,7 @@ import Testing
   /// Some versions of libcurl copy the whole value for each.
   @Test(arguments: [" x\r\n", "\tx\r\n", " \r\n"])
   func foldedLinesAreLimited(_ line: String) {
-    let folds = Array(repeating: line, count: ResponseHeadParser.maximumFolds)
+    let folds = Array(repeating: line, count: ResponseHeadRules.maximumFolds)
     let start = ["HTTP/1.1 200 OK\r\n", "A: b\r\n"]
     #expect(head(start + folds + ["\r\n"])?.statusCode == 200)
     #expect(failure(start + folds + [line]) == .badServerResponse)

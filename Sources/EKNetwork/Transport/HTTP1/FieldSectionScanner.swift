@@ -1,0 +1,180 @@
+import Foundation
+
+/// Finds the end of a head or of a trailer section, and refuses lines that recipients understand differently.
+///
+/// A section that is whole in the input is copied once. Otherwise its bytes are gathered, and each is looked at once,
+/// however the server splits them.
+struct FieldSectionScanner {
+  enum Kind { case head, trailers }
+
+  enum Outcome {
+    /// All lines, with the empty one at the end.
+    case complete([UInt8])
+    case failure(ResponseHeadRules.Failure)
+  }
+
+  private enum Line {
+    case field
+    /// A field whose syntax is wrong, but whose meaning is clear.
+    case irregular
+    /// A line that continues the value before it (RFC 9112 §5.2).
+    case fold
+    case end
+    case failure(ResponseHeadRules.Failure)
+  }
+
+  private var kind: Kind
+  private var gathered: [UInt8] = []
+  /// Where the line begins in `gathered` whose end has not been received.
+  private var lineStart = 0
+  private var foldCount = 0
+  /// Whether something was received that others may understand differently: folded lines, characters that do not belong
+  /// into a field, blanks before a colon.
+  private(set) var isSuspicious = false
+
+  init(_ kind: Kind) { self.kind = kind }
+
+  /// Whether no part of a section is waiting for the rest.
+  var isEmpty: Bool { gathered.isEmpty }
+
+  /// Prepares for the trailers. The number of folded lines is that of the whole response.
+  mutating func beginTrailers() { kind = .trailers }
+
+  /// Scans from `offset` on and advances it past what was used. `nil`: more input is needed.
+  mutating func next(_ input: UnsafeRawBufferPointer, _ offset: inout Int) -> Outcome? {
+    guard offset < input.count else { return nil }
+    return gathered.isEmpty ? scan(input, &offset) : gather(input, &offset)
+  }
+
+  private mutating func scan(_ input: UnsafeRawBufferPointer, _ offset: inout Int) -> Outcome? {
+    let bytes = UnsafeRawBufferPointer(rebasing: input[offset...])
+    var start = 0
+    while let end = bytes.endOfLine(from: start) {
+      if start == 0, let failure = startFailure(bytes) { return .failure(failure) }
+      guard end <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+      let line = classify(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), isFirst: start == 0)
+      if let failure = accept(line) { return .failure(failure) }
+      if case .end = line {
+        offset += end
+        return .complete(Array(bytes[..<end]))
+      }
+      start = end
+    }
+    if start == 0, let failure = startFailure(bytes) { return .failure(failure) }
+    guard bytes.count <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+    gathered.append(contentsOf: bytes)
+    lineStart = start
+    offset = input.count
+    return nil
+  }
+
+  private mutating func gather(_ input: UnsafeRawBufferPointer, _ offset: inout Int) -> Outcome? {
+    while offset < input.count {
+      let end = input.endOfLine(from: offset)
+      gathered.append(contentsOf: UnsafeRawBufferPointer(rebasing: input[offset..<(end ?? input.count)]))
+      offset = end ?? input.count
+      if lineStart == 0, let failure = gathered.withUnsafeBytes(startFailure) { return .failure(failure) }
+      guard gathered.count <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+      guard end != nil else { return nil }
+      let line = gathered.withUnsafeBytes { bytes in
+        classify(UnsafeRawBufferPointer(rebasing: bytes[lineStart...]), isFirst: lineStart == 0)
+      }
+      if let failure = accept(line) { return .failure(failure) }
+      if case .end = line {
+        defer {
+          gathered = []
+          lineStart = 0
+        }
+        return .complete(gathered)
+      }
+      lineStart = gathered.count
+    }
+    return nil
+  }
+
+  // MARK: - Lines
+
+  private var tooLong: ResponseHeadRules.Failure {
+    kind == .head ? ResponseHeadRules.headIsTooLong : ResponseHeadRules.trailersAreTooLong
+  }
+
+  private mutating func accept(_ line: Line) -> ResponseHeadRules.Failure? {
+    switch line {
+    case .field, .end: return nil
+    case .irregular: isSuspicious = true
+    case .fold:
+      isSuspicious = true
+      foldCount += 1
+      if foldCount > ResponseHeadRules.maximumFolds { return ResponseHeadRules.tooManyFolds }
+    case .failure(let failure): return failure
+    }
+    return nil
+  }
+
+  /// Compares the beginning of a head, as far as it has been received, with that of a status line (RFC 9112 §4): a server
+  /// that speaks another protocol may never send the end of a line.
+  private func startFailure(_ bytes: UnsafeRawBufferPointer) -> ResponseHeadRules.Failure? {
+    guard kind == .head else { return nil }
+    for (byte, expected) in zip(bytes, "HTTP/1.x ".utf8) where byte != expected {
+      switch (expected, byte) {
+      case (UInt8(ascii: "x"), UInt8(ascii: "0")...UInt8(ascii: "9")): continue
+      // They are negotiated (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
+      case (UInt8(ascii: "1"), UInt8(ascii: "2")), (UInt8(ascii: "1"), UInt8(ascii: "3")):
+        return ResponseHeadRules.wrongVersion
+      default: return ResponseHeadRules.notHTTP
+      }
+    }
+    return nil
+  }
+
+  /// - Parameter line: A line with its line feed.
+  private func classify(_ line: UnsafeRawBufferPointer, isFirst: Bool) -> Line {
+    if isFirst, kind == .head { return statusLine(line) }
+    switch line.first {
+    case UInt8(ascii: "\n"): return .end
+    case UInt8(ascii: "\r") where line.count == 2: return .end
+    case UInt8(ascii: " "), UInt8(ascii: "\t"): return .fold
+    case UInt8(ascii: "H") where line.starts(with: "HTTP/".utf8): return .failure(ResponseHeadRules.secondStatusLine)
+    default: return fieldLine(line)
+    }
+  }
+
+  private func statusLine(_ line: UnsafeRawBufferPointer) -> Line {
+    // The code has three digits (RFC 9112 §4). Servers omit the reason phrase, and the blank before it.
+    guard line.count > 12, [UInt8(ascii: " "), UInt8(ascii: "\r"), UInt8(ascii: "\n")].contains(line[12]) else {
+      return .failure(ResponseHeadRules.malformedStatusLine)
+    }
+    return line.isText(from: 12) ? .field : .irregular
+  }
+
+  private func fieldLine(_ line: UnsafeRawBufferPointer) -> Line {
+    var hasBlank = false
+    for (index, byte) in line.enumerated() {
+      switch byte {
+      case UInt8(ascii: ":"): return index > 0 && !hasBlank && line.isText(from: index) ? .field : .irregular
+      case UInt8(ascii: " "), UInt8(ascii: "\t"): hasBlank = true
+      // RFC 9112 §2.2: neither ends a line, but there are recipients for which they do.
+      case UInt8(ascii: "\r"), 0: return .failure(ResponseHeadRules.malformedField)
+      default: break
+      }
+    }
+    return .failure(ResponseHeadRules.malformedField)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Returns the offset behind the next line feed.
+  fileprivate func endOfLine(from start: Int) -> Int? {
+    guard start < count, let base = baseAddress, let found = memchr(base + start, 0x0a, count - start) else {
+      return nil
+    }
+    return base.distance(to: found) + 1
+  }
+
+  /// Returns whether a line contains neither NUL nor a carriage return, except at its end.
+  fileprivate func isText(from start: Int) -> Bool {
+    let end = count > 1 && self[count - 2] == 0x0d ? count - 2 : count - 1
+    guard start < end, let base = baseAddress else { return true }
+    return memchr(base + start, 0x0d, end - start) == nil && memchr(base + start, 0, end - start) == nil
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+
+/// The rules for the head of an HTTP/1.1 response, whoever receives it: how much a server may send, and what makes it
+/// uncertain where the response ends (RFC 9112 §6.3).
+enum ResponseHeadRules {
+  /// Why a response cannot be used.
+  typealias Failure = (code: URLError.Code, text: String)
+
+  /// The limit that libcurl has in some versions: a head may have 300 KB in all. So may the interim responses before it
+  /// together, and the trailers.
+  static let maximumSize = 300 * 1024
+  /// The number of folded lines that a response may have: some versions of libcurl copy the whole value for each.
+  static let maximumFolds = 100
+
+  static let notHTTP: Failure = (.badServerResponse, "The response does not begin with a status line of HTTP")
+  static let wrongVersion: Failure = (
+    .badServerResponse, "The status line claims a version of HTTP that was not negotiated"
+  )
+  static let malformedStatusLine: Failure = (.badServerResponse, "The status line is malformed")
+  static let secondStatusLine: Failure = (.badServerResponse, "The response head has two status lines")
+  static let malformedField: Failure = (
+    .badServerResponse, "The response head has a line that is no header field: the server has to be corrected"
+  )
+  static let tooManyFolds: Failure = (
+    .badServerResponse, "The response has more than \(maximumFolds) folded header lines"
+  )
+  static let headIsTooLong: Failure = (
+    .dataLengthExceedsMaximum, "The response head is longer than \(maximumSize) bytes"
+  )
+  static let interimResponsesAreTooLong: Failure = (
+    .dataLengthExceedsMaximum, "The interim responses are longer than \(maximumSize) bytes"
+  )
+  static let trailersAreTooLong: Failure = (
+    .dataLengthExceedsMaximum, "The response's trailers are longer than \(maximumSize) bytes"
+  )
+
+  /// Returns what is wrong with a complete head, interim or final.
+  ///
+  /// - Parameter method: The method of the request.
+  static func failure(of head: RawHead, method: String) -> Failure? {
+    if head.statusCode == 101 {
+      // RFC 9110 §15.2.2: this is only allowed for requests with an Upgrade field, and none is sent here.
+      return (.badServerResponse, "The server switched protocols without an Upgrade request")
+    }
+    // RFC 9112 §6.3: a response without a body ends with its head, whatever the fields say.
+    guard head.statusCode >= 200, ResponseHead(head).hasBody(method: method) else { return nil }
+    if let failure = unknownTransferCoding(head) { return failure }
+    // RFC 9112 §6.3: a transfer coding overrides the length.
+    return head.has("transfer-encoding") ? nil : lengthFailure(of: head)
+  }
+
+  /// The transfer codings in the order in which they were applied.
+  static func transferCodings(of head: RawHead) -> [String] {
+    guard head.has("transfer-encoding") else { return [] }
+    return members(head.values("transfer-encoding"))
+  }
+
+  /// RFC 9112 §6.3: differing lengths are an unrecoverable error.
+  static func lengthFailure(of head: RawHead) -> Failure? {
+    guard head.has("content-length"), head.number("content-length") == nil else { return nil }
+    let lengths = members(head.values("content-length"))
+    guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else {
+      return (.badServerResponse, "The response has contradictory Content-Length fields")
+    }
+    guard length(first) != nil else {
+      return (.badServerResponse, "The response's Content-Length is not a valid number")
+    }
+    return nil
+  }
+
+  /// The length that a head without ``lengthFailure(of:)`` announces. It may be repeated (RFC 9110 §8.6).
+  static func length(of head: RawHead) -> Int64? {
+    guard head.has("content-length") else { return nil }
+    return head.number("content-length") ?? members(head.values("content-length")).first.flatMap(length)
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  /// RFC 9112 §6.1: only chunked was offered, and libcurl passes on codings that it does not know as if they were the
+  /// body.
+  private static func unknownTransferCoding(_ head: RawHead) -> Failure? {
+    let unknown = transferCodings(of: head).first { !$0.isFieldName("chunked") && !$0.isFieldName("identity") }
+    guard let unknown else { return nil }
+    let text = unknown.lowercased().prefix(40)
+    return (.badServerResponse, "The response has an unsupported transfer coding: \(text)")
+  }
+
+  /// Returns a number of digits only; `Int64` would accept a sign.
+  private static func length(_ text: String) -> Int64? { text.utf8.allSatisfy(isDigit) ? Int64(text) : nil }
+
+  private static func members(_ values: [String]) -> [String] {
+    values.flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks()) }
+  }
+}
