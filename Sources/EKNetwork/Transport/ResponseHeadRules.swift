@@ -50,15 +50,18 @@ enum ResponseHeadRules {
   }
 
   /// The transfer codings in the order in which they were applied.
-  static func transferCodings(of head: RawHead) -> [String] {
-    guard head.has("transfer-encoding") else { return [] }
-    return members(head.values("transfer-encoding"))
+  static func transferCodings(of head: RawHead) -> [String] { members(of: "transfer-encoding", in: head) }
+
+  /// Returns the members of a list of tokens, which cannot be quoted. `name` is in lower case.
+  static func members(of name: StaticString, in head: RawHead) -> [String] {
+    guard head.has(name) else { return [] }
+    return head.values(name).flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks()) }
   }
 
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error.
   static func lengthFailure(of head: RawHead) -> Failure? {
     guard head.has("content-length"), head.number("content-length") == nil else { return nil }
-    let lengths = members(head.values("content-length"))
+    let lengths = members(of: "content-length", in: head)
     guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else {
       return (.badServerResponse, "The response has contradictory Content-Length fields")
     }
@@ -70,8 +73,7 @@ enum ResponseHeadRules {
 
   /// The length that a head without ``lengthFailure(of:)`` announces. It may be repeated (RFC 9110 §8.6).
   static func length(of head: RawHead) -> Int64? {
-    guard head.has("content-length") else { return nil }
-    return head.number("content-length") ?? members(head.values("content-length")).first.flatMap(length)
+    head.number("content-length") ?? members(of: "content-length", in: head).first.flatMap(length)
   }
 
   static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
@@ -87,8 +89,4 @@ enum ResponseHeadRules {
 
   /// Returns a number of digits only; `Int64` would accept a sign.
   private static func length(_ text: String) -> Int64? { text.utf8.allSatisfy(isDigit) ? Int64(text) : nil }
-
-  private static func members(_ values: [String]) -> [String] {
-    values.flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks()) }
-  }
 }

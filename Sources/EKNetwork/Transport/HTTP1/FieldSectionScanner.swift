@@ -115,14 +115,12 @@ struct FieldSectionScanner {
   /// that speaks another protocol may never send the end of a line.
   private func startFailure(_ bytes: UnsafeRawBufferPointer) -> ResponseHeadRules.Failure? {
     guard kind == .head else { return nil }
-    for (byte, expected) in zip(bytes, "HTTP/1.x ".utf8) where byte != expected {
-      switch (expected, byte) {
-      case (UInt8(ascii: "x"), UInt8(ascii: "0")...UInt8(ascii: "9")): continue
+    for (index, (byte, expected)) in zip(bytes, "HTTP/1.1 ".utf8).enumerated() where byte != expected {
+      // RFC 9110 §2.5: a higher minor version is understood as the highest that is known.
+      if index == 7, ResponseHeadRules.isDigit(byte) { continue }
       // They are negotiated (RFC 9113 §3.2, RFC 9114 §3.1), and have no status line at all.
-      case (UInt8(ascii: "1"), UInt8(ascii: "2")), (UInt8(ascii: "1"), UInt8(ascii: "3")):
-        return ResponseHeadRules.wrongVersion
-      default: return ResponseHeadRules.notHTTP
-      }
+      let isLater = index == 5 && (byte == UInt8(ascii: "2") || byte == UInt8(ascii: "3"))
+      return isLater ? ResponseHeadRules.wrongVersion : ResponseHeadRules.notHTTP
     }
     return nil
   }

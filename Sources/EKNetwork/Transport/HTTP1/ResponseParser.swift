@@ -163,7 +163,7 @@ struct ResponseParser {
 
   /// RFC 9112 §9.3, as far as it depends on the head.
   private func allowsPersistence(_ head: RawHead) -> Bool {
-    let options = head.has("connection") ? head.values("connection").flatMap(FieldList.members).map(String.init) : []
+    let options = ResponseHeadRules.members(of: "connection", in: head)
     let (hasCodings, hasLength) = (head.has("transfer-encoding"), head.has("content-length"))
     // The start of the status line has been checked.
     let isVersion10 = head.bytes[7] == UInt8(ascii: "0")

@@ -14,7 +14,7 @@ import Testing
     var testDescription: String { "\(method) \(text.debugDescription)" }
   }
 
-  private static let withLength = [
+  private static let withLength: [Sample] = [
     Sample(
       text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", outcome: #"200 "hello" end, persistent"#,
       expectedLength: 5),
@@ -28,6 +28,9 @@ import Testing
     Sample(
       text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: x, Close\r\n\r\nab", outcome: #"200 "ab" end"#,
       expectedLength: 2),
+    Sample(
+      text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\nConnection: \"x, close\r\n\r\nab",
+      outcome: #"200 "ab" end"#, expectedLength: 2),
     Sample(text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab", outcome: #"200 "ab" end"#, expectedLength: 2),
     Sample(
       text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: Keep-Alive\r\n\r\nab",
@@ -47,7 +50,7 @@ import Testing
       outcome: #"103 200 "a" end, persistent"#, expectedLength: 1),
   ]
 
-  private static let chunked = [
+  private static let chunked: [Sample] = [
     Sample(
       text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n00A\r\n, world!\r\n\r\n0\r\n\r\n",
       outcome: "200 \"hello, world!\r\n\" end, persistent"),
@@ -69,13 +72,13 @@ import Testing
       outcome: #"200 "x" end"#),
   ]
 
-  private static let untilClose = [
+  private static let untilClose: [Sample] = [
     Sample(text: "HTTP/1.1 200 OK\r\n\r\nabc", outcome: #"200 "abc" closed: complete"#),
     Sample(text: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\n", outcome: "200 closed: complete"),
     Sample(text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\na", outcome: #"200 "a" closed: complete"#),
   ]
 
-  private static let withoutBody = [
+  private static let withoutBody: [Sample] = [
     Sample(method: "HEAD", text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", outcome: "200 end, persistent"),
     Sample(
       method: "HEAD", text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", outcome: "200 end, persistent"),
@@ -91,7 +94,7 @@ import Testing
       expectedLength: 1),
   ]
 
-  private static let cutOff = [
+  private static let cutOff: [Sample] = [
     Sample(text: "", outcome: "closed: nothing"),
     Sample(text: "HTTP/1.1 100 Continue\r\n\r\n", outcome: "100 closed: nothing"),
     Sample(text: "HTTP/1.1 100 Continue\r\n\r\nH", outcome: "100 closed: inHead"),

@@ -89,6 +89,14 @@ import Testing
     #expect(head(["HTTP/1.1 200 OK\r\n"] + fields + ["\r\n"])?.statusCode == 200)
   }
 
+  /// RFC 9110 §5.6.3: only spaces and tabs surround a value. The lower case of the Kelvin sign is an ASCII letter.
+  @Test(arguments: [
+    "Transfer-Encoding: chun\u{212a}ed\r\n", "Transfer-Encoding: \u{a0}chunked\r\n", "Content-Length: 5\u{a0}\r\n",
+  ])
+  func charactersThatOnlyLookLikeFramingAreRefused(_ field: String) {
+    #expect(failure(["HTTP/1.1 200 OK\r\n", field, "\r\n"]) == .badServerResponse)
+  }
+
   @Test func unrequestedProtocolSwitchIsRefused() {
     #expect(failure(["HTTP/1.1 101 Switching\r\n", "\r\n"]) == .badServerResponse)
   }

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ResponseLimitTests {
+  private static let status = "HTTP/1.1 200 OK\r\n"
+  private static let chunkedHead = status + "Transfer-Encoding: chunked\r\n\r\n"
+  private static let maximumSize = ResponseHeadRules.maximumSize
+
+  private static func filler(_ count: Int) -> String { String(repeating: "b", count: count) }
+
+  /// Each limit with the longest text that it allows, and one that exceeds it.
+  private static let limits: [(most: String, tooMuch: String)] = {
+    func head(_ size: Int) -> String { status + "A: \(filler(size - status.utf8.count - 7))\r\n\r\n" }
+    func interim(_ size: Int) -> String {
+      let one = "HTTP/1.1 103 a\r\nA: \(filler(1024 - 23))\r\n\r\n"
+      let last = "HTTP/1.1 103 \(filler(size - 299 * 1024 - 17))\r\n\r\n"
+      return String(repeating: one, count: 299) + last + status + "Content-Length: 0\r\n\r\n"
+    }
+    func trailers(_ size: Int) -> String { chunkedHead + "0\r\nA: \(filler(size - 7))\r\n\r\n" }
+    func chunkLine(_ size: Int) -> String { chunkedHead + "1;\(filler(size - 4))\r\na\r\n0\r\n\r\n" }
+    func extensions(_ size: Int) -> String {
+      let one = "1;\(filler(1023))\r\na\r\n"
+      return chunkedHead + String(repeating: one, count: 299) + "0;\(filler(size - 299 * 1024 - 1))\r\n\r\n"
+    }
+    func folds(_ count: Int) -> String { status + "A: b\r\n" + String(repeating: " c\r\n", count: count) + "\r\n" }
+    func trailerFolds(_ count: Int) -> String {
+      status + "Transfer-Encoding: chunked\r\nA: b\r\n c\r\n\r\n0\r\nA: b\r\n"
+        + String(repeating: "\tc\r\n", count: count - 1) + "\r\n"
+    }
+    return [head, interim, trailers, extensions].map { ($0(maximumSize), $0(maximumSize + 1)) }
+      + [(chunkLine(ChunkedDecoder.maximumLineSize), chunkLine(ChunkedDecoder.maximumLineSize + 1))]
+      + [folds, trailerFolds].map { ($0(ResponseHeadRules.maximumFolds), $0(ResponseHeadRules.maximumFolds + 1)) }
+  }()
+
+  @Test(arguments: limits.indices)
+  func limitIsInclusiveHoweverTheInputIsSplit(_ index: Int) {
+    let (most, tooMuch) = Self.limits[index]
+    let (accepted, refused) = (ResponseTranscript(most), ResponseTranscript(tooMuch))
+    #expect(accepted.failure == nil && accepted.heads.last?.statusCode == 200)
+    #expect(refused.failure != nil && refused.code == (index < 5 ? .dataLengthExceedsMaximum : .badServerResponse))
+    for (text, whole) in [(most, accepted), (tooMuch, refused)] {
+      let length = text.utf8.count
+      let splits = Array(stride(from: 0, to: length - 50, by: 997)) + Array((length - 50)..<length)
+      #expect(ResponseTranscript(text, splits: splits) == whole)
+    }
+  }
+
+  @Test(arguments: ["", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: b\r\n "])
+  func headWithoutEndIsLimited(_ start: String) {
+    let text = (start.isEmpty ? Self.status : start) + Self.filler(Self.maximumSize)
+    #expect(ResponseTranscript(text).code == .dataLengthExceedsMaximum)
+    #expect(ResponseTranscript(text, splits: stride(from: 0, to: text.utf8.count, by: 101)) == ResponseTranscript(text))
+  }
+
+  /// With each byte, what has been gathered must not be read again: this test would take many times as long.
+  @Test func headThatArrivesByteByByteIsReadOnce() {
+    let text = Self.status + Self.filler(Self.maximumSize)
+    #expect(ResponseTranscript(text, splits: 0..<text.utf8.count).code == .dataLengthExceedsMaximum)
+  }
+
+  @Test func bytesOfTheBodyAreNotCopied() {
+    let input = Array((Self.chunkedHead + "5\r\nhello\r\n0\r\n\r\n").utf8)
+    input.withUnsafeBytes { input in
+      var parser = ResponseParser(url: URL(string: "http://x/")!, method: "GET")
+      var offset = 0
+      guard case .head = parser.next(input, &offset), case .body(let body) = parser.next(input, &offset) else {
+        Issue.record("There is no body")
+        return
+      }
+      #expect(body.baseAddress == input.baseAddress?.advanced(by: Self.chunkedHead.utf8.count + 3))
+    }
+  }
+
+  @Test func endIsReportedWithoutInput() {
+    for text in ["HTTP/1.1 204\r\n\r\n", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"] {
+      var parser = ResponseParser(url: URL(string: "http://x/")!, method: "GET")
+      var offset = 0
+      let event = Array(text.utf8).withUnsafeBytes { parser.next($0, &offset) }
+      guard case .head = event, !parser.isEmpty else {
+        Issue.record("\(String(describing: event))")
+        continue
+      }
+      offset = 0
+      guard case .end = parser.next(UnsafeRawBufferPointer(start: nil, count: 0), &offset) else {
+        Issue.record("There is no end")
+        continue
+      }
+      #expect(parser.isPersistent && offset == 0)
+    }
+  }
+
+  @Test func failureIsFinal() {
+    var parser = ResponseParser(url: URL(string: "http://x/")!, method: "GET")
+    for text in ["ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+      var offset = 0
+      let event = Array(text.utf8).withUnsafeBytes { parser.next($0, &offset) }
+      guard case .failure(.badServerResponse, _) = event else {
+        Issue.record("\(String(describing: event))")
+        continue
+      }
+    }
+    #expect(!parser.isPersistent && !parser.isEmpty)
+    #expect(parser.closed() == .inHead)
+  }
+}
