@@ -42,8 +42,7 @@ struct FieldSectionScanner {
 
   /// Scans from `offset` on and advances it past what was used. `nil`: more input is needed.
   mutating func next(_ input: UnsafeRawBufferPointer, _ offset: inout Int) -> Outcome? {
-    guard offset < input.count else { return nil }
-    return gathered.isEmpty ? scan(input, &offset) : gather(input, &offset)
+    gathered.isEmpty ? scan(input, &offset) : gather(input, &offset)
   }
 
   private mutating func scan(_ input: UnsafeRawBufferPointer, _ offset: inout Int) -> Outcome? {
@@ -171,8 +170,8 @@ extension UnsafeRawBufferPointer {
 
   /// Returns whether a line contains neither NUL nor a carriage return, except at its end.
   fileprivate func isText(from start: Int) -> Bool {
-    let end = count > 1 && self[count - 2] == 0x0d ? count - 2 : count - 1
-    guard start < end, let base = baseAddress else { return true }
-    return memchr(base + start, 0x0d, end - start) == nil && memchr(base + start, 0, end - start) == nil
+    guard let base = baseAddress else { return true }
+    let carriageReturn = memchr(base + start, 0x0d, count - start).map { base.distance(to: $0) }
+    return (carriageReturn ?? count - 2) == count - 2 && memchr(base + start, 0, count - start) == nil
   }
 }

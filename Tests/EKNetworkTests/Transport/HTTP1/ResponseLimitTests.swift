@@ -9,8 +9,8 @@ import Testing
 
   private static func filler(_ count: Int) -> String { String(repeating: "b", count: count) }
 
-  /// Each limit with the longest text that it allows, and one that exceeds it.
-  private static let limits: [(most: String, tooMuch: String)] = {
+  /// Each limit with the longest text that it allows, one that exceeds it, and what the failure speaks of.
+  private static let limits: [(most: String, tooMuch: String, name: String)] = {
     func head(_ size: Int) -> String { status + "A: \(filler(size - status.utf8.count - 7))\r\n\r\n" }
     func interim(_ size: Int) -> String {
       let one = "HTTP/1.1 103 a\r\nA: \(filler(1024 - 23))\r\n\r\n"
@@ -28,17 +28,21 @@ import Testing
       status + "Transfer-Encoding: chunked\r\nA: b\r\n c\r\n\r\n0\r\nA: b\r\n"
         + String(repeating: "\tc\r\n", count: count - 1) + "\r\n"
     }
-    return [head, interim, trailers, extensions].map { ($0(maximumSize), $0(maximumSize + 1)) }
-      + [(chunkLine(ChunkedDecoder.maximumLineSize), chunkLine(ChunkedDecoder.maximumLineSize + 1))]
-      + [folds, trailerFolds].map { ($0(ResponseHeadRules.maximumFolds), $0(ResponseHeadRules.maximumFolds + 1)) }
+    let texts: [(text: (Int) -> String, limit: Int, name: String)] = [
+      (head, maximumSize, "head"), (interim, maximumSize, "interim responses"), (trailers, maximumSize, "trailers"),
+      (extensions, maximumSize, "chunk extensions"), (chunkLine, ChunkedDecoder.maximumLineSize, "size of a chunk"),
+      (folds, ResponseHeadRules.maximumFolds, "folded"), (trailerFolds, ResponseHeadRules.maximumFolds, "folded"),
+    ]
+    return texts.map { ($0.text($0.limit), $0.text($0.limit + 1), $0.name) }
   }()
 
   @Test(arguments: limits.indices)
   func limitIsInclusiveHoweverTheInputIsSplit(_ index: Int) {
-    let (most, tooMuch) = Self.limits[index]
+    let (most, tooMuch, name) = Self.limits[index]
     let (accepted, refused) = (ResponseTranscript(most), ResponseTranscript(tooMuch))
     #expect(accepted.failure == nil && accepted.heads.last?.statusCode == 200)
-    #expect(refused.failure != nil && refused.code == (index < 5 ? .dataLengthExceedsMaximum : .badServerResponse))
+    #expect(refused.failure?.contains(name) == true)
+    #expect(refused.code == (name == "folded" ? .badServerResponse : .dataLengthExceedsMaximum))
     for (text, whole) in [(most, accepted), (tooMuch, refused)] {
       let length = text.utf8.count
       let splits = Array(stride(from: 0, to: length - 50, by: 997)) + Array((length - 50)..<length)
@@ -48,7 +52,11 @@ import Testing
 
   @Test(arguments: ["", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: b\r\n "])
   func headWithoutEndIsLimited(_ start: String) {
-    let text = (start.isEmpty ? Self.status : start) + Self.filler(Self.maximumSize)
+    let start = start.isEmpty ? Self.status : start
+    let most = start + Self.filler(Self.maximumSize - start.utf8.count)
+    #expect(ResponseTranscript(most).ending == .inHead)
+    #expect(ResponseTranscript(most, splits: [1]).ending == .inHead)
+    let text = most + "b"
     #expect(ResponseTranscript(text).code == .dataLengthExceedsMaximum)
     #expect(ResponseTranscript(text, splits: stride(from: 0, to: text.utf8.count, by: 101)) == ResponseTranscript(text))
   }
@@ -90,17 +98,19 @@ import Testing
     }
   }
 
-  @Test func failureIsFinal() {
+  @Test(arguments: [("ICY 200 OK\r\n\r\n", ResponseParser.Ending.inHead), (chunkedHead + "x", .inBody)])
+  func failureIsFinal(_ text: String, _ ending: ResponseParser.Ending) {
     var parser = ResponseParser(url: URL(string: "http://x/")!, method: "GET")
-    for text in ["ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+    var failures = 0
+    for text in [text, "HTTP/1.1 200 OK\r\n\r\n"] {
       var offset = 0
-      let event = Array(text.utf8).withUnsafeBytes { parser.next($0, &offset) }
-      guard case .failure(.badServerResponse, _) = event else {
-        Issue.record("\(String(describing: event))")
-        continue
+      Array(text.utf8).withUnsafeBytes { bytes in
+        for _ in 0..<2 { if case .failure(.badServerResponse, _) = parser.next(bytes, &offset) { failures += 1 } }
       }
     }
+    // The first event of a response whose body fails is its head.
+    #expect(failures == (ending == .inHead ? 4 : 3))
     #expect(!parser.isPersistent && !parser.isEmpty)
-    #expect(parser.closed() == .inHead)
+    #expect(parser.closed() == ending)
   }
 }

@@ -137,6 +137,7 @@ import Testing
     Attack("negative size", chunks: "-1\r\na\r\n0\r\n\r\n", "200 \(badSize)"),
     Attack("blank before size", chunks: " 1\r\na\r\n0\r\n\r\n", "200 \(badSize)"),
     Attack("empty size", chunks: "\r\n", "200 \(badSize)"),
+    Attack("empty size behind a chunk", chunks: "1\r\na\r\n\r\n\r\n", "200 \"a\" \(badSize)"),
     Attack("extension without size", chunks: ";a\r\n", "200 \(badSize)"),
     Attack("blank within size", chunks: "1 0\r\na", "200 \(badSize)"),
     Attack("no hexadecimal digit", chunks: "1g\r\na", "200 \(badSize)"),

@@ -42,6 +42,7 @@ import Testing
     let interim = ["HTTP/1.1 102 Processing\r\n", "A: \(String(repeating: "b", count: 992))\r\n", "\r\n"]
     let most = Array(repeating: interim, count: 300).flatMap { $0 }
     #expect(most.joined().utf8.count == ResponseHeadRules.maximumSize)
+    #expect(failure(most) == nil)
     #expect(head(most + ["HTTP/1.1 200 OK\r\n", "\r\n"])?.statusCode == 200)
     #expect(failure(most + ["HTTP/1.1 103\r\n", "\r\n"]) == .dataLengthExceedsMaximum)
   }
