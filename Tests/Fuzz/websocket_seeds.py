@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seed corpus of the fuzzer: seeds.py FOLDER. Each seed is a byte of options, a seed for the cuts, and server frames."""
+"""Writes the seed corpus for the WebSocket frame parser: websocket_seeds.py FOLDER. Each seed is a byte of options, a seed
+for the cuts, and server frames."""
 
 import os
 import struct

@@ -1,0 +1,22 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// What `ResponseHead` needs for Foundation's responses and for properties that the parser does not use. The originals
+// depend on half of the library.
+
+struct RetryAfter {
+  init?(_: String, now _: Date) { fatalError() }
+
+  func delay(from _: Date) -> Duration { fatalError() }
+}
+
+extension HTTPURLResponse {
+  var headerDictionary: [String: String] { fatalError() }
+}
+
+extension URLError {
+  init(_: Code, url _: URL?, description _: String) { fatalError() }
+}
