@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -78,6 +79,46 @@ int ekn_socket_local_port(int socket) {
   if (getsockname(socket, &address.any, &size) != 0) return 0;
   if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
   return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
+}
+
+long ekn_socket_receive(int socket, void *bytes, size_t length, int *error) {
+  ssize_t count;
+  do count = recv(socket, bytes, length, MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  *error = count < 0 ? errno : 0;
+  return count;
+}
+
+long ekn_socket_send(int socket, const void *bytes, size_t length, int *error) {
+  ssize_t count;
+  do count = send(socket, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (count < 0 && errno == EINTR);
+  *error = count < 0 ? errno : 0;
+  return count;
+}
+
+bool ekn_socket_must_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+int ekn_socket_replace(int old) {
+  int spare = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (spare < 0) return -1;
+  int taken = fcntl(old, F_DUPFD_CLOEXEC, 0);
+  if (taken >= 0 && dup3(spare, old, O_CLOEXEC) < 0) {
+    close(taken);
+    taken = -1;
+  }
+  close(spare);
+  return taken;
+}
+
+void ekn_socket_close(int socket) { close(socket); }
+
+bool ekn_socket_get_peer(int socket, char *text, size_t length) {
+  any_address peer;
+  socklen_t size = sizeof peer;
+  if (getpeername(socket, &peer.any, &size) != 0) return false;
+  const void *address = peer.any.sa_family == AF_INET ? (const void *)&peer.v4.sin_addr : (const void *)&peer.v6.sin6_addr;
+  return inet_ntop(peer.any.sa_family, address, text, (socklen_t)length) != NULL;
 }
 
 void ekn_socket_shut_down(int descriptor) { (void)shutdown(descriptor, SHUT_RDWR); }

@@ -5,6 +5,7 @@
 #if defined(__linux__)
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
@@ -32,6 +33,18 @@ bool ekn_socket_is_writable(int socket);
 bool ekn_socket_has_peer(int socket, const char *address, int port);
 // The local port of a TCP socket; 0 for any other.
 int ekn_socket_local_port(int socket);
+// Receives without waiting: the number of bytes, 0 at the end, or -1 with the error in `*error`.
+long ekn_socket_receive(int socket, void *bytes, size_t length, int *error);
+// Sends without waiting and without a signal: the number of bytes, or -1 with the error in `*error`.
+long ekn_socket_send(int socket, const void *bytes, size_t length, int *error);
+// Whether the error only means that nothing can be done for now.
+bool ekn_socket_must_wait(int error);
+// Moves a connection to a new descriptor, which is returned, and replaces the old one by one that is not connected. -1,
+// with nothing changed, if there are no descriptors left.
+int ekn_socket_replace(int socket);
+void ekn_socket_close(int socket);
+// The numeric address of the peer; false if it has none.
+bool ekn_socket_get_peer(int socket, char *text, size_t length);
 // Ends the connection in both directions: nothing can be sent over it any more.
 void ekn_socket_shut_down(int socket);
 

@@ -32,6 +32,10 @@ enum ServerURL {
   }
 
   /// The components of a URL or a reference (RFC 3986 §3), not yet encoded.
+  /// Returns a path without dot segments (RFC 3986 §5.2.4). An encoded dot is a dot (§6.2.2.2; WHATWG URL, "double-dot
+  /// URL path segment").
+  static func withoutDotSegments(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> { Parts.withoutDotSegments(path) }
+
   private struct Parts {
     var scheme: ArraySlice<UInt8>?
     var authority: ArraySlice<UInt8>?
@@ -108,8 +112,7 @@ enum ServerURL {
       return url
     }
 
-    /// RFC 3986 §5.2.4. An encoded dot is a dot (§6.2.2.2; WHATWG URL, "double-dot URL path segment").
-    private static func withoutDotSegments(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func withoutDotSegments(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
       guard path.contains(UInt8(ascii: ".")) || path.contains(UInt8(ascii: "%")) else { return path }
       let segments = path.split(separator: slash, omittingEmptySubsequences: false)
       var kept: [ArraySlice<UInt8>] = []

@@ -12,15 +12,7 @@ struct ByteTransportEndpoint: Sendable, Equatable {
 
   /// The host as it is written in a URL.
   var hostInURL: String { host.contains(":") ? "[\(host)]" : host }
-}
 
-extension ByteTransportEndpoint {
-  /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
-  init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
-    self.init(host: host, port: port, isSecure: isSecure)
-    proxies = options.proxies
-    #if os(Linux)
-      tls = options.tls
-    #endif
-  }
+  /// The URL that stands for it.
+  var url: String { "\(isSecure ? "https" : "http")://\(hostInURL):\(port)/" }
 }

@@ -12,6 +12,9 @@ enum ResponseHeadRules {
   /// The number of folded lines that a response may have: some versions of libcurl copy the whole value for each.
   static let maximumFolds = 100
 
+  /// The limit of libcurl for one line.
+  static let maximumLine = 100 * 1024
+
   static let notHTTP: Failure = (.badServerResponse, "The response does not begin with a status line of HTTP")
   static let wrongVersion: Failure = (
     .badServerResponse, "The status line claims a version of HTTP that was not negotiated"
@@ -26,6 +29,9 @@ enum ResponseHeadRules {
   )
   static let headIsTooLong: Failure = (
     .dataLengthExceedsMaximum, "The response head is longer than \(maximumSize) bytes"
+  )
+  static let lineIsTooLong: Failure = (
+    .dataLengthExceedsMaximum, "A line of the response head is longer than \(maximumLine) bytes"
   )
   static let interimResponsesAreTooLong: Failure = (
     .dataLengthExceedsMaximum, "The interim responses are longer than \(maximumSize) bytes"

@@ -12,6 +12,8 @@
     private let mayUseProxy: Bool
     /// Whether there may be a proxy for `https` URLs.
     private let mayUseTunnel: Bool
+    /// Whether the library itself speaks HTTP/1.1 where it can.
+    private let speaksHTTP1: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -24,12 +26,13 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared
+      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
     ) {
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
+      self.speaksHTTP1 = speaksHTTP1
       self.configuration = SessionSettings(configuration, tls: tls)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
       mayUseTunnel = self.configuration.proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel
@@ -80,8 +83,13 @@
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
       if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil { fields["Host"] = Self.authority(of: url) }
-      let headers = try headerFields.lines(
-        for: fields, content: Self.content(of: upload, method: method))
+      let content = Self.content(of: upload, method: method)
+      let speaksHTTP1 = speaksHTTP1 && origin.scheme == "http" && !mayUseProxy
+      let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
+      let head = block.map {
+        RequestHead.bytes(
+          method: method, url: url, host: Self.authority(of: url) ?? "", block: $0, length: upload?.length)
+      }
       let isSecure = origin.scheme == "https"
       let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
       // What the request is keyed by above is what it is sent over.
@@ -94,7 +102,10 @@
         isSecure: isSecure,
         mayUseHTTP2: mayUseHTTP2,
         method: method,
-        headerLines: headers,
+        speaksHTTP1: speaksHTTP1,
+        headerLines: speaksHTTP1 ? nil : try headerFields.lines(for: fields, content: content),
+        head: head ?? [],
+        closesConnection: block?.closes ?? false,
         upload: upload,
         isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
@@ -111,6 +122,9 @@
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
+
+    /// Whether the library itself speaks HTTP/1.1, which the environment decides.
+    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } == "own"
 
     /// The environment variables in which libcurl looks for proxies of `http` URLs.
     private static let environmentHasProxy = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])

@@ -50,7 +50,7 @@ struct FieldSectionScanner {
     var start = 0
     while let end = bytes.endOfLine(from: start) {
       if start == 0, let failure = startFailure(bytes) { return .failure(failure) }
-      guard end <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+      if let failure = lengthFailure(section: end, line: end - start) { return .failure(failure) }
       let line = classify(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), isFirst: start == 0)
       if let failure = accept(line) { return .failure(failure) }
       if case .end = line {
@@ -60,7 +60,7 @@ struct FieldSectionScanner {
       start = end
     }
     if start == 0, let failure = startFailure(bytes) { return .failure(failure) }
-    guard bytes.count <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+    if let failure = lengthFailure(section: bytes.count, line: bytes.count - start) { return .failure(failure) }
     gathered.append(contentsOf: bytes)
     lineStart = start
     offset = input.count
@@ -73,7 +73,9 @@ struct FieldSectionScanner {
       gathered.append(contentsOf: UnsafeRawBufferPointer(rebasing: input[offset..<(end ?? input.count)]))
       offset = end ?? input.count
       if lineStart == 0, let failure = gathered.withUnsafeBytes(startFailure) { return .failure(failure) }
-      guard gathered.count <= ResponseHeadRules.maximumSize else { return .failure(tooLong) }
+      if let failure = lengthFailure(section: gathered.count, line: gathered.count - lineStart) {
+        return .failure(failure)
+      }
       guard end != nil else { return nil }
       let line = gathered.withUnsafeBytes { bytes in
         classify(UnsafeRawBufferPointer(rebasing: bytes[lineStart...]), isFirst: lineStart == 0)
@@ -93,8 +95,11 @@ struct FieldSectionScanner {
 
   // MARK: - Lines
 
-  private var tooLong: ResponseHeadRules.Failure {
-    kind == .head ? ResponseHeadRules.headIsTooLong : ResponseHeadRules.trailersAreTooLong
+  private func lengthFailure(section: Int, line: Int) -> ResponseHeadRules.Failure? {
+    if section > ResponseHeadRules.maximumSize {
+      return kind == .head ? ResponseHeadRules.headIsTooLong : ResponseHeadRules.trailersAreTooLong
+    }
+    return line > ResponseHeadRules.maximumLine ? ResponseHeadRules.lineIsTooLong : nil
   }
 
   private mutating func accept(_ line: Line) -> ResponseHeadRules.Failure? {

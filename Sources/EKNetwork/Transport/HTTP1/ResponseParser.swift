@@ -172,8 +172,10 @@ struct ResponseParser {
     if isVersion10, hasCodings || !options.contains(where: { $0.isFieldName("keep-alive") }) { return false }
     // RFC 9112 §6.1: with both, others on the way may see another end of the body.
     if hasCodings, hasLength { return false }
-    // RFC 9112 §6.1, RFC 9110 §8.6: a server that announces a body here may send it.
-    if head.statusCode == 204, hasCodings || (hasLength && ResponseHeadRules.length(of: head) != 0) { return false }
+    // RFC 9112 §6.1, RFC 9110 §8.6: a server that announces a body here may send it, except for a HEAD.
+    if head.statusCode == 204, method != "HEAD", hasCodings || (hasLength && ResponseHeadRules.length(of: head) != 0) {
+      return false
+    }
     return method != "CONNECT" || hasBody(head)
   }
 

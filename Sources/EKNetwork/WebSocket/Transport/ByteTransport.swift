@@ -48,3 +48,14 @@ enum ByteTransports {
     #endif
   }
 }
+
+extension ByteTransportEndpoint {
+  /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
+  init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
+    self.init(host: host, port: port, isSecure: isSecure)
+    proxies = options.proxies
+    #if os(Linux)
+      tls = options.tls
+    #endif
+  }
+}

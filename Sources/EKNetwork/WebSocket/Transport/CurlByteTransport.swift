@@ -79,41 +79,15 @@
         let handles = CurlBareHandles(joinsResolver: capabilities.joinsResolver)
       else { return loopEnd(ByteTransportError.unavailable) }
       self.handles = handles
-      if let error = configure(handles, capabilities) { return loopEnd(error) }
-      let multi = handles.multi
       let context = Unmanaged.passUnretained(self).toOpaque()
+      if let error = handles.configure(address, capabilities, progress: progressCallback, context: context) {
+        return loopEnd(error)
+      }
+      let multi = handles.multi
       guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
         ekn_multi_set_timer_callback(multi, timerCallback, context) == 0, ekn_multi_add(multi, handles.easy) == 0
       else { return loopEnd(ByteTransportError.unavailable) }
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
-    }
-
-    /// Sets the options of the connection; returns an error if libcurl refused a required one.
-    private func configure(_ handles: CurlBareHandles, _ capabilities: CurlCapabilities) -> (any Error)? {
-      let scheme = address.isSecure ? "https" : "http"
-      var settings = CurlSettings(handles.easy)
-      settings.set(.url, "\(scheme)://\(address.hostInURL):\(address.port)/")
-      settings.set(.nosignal, 1)
-      settings.set(.connectOnly, 1)
-      // libcurl 7.88 crashes in a bare connection on which HTTP/2 was negotiated.
-      settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
-      settings.set(.httpproxytunnel, 1)
-      settings.set(.tcpKeepalive, 1)
-      settings.note(
-        .xferinfofunction,
-        ekn_easy_set_progress_callback(handles.easy, progressCallback, Unmanaged.passUnretained(self).toOpaque()))
-      settings.note(.opensocketfunction, ekn_easy_open_sockets(handles.easy, handles.lookup))
-      if capabilities.joinsResolver {
-        settings.note(.resolverStartFunction, ekn_easy_watch_lookup(handles.easy, handles.lookup))
-      } else {
-        settings.set(.quickExit, 1)
-      }
-      // The caller limits the time; libcurl's default of 300 s would cut a longer timeout short.
-      settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
-      settings.set(.errorbuffer, pointer: handles.errorText)
-      settings.apply(address.isSecure ? address.tls : nil, capabilities.authorities)
-      if let proxies = address.proxies { settings.apply(proxies, isSecure: address.isSecure) }
-      return settings.error
     }
 
     /// Handles a socket that is ready, or libcurl's timer that has fired.
@@ -157,20 +131,12 @@
       opening = nil
     }
 
-    private var url: URL? {
-      URL(string: "\(address.isSecure ? "https" : "http")://\(address.hostInURL):\(address.port)/")
-    }
+    private var url: URL? { URL(string: address.url) }
 
     private func connectError(_ code: Int) -> any Error {
       if let tunnelFailure { return tunnelFailure }
       guard let handles, let url else { return ByteTransportError.unavailable }
-      let easy = handles.easy
-      let text = String(cString: handles.errorText)
-      let failure = CurlError.Failure(
-        code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
-        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
-        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
-      return CurlError.urlError(failure, url: url)
+      return CurlError.urlError(handles.failure(code: code), url: url)
     }
 
     private func loopReceive(_ continuation: CheckedContinuation<[UInt8], any Error>) {

@@ -9,15 +9,21 @@ import Testing
 
   private static func filler(_ count: Int) -> String { String(repeating: "b", count: count) }
 
+  /// Field lines with this number of bytes in all, at least 1,024.
+  private static func lines(_ count: Int) -> String {
+    String(repeating: "A: \(filler(1_019))\r\n", count: count / 1_024 - 1) + "A: \(filler(1_019 + count % 1_024))\r\n"
+  }
+
   /// Each limit with the longest text that it allows, one that exceeds it, and what the failure speaks of.
   private static let limits: [(most: String, tooMuch: String, name: String)] = {
-    func head(_ size: Int) -> String { status + "A: \(filler(size - status.utf8.count - 7))\r\n\r\n" }
+    func head(_ size: Int) -> String { status + lines(size - status.utf8.count - 2) + "\r\n" }
+    func line(_ size: Int) -> String { status + "A: \(filler(size - 5))\r\n\r\n" }
     func interim(_ size: Int) -> String {
       let one = "HTTP/1.1 103 a\r\nA: \(filler(1024 - 23))\r\n\r\n"
       let last = "HTTP/1.1 103 \(filler(size - 299 * 1024 - 17))\r\n\r\n"
       return String(repeating: one, count: 299) + last + status + "Content-Length: 0\r\n\r\n"
     }
-    func trailers(_ size: Int) -> String { chunkedHead + "0\r\nA: \(filler(size - 7))\r\n\r\n" }
+    func trailers(_ size: Int) -> String { chunkedHead + "0\r\n" + lines(size - 2) + "\r\n" }
     func chunkLine(_ size: Int) -> String { chunkedHead + "1;\(filler(size - 4))\r\na\r\n0\r\n\r\n" }
     func extensions(_ size: Int) -> String {
       let one = "1;\(filler(1023))\r\na\r\n"
@@ -29,7 +35,8 @@ import Testing
         + String(repeating: "\tc\r\n", count: count - 1) + "\r\n"
     }
     let texts: [(text: (Int) -> String, limit: Int, name: String)] = [
-      (head, maximumSize, "head"), (interim, maximumSize, "interim responses"), (trailers, maximumSize, "trailers"),
+      (head, maximumSize, "head is"), (line, ResponseHeadRules.maximumLine, "line of the response head"),
+      (interim, maximumSize, "interim responses"), (trailers, maximumSize, "trailers"),
       (extensions, maximumSize, "chunk extensions"), (chunkLine, ChunkedDecoder.maximumLineSize, "size of a chunk"),
       (folds, ResponseHeadRules.maximumFolds, "folded"), (trailerFolds, ResponseHeadRules.maximumFolds, "folded"),
     ]
@@ -53,7 +60,7 @@ import Testing
   @Test(arguments: ["", "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: b\r\n "])
   func headWithoutEndIsLimited(_ start: String) {
     let start = start.isEmpty ? Self.status : start
-    let most = start + Self.filler(Self.maximumSize - start.utf8.count)
+    let most = start + "a: b\r\n" + Self.lines(Self.maximumSize - start.utf8.count - 6)
     #expect(ResponseTranscript(most).ending == .inHead)
     #expect(ResponseTranscript(most, splits: [1]).ending == .inHead)
     let text = most + "b"
@@ -63,7 +70,7 @@ import Testing
 
   /// With each byte, what has been gathered must not be read again: this test would take many times as long.
   @Test func headThatArrivesByteByByteIsReadOnce() {
-    let text = Self.status + Self.filler(Self.maximumSize)
+    let text = Self.status + Self.lines(Self.maximumSize)
     #expect(ResponseTranscript(text, splits: 0..<text.utf8.count).code == .dataLengthExceedsMaximum)
   }
 

@@ -33,6 +33,55 @@
       lookup.deallocate()
     }
 
+    /// Sets the options of the connection, and returns an error if libcurl refused a required one.
+    ///
+    /// - Parameter progress: Is called for each byte of a proxy's response to `CONNECT`, and returns whether to stop.
+    func configure(
+      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, progress: ekn_progress_callback? = nil,
+      context: UnsafeMutableRawPointer? = nil
+    ) -> (any Error)? {
+      var settings = CurlSettings(easy)
+      settings.set(.url, endpoint.url)
+      settings.set(.nosignal, 1)
+      settings.set(.connectOnly, 1)
+      // libcurl 7.88 crashes in a bare connection on which HTTP/2 was negotiated.
+      settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
+      settings.set(.httpproxytunnel, 1)
+      settings.set(.tcpKeepalive, 1)
+      if let progress { settings.note(.xferinfofunction, ekn_easy_set_progress_callback(easy, progress, context)) }
+      settings.note(.opensocketfunction, ekn_easy_open_sockets(easy, lookup))
+      if capabilities.joinsResolver {
+        settings.note(.resolverStartFunction, ekn_easy_watch_lookup(easy, lookup))
+      } else {
+        settings.set(.quickExit, 1)
+      }
+      // The caller limits the time; libcurl's default of 300 s would cut a longer timeout short.
+      settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
+      settings.set(.errorbuffer, pointer: errorText)
+      settings.apply(endpoint.isSecure ? endpoint.tls : nil, capabilities.authorities)
+      if let proxies = endpoint.proxies { settings.apply(proxies, isSecure: endpoint.isSecure) }
+      return settings.error
+    }
+
+    /// Returns why the connection could not be opened, as libcurl reports it.
+    func failure(code: Int) -> CurlError.Failure {
+      let text = String(cString: errorText)
+      return CurlError.Failure(
+        code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
+        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
+    }
+
+    /// Takes over the socket of an open connection without TLS, and closes the handles, which a connection that may
+    /// last does not need. Returns -1 if there are no descriptors left.
+    ///
+    /// libcurl reads from a socket that it closes. It is given another one.
+    func takeSocket(_ socket: Int32) -> Int32 {
+      let taken = ekn_socket_replace(socket)
+      if taken >= 0 { close() }
+      return taken
+    }
+
     /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it, on which
     /// nothing may be called back: the transport may be gone by then.
     func close() {

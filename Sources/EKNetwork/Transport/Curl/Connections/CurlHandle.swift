@@ -144,7 +144,7 @@
         settings.set(.httpget, 1)
         if request.method != "GET" { settings.set(.customrequest, request.method) }
       }
-      settings.set(.httpheader, pointer: UnsafeRawPointer(request.headerLines.list))
+      settings.set(.httpheader, pointer: UnsafeRawPointer(request.headerLines?.list))
     }
 
     /// Whether the server has stated that it has not processed the request, so that it can be sent again.

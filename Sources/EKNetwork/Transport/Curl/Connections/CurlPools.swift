@@ -66,7 +66,10 @@
 
     /// Frees the pools that have been unused for their lifetime. Must not be called while events of the poller have yet
     /// to be handled.
-    mutating func freeUnused(now: UInt64) {
+    ///
+    /// - Returns: Their numbers, which may be used for others from now on.
+    mutating func freeUnused(now: UInt64) -> [Int] {
+      var freed: [Int] = []
       while let pool = unused.next(notAfter: now) {
         // A cancelled transfer still waits for its name to be resolved.
         guard pool.activeCount == 0 else {
@@ -75,10 +78,12 @@
           continue
         }
         pools[pool.index] = nil
+        freed.append(pool.index)
         numbers[pool.key] = nil
         if let sharedPool = pool.sharedPool { release(sharedPool, now: now) }
         pool.close()
       }
+      return freed
     }
   }
 #endif

@@ -13,7 +13,10 @@
     func deliver(_ transfer: CurlTransfer) {
       let delivery = transfer.loopDeliver()
       if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
-      if delivery.pauses, let handle = transfer.loopHandle {
+      if delivery.pauses, let connection = transfer.loopConnection {
+        transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
+        connection.paused()
+      } else if delivery.pauses, let handle = transfer.loopHandle {
         transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
         _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
         if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }

@@ -5,8 +5,12 @@
     /// Watches a socket for libcurl. This is done immediately, never later in the turn: by then a descriptor may have
     /// been closed and its number reused.
     func watch(_ socket: Int32, _ what: Int32, pool: Int) {
-      let tag = UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket))
+      watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
+    }
+
+    func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
       if what == EKN_POLL_REMOVE {
+        guard tag < HTTP1Connections.firstTag || sockets.isWatched(socket) else { return }
         sockets.remove(socket)
       } else if !sockets.want(socket, what, tag: tag) {
         return
@@ -30,6 +34,10 @@
     func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
+        guard event.tag < HTTP1Connections.firstTag else {
+          connections[UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF]?.ready(socket, events: event.events)
+          continue
+        }
         guard sockets.isWanted(socket) else {
           pools[Int(event.tag >> 32)]?.inputArrived(on: socket)
           watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)

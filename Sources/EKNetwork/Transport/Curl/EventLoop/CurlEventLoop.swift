@@ -45,6 +45,7 @@
 
     private(set) var now = MonotonicClock.now()
     var pools: CurlPools
+    var connections: HTTP1Connections
     var queue: RequestQueue<CurlTransfer>
     var deadlines = DeadlineHeap<CurlTransfer>()
     /// The transfers in the queues of other loops that this one runs.
@@ -55,6 +56,8 @@
     /// The transfers for which something arrived from the server while their bodies had nothing to send.
     var transfersWithInput: [CurlTransfer] = []
     var deliveries: [CurlTransfer.Queue.Delivery] = []
+    /// Into which every connection receives.
+    let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
     /// libcurl cannot be used, or if the process has no descriptors left.
@@ -70,6 +73,7 @@
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
+      connections = HTTP1Connections(lifetime: poolLifetime.clampedNanoseconds)
       queue = RequestQueue(mayShareConnections: capabilities.supportsHTTP2, loops: group.count)
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -97,7 +101,7 @@
         start(transfer)
         finishTurn(&turn, into: &finished, expires: true)
         ekn_release_broken_pipe_signal(wasHeld)
-        return min(due, pools.cleanup) < turn.alarm
+        return min(due, cleanup) < turn.alarm
       }.flatMap { $0 }
       guard let mustWake else { return false }
       if mustWake { poller.wake() }
@@ -126,12 +130,13 @@
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
           finishTurn(&turn, into: &finished, expires: fullBatches == 0)
-          pools.freeUnused(now: now)
+          if connections.cleanup <= now { closeExpiredConnections() }
+          for pool in pools.freeUnused(now: now) { for connection in connections.idle(of: pool) { connection.close() } }
         }
         for delivery in finished { delivery.resume() }
         finished.removeAll(keepingCapacity: true)
         count = poller.wait(into: &ready) {
-          turn.withLock { $0.sleep(due: due, cleanup: pools.cleanup, now: MonotonicClock.now()) }
+          turn.withLock { $0.sleep(due: due, cleanup: cleanup, now: MonotonicClock.now()) }
         }
       }
     }
@@ -147,6 +152,7 @@
       if expires { expireDeadlines() }
       admit()
       var passes = 0
+      if fireConnectionTimers() { admit() }
       while passes < Self.maximumPasses, pools.fireTimers(now: now) {
         collectFinished()
         passes += 1
@@ -202,11 +208,21 @@
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
+      guard !transfer.request.speaksHTTP1 else {
+        if let pool = transfer.loopPool { beginHTTP1(transfer, in: pool) } else { fail(transfer) }
+        return renewDeadline(of: transfer)
+      }
       guard let pool = transfer.loopPool, pool.add(transfer) else {
         if let refusal = transfer.loopFailure { return finish(transfer, with: refusal) }
         return fail(transfer)
       }
       if !pool.reportsSending { sent(transfer, port: 0) }
+      renewDeadline(of: transfer)
+    }
+
+    /// Notes that something has happened that sets another deadline, if the transfer is in progress.
+    private func renewDeadline(of transfer: CurlTransfer) {
+      guard transfer.loopIsRunning else { return }
       deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
     }
@@ -229,13 +245,18 @@
     }
 
     private func resume(_ transfer: CurlTransfer, bit: Int) {
-      guard let handle = transfer.loopHandle, transfer.loopPauseBits & bit != 0 else { return }
+      guard transfer.loopIsRunning, transfer.loopPauseBits & bit != 0 else { return }
       transfer.loopPauseBits &= ~bit
+      if let connection = transfer.loopConnection {
+        transfer.loopLastActivity = now
+        connection.resumed()
+        return renewDeadline(of: transfer)
+      }
+      guard let handle = transfer.loopHandle else { return }
       if bit == Int(EKN_PAUSE_SEND) { transfer.loopPool?.bodyResumed(transfer) }
       if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
       transfer.loopLastActivity = now
-      deadlines.remove(transfer)
-      deadlines.insert(transfer, at: transfer.loopDeadline)
+      renewDeadline(of: transfer)
       _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
     }
 
@@ -272,13 +293,13 @@
           deadlines.insert(transfer, at: transfer.loopDeadline)
           continue
         }
-        let wait = transfer.loopHandle == nil ? " while all connections to the host were in use" : ""
+        let wait = !transfer.loopIsRunning ? " while all connections to the host were in use" : ""
         fail(transfer, .timedOut, "The request timed out" + wait)
       }
     }
 
     /// Ends a transfer; its consumer is resumed at the end of the turn.
-    private func finish(_ transfer: CurlTransfer, with error: (any Error)?) {
+    func finish(_ transfer: CurlTransfer, with error: (any Error)?) {
       remove(transfer)
       transfer.loopOutcome = error.map { .failure($0) } ?? .success(())
       markDirty(transfer)
@@ -287,6 +308,7 @@
     func remove(_ transfer: CurlTransfer) {
       deadlines.remove(transfer)
       transfer.request.upload?.close()
+      transfer.loopConnection?.abandon()
       if let pool = transfer.loopPool {
         if transfer.loopHandle != nil { pool.remove(transfer) }
         transfer.loopPool = nil
@@ -298,6 +320,9 @@
     }
 
     /// The time at which the next timer or deadline is due.
-    private var due: UInt64 { min(deadlines.first ?? .max, pools.timer) }
+    private var due: UInt64 { min(deadlines.first ?? .max, pools.timer, connections.timer) }
+
+    /// The time at which unused resources have to be freed next.
+    private var cleanup: UInt64 { min(pools.cleanup, connections.cleanup) }
   }
 #endif

@@ -17,38 +17,67 @@
     /// The default `User-Agent`, like the one that Foundation derives from the process.
     private static let userAgent = UserAgentConfiguration().generateUserAgentString()
 
-    private struct Last {
+    private struct Last<Form: Sendable> {
       let fields: [String: String]
       let content: Content
-      let lines: CurlHeaderLines
+      let form: Form
     }
 
     /// The limits of the lists that are cached.
     private static let maximumCount = 64
     private static let maximumBytes = 16_384
 
-    private let last = Locked<Last?>(nil)
+    private let lastLines = Locked<Last<CurlHeaderLines>?>(nil)
+    private let lastBlock = Locked<Last<HeaderBlock>?>(nil)
 
     /// Returns the lines for these fields, and for the defaults of those that are missing.
     ///
     /// - Throws: ``InvalidHeaderError``, or ``TransportOptionError`` if memory is exhausted.
     func lines(for fields: [String: String], content: Content) throws -> CurlHeaderLines {
+      try Self.cached(in: lastLines, fields, content) {
+        var (fields, suppressed) = try Self.complete(fields, content)
+        if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
+        guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {
+          throw TransportOptionError(option: CurlOption.httpheader.name, library: "libcurl \(CurlLibrary.versionText)")
+        }
+        return lines
+      }
+    }
+
+    /// Returns the same for requests that the library itself writes.
+    ///
+    /// - Throws: ``InvalidHeaderError``.
+    func block(for fields: [String: String], content: Content) throws -> HeaderBlock {
+      try Self.cached(in: lastBlock, fields, content) {
+        var (fields, _) = try Self.complete(fields, content)
+        if !fields.contains(where: { $0.name.isFieldName("accept") }) { fields.append(("Accept", "*/*")) }
+        if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
+        return HeaderBlock(fields)
+      }
+    }
+
+    private static func cached<Form: Sendable>(
+      in last: Locked<Last<Form>?>, _ fields: [String: String], _ content: Content, _ make: () throws -> Form
+    ) rethrows -> Form {
       // All fields are compared, so that no request is sent with the fields of another.
-      if let last = last.withLock({ $0 }), last.content == content, last.fields == fields { return last.lines }
-      let lines = try Self.makeLines(fields, content)
-      guard fields.count <= Self.maximumCount,
-        fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
-      else { return lines }
-      let next = Last(fields: fields, content: content, lines: lines)
+      if let last = last.withLock({ $0 }), last.content == content, last.fields == fields { return last.form }
+      let form = try make()
+      guard fields.count <= maximumCount,
+        fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= maximumBytes
+      else { return form }
+      let next = Last(fields: fields, content: content, form: form)
       // The previous value is released outside the lock.
       _ = last.withLock { last in
         defer { last = next }
         return last
       }
-      return lines
+      return form
     }
 
-    private static func makeLines(_ given: [String: String], _ content: Content) throws -> CurlHeaderLines {
+    /// Returns the fields, checked and with their defaults, and the names of those that libcurl must not add.
+    private static func complete(
+      _ given: [String: String], _ content: Content
+    ) throws -> (fields: [(name: String, value: String)], suppressed: [String]) {
       var fields: [(name: String, value: String)] = []
       var names: Set<String> = []
       for (name, value) in given {
@@ -78,15 +107,11 @@
         // RFC 9110 §8.6: a method that usually has content states that there is none.
         fields.append(("Content-Length", "0"))
       case .sized, .chunked:
-        if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
         if !names.contains("content-type") { suppressed.append("Content-Type") }
         // Otherwise libcurl would wait a second for servers that do not support RFC 9110 §10.1.1.
         if !names.contains("expect") { suppressed.append("Expect") }
       }
-      guard let lines = CurlHeaderLines(fields, suppressing: suppressed) else {
-        throw TransportOptionError(option: CurlOption.httpheader.name, library: "libcurl \(CurlLibrary.versionText)")
-      }
-      return lines
+      return (fields, suppressed)
     }
   }
 #endif

@@ -9,7 +9,14 @@
     /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
     let mayUseHTTP2: Bool
     let method: String
-    let headerLines: CurlHeaderLines
+    /// Whether the library itself speaks HTTP/1.1 for it.
+    let speaksHTTP1: Bool
+    /// The fields, for libcurl; `nil` if the library itself speaks.
+    let headerLines: CurlHeaderLines?
+    /// The head, as the library itself writes it; empty if libcurl speaks.
+    let head: [UInt8]
+    /// Whether the connection must not be used for another request.
+    let closesConnection: Bool
     let upload: (any UploadSource)?
     /// Whether the request may be sent again if its connection failed before a response began.
     let isIdempotent: Bool

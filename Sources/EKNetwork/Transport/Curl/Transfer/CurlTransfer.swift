@@ -27,6 +27,9 @@
     var loopTicket: RequestQueue<CurlTransfer>.Ticket?
     /// Set while it is in progress.
     var loopHandle: CurlHandle?
+    var loopConnection: HTTP1Connection?
+    /// Whether it is in progress.
+    var loopIsRunning: Bool { loopHandle != nil || loopConnection != nil }
     /// When it was submitted, and when it was passed to libcurl.
     var loopSubmitted: UInt64 = 0
     var loopBegun: UInt64 = 0
@@ -124,7 +127,7 @@
     var loopDeadline: UInt64 {
       // Waiting for a connection, for a consumer that does not read, or for a body that is not ready does not count as
       // idle time.
-      guard loopHandle != nil, loopPauseBits == 0 else { return request.deadline }
+      guard loopIsRunning, loopPauseBits == 0 else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
       let nextCheck = loopIsSending ? loopProgress.nextCheck(after: loopLastActivity, idle: request.idleTimeout) : .max
       return min(idleEnd, nextCheck, request.deadline)
@@ -134,8 +137,9 @@
 
     /// Checks whether the kernel is still sending what libcurl has given it, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
-      guard loopIsSending, loopPauseBits == 0, let handle = loopHandle else { return }
-      if loopProgress.hasMoved(handle.output, since: loopLastActivity, at: now) { loopLastActivity = now }
+      guard loopIsSending, loopPauseBits == 0, let output = loopConnection?.kernelOutput ?? loopHandle?.output
+      else { return }
+      if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
 
     /// Whether nothing must be read from the transfer's socket, which no other transfer uses.
@@ -168,6 +172,9 @@
       loopBlock.append(bytes, outstanding: (loopExpected ?? 0) - loopReceived)
       return loopBlock.isFull
     }
+
+    /// The number of bytes of the body that were read for the request.
+    var loopBodyCount: Int64 { loopUpload.readCount }
 
     func loopReadBody(_ count: Int) {
       loopUpload.read(count)
@@ -230,7 +237,7 @@
         .networkConnectionLost, "The server refused the request, and its body cannot be sent again", url: request.url)
     }
 
-    private var loopStopError: (any Error)? {
+    var loopStopError: (any Error)? {
       // libcurl would send the request again by itself after 417, which is not for libcurl to decide.
       if loopHasHead { return nil }
       return CurlError.make(
@@ -246,6 +253,10 @@
       let ending = ResendState.Ending(
         code: code, wasRefused: handle.wasRefused, hasReusedConnection: handle.hasReusedConnection,
         isFinal: loopFailure != nil || !loopParser.isEmpty)
+      return loopMayResend(ending)
+    }
+
+    func loopMayResend(_ ending: ResendState.Ending) -> Bool {
       switch loopResends.ended(ending) {
       case .end: return false
       case .send: return true
@@ -280,7 +291,7 @@
 
     /// Records the timings of a transfer that has ended, while its handle still has them.
     func loopMeasure() {
-      guard request.wantsTimings, var timings = loopHandle?.timings else { return }
+      guard request.wantsTimings, var timings = loopConnection?.timings ?? loopHandle?.timings else { return }
       let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
       timings.firstByte? += wait
       timings.total += wait

@@ -199,10 +199,10 @@
       let isOver = Locked(false)
       let watcher = Task.detached {
         var peak = 0
-        while !isOver.withLock({ $0 }) {
+        repeat {
           peak = max(peak, Self.clientConnections(to: port))
           await Task.yield()
-        }
+        } while !isOver.withLock { $0 }
         return peak
       }
       try await withThrowingTaskGroup(of: Void.self) { group in

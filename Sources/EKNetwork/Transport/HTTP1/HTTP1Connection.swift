@@ -1,0 +1,415 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// A connection on which the library itself speaks HTTP/1.1 (RFC 9112). libcurl opens it: names, addresses and the
+  /// choice between them are its own. It belongs to the thread that holds the turn of its event loop.
+  ///
+  /// The shell of ``RequestHead``, ``ExchangeState`` and ``ResponseParser``.
+  final class HTTP1Connection: DeadlineHeapElement {
+    private enum Phase {
+      case connecting
+      case open
+      case over
+    }
+
+    /// How often to read and to write in a row, so that a fast server does not keep the others waiting.
+    private static let (maximumReads, maximumWrites) = (4, 16)
+
+    let number: UInt32
+    let key: HTTP1Connections.Key
+    /// Its place among the timers, or, while it is idle, among those to be closed.
+    var deadlineIndex = -1
+    var isIdle = false
+    private unowned let eventLoop: CurlEventLoop
+    private var phase = Phase.connecting
+    /// While it is being opened; afterwards the connection has a socket of its own.
+    private var handles: CurlBareHandles?
+    /// The sockets that are watched for libcurl.
+    private var connecting: Set<Int32> = []
+    private var socket: Int32 = -1
+    private var times = ConnectTimes()
+
+    private(set) var transfer: CurlTransfer?
+    /// The number of requests that were sent over it, including the current one.
+    private var exchangeCount = 0
+    private var state = ExchangeState(hasBody: false, expects: false)
+    private var parser: ResponseParser?
+    private var output = OutputBuffer()
+    private var begun: UInt64 = 0
+    private var firstByte: UInt64?
+    private var version: String?
+
+    private struct ConnectTimes {
+      var lookup = Duration.zero
+      var connect = Duration.zero
+    }
+
+    init(number: UInt32, key: HTTP1Connections.Key, eventLoop: CurlEventLoop) {
+      self.number = number
+      self.key = key
+      self.eventLoop = eventLoop
+    }
+
+    // MARK: - Opening
+
+    /// Begins to open the connection for a request.
+    ///
+    /// - Returns: An error if that is not possible.
+    func open(for transfer: CurlTransfer) -> (any Error)? {
+      self.transfer = transfer
+      transfer.loopConnection = self
+      begun = transfer.loopBegun
+      let origin = transfer.request.origin
+      var endpoint = ByteTransportEndpoint(
+        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: false)
+      endpoint.proxies = transfer.request.proxies
+      guard let handles = CurlBareHandles(joinsResolver: eventLoop.capabilities.joinsResolver) else {
+        return CurlEventLoop.resourceError(url: transfer.request.url)
+      }
+      self.handles = handles
+      if let error = handles.configure(endpoint, eventLoop.capabilities) { return error }
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      guard ekn_multi_set_socket_callback(handles.multi, socketCallback, context) == 0,
+        ekn_multi_set_timer_callback(handles.multi, timerCallback, context) == 0,
+        ekn_multi_add(handles.multi, handles.easy) == 0
+      else { return CurlEventLoop.resourceError(url: transfer.request.url) }
+      connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
+      return nil
+    }
+
+    private func connect(on descriptor: Int32, events: Int32) {
+      guard let handles else { return }
+      var running: Int32 = 0
+      _ = ekn_multi_socket_action(handles.multi, descriptor, events, &running)
+      let completion = ekn_multi_next_completion(handles.multi)
+      if completion.easy != nil { connected(handles, code: Int(completion.code)) }
+    }
+
+    private func connected(_ handles: CurlBareHandles, code: Int) {
+      eventLoop.connections.setTimer(self, at: nil)
+      guard let transfer else { return close() }
+      let bare = ekn_easy_socket(handles.easy)
+      guard code == 0, bare >= 0 else {
+        let failure = handles.failure(code: code)
+        return eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
+      }
+      times.lookup = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_NAMELOOKUP_TIME)))
+      times.connect = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_CONNECT_TIME)))
+      stopWatchingForLibcurl()
+      socket = handles.takeSocket(bare)
+      guard socket >= 0 else {
+        return eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
+      }
+      self.handles = nil
+      phase = .open
+      exchange()
+    }
+
+    fileprivate func watchConnecting(_ descriptor: Int32, _ what: Int32) {
+      if what == EKN_POLL_REMOVE {
+        guard connecting.remove(descriptor) != nil else { return }
+      } else {
+        connecting.insert(descriptor)
+      }
+      eventLoop.watch(descriptor, what, connection: number)
+    }
+
+    private func stopWatchingForLibcurl() {
+      for descriptor in connecting { eventLoop.willClose(descriptor) }
+      connecting = []
+    }
+
+    fileprivate func setConnectTimer(milliseconds: Int) {
+      guard phase == .connecting else { return }
+      eventLoop.connections.setTimer(
+        self, at: LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now()))
+    }
+
+    // MARK: - Exchanges
+
+    /// Sends a request over an idle connection.
+    func begin(_ transfer: CurlTransfer) {
+      self.transfer = transfer
+      transfer.loopConnection = self
+      begun = transfer.loopBegun
+      exchange()
+    }
+
+    /// Whether nothing has arrived on an idle connection: that would belong to no response (RFC 9112 §6.3), and its end
+    /// means that the server is closing it (§9.5).
+    var isQuiet: Bool { phase == .open && ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
+
+    private func exchange() {
+      guard let transfer else { return }
+      let request = transfer.request
+      exchangeCount += 1
+      guard transfer.loopSends(wasRefused: false) else {
+        return eventLoop.finish(transfer, with: transfer.loopStopError)
+      }
+      firstByte = nil
+      parser = ResponseParser(url: request.url, method: request.method)
+      state = ExchangeState(hasBody: request.upload != nil, expects: request.hasExpectation)
+      transfer.loopLastActivity = eventLoop.now
+      output.append(request.head)
+      if state.output == .expecting {
+        let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
+        eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
+      }
+      if request.upload?.length != nil { _ = fill(transfer) }
+      write()
+    }
+
+    /// Handles a socket that is ready.
+    func ready(_ descriptor: Int32, events: Int32) {
+      switch phase {
+      case .connecting: connect(on: descriptor, events: events)
+      case .open:
+        guard descriptor == socket else { return }
+        // Whatever arrives on an idle connection, it is not used again.
+        guard transfer != nil else { return close() }
+        if events & Int32(EKN_CSELECT_OUT) != 0 { write() }
+        if events & ~Int32(EKN_CSELECT_OUT) != 0, phase == .open, transfer != nil { read() }
+      case .over: break
+      }
+    }
+
+    /// Handles the timer of the connection.
+    func timerFired() {
+      switch phase {
+      case .connecting: connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
+      case .open:
+        if state.expectationTimedOut() { write() }
+      case .over: break
+      }
+    }
+
+    /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
+    func resumed() {
+      guard phase == .open, let transfer else { return }
+      if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { write() } else { watch() }
+    }
+
+    /// Notes that the transfer is paused: nothing is read until it is resumed.
+    func paused() { if phase == .open { watch() } }
+
+    /// Ends the exchange before the response is complete: the connection cannot be used again (RFC 9112 §9.6).
+    func abandon() { close() }
+
+    /// The state of the connection's output in the kernel.
+    var kernelOutput: ekn_socket_output { socket >= 0 ? ekn_socket_get_output(socket) : ekn_socket_output() }
+
+    /// The timings of the current exchange.
+    var timings: NetworkTimings {
+      let isReused = exchangeCount > 1
+      func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
+      return NetworkTimings(
+        nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
+        firstByte: firstByte.map(elapsed), total: elapsed(MonotonicClock.now()), isConnectionReused: isReused,
+        protocolName: version, remoteAddress: peerAddress)
+    }
+
+    private var peerAddress: String? {
+      var text = [CChar](repeating: 0, count: 64)
+      guard socket >= 0, ekn_socket_get_peer(socket, &text, text.count) else { return nil }
+      return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
+
+    // MARK: - Sending
+
+    /// Writes as much of the request as possible.
+    private func write() {
+      for _ in 0..<Self.maximumWrites {
+        guard phase == .open, let transfer else { return }
+        if output.isEmpty, !fill(transfer) { break }
+        var error: Int32 = 0
+        let sent = output.pending.withUnsafeBytes { ekn_socket_send(socket, $0.baseAddress, $0.count, &error) }
+        guard sent >= 0 else {
+          if ekn_socket_must_wait(error) { break }
+          state.failedToSend()
+          output.removeAll()
+          // RFC 9112 §9.5: the response may have been sent before the connection was closed.
+          return read(orFailWith: CurlError.Failure.sending(error))
+        }
+        transfer.loopLastActivity = eventLoop.now
+        output.sent(sent)
+      }
+      // The poller reports when the next piece can be sent.
+      if output.isEmpty, let transfer { _ = fill(transfer) }
+      watch()
+    }
+
+    /// Reads the next piece of the body. Returns whether there is anything to send.
+    private func fill(_ transfer: CurlTransfer) -> Bool {
+      guard state.output == .body, let upload = transfer.request.upload,
+        transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0
+      else { return false }
+      guard transfer.loopIsAtBodyStart(upload) else {
+        eventLoop.finish(transfer, with: transfer.loopFailure)
+        return false
+      }
+      let length = upload.length
+      if let length, transfer.loopBodyCount >= length {
+        state.wroteBody()
+        return false
+      }
+      let rest = length.map { $0 - transfer.loopBodyCount } ?? .max
+      let result = output.fill(upTo: rest, isChunked: length == nil) { upload.read(into: $0) }
+      transfer.loopLastActivity = eventLoop.now
+      switch result {
+      case .bytes(let count):
+        transfer.loopReadBody(count)
+        if transfer.loopBodyCount == length { state.wroteBody() }
+        return true
+      case .end:
+        transfer.loopEndedBody()
+        guard length == nil else {
+          eventLoop.finish(
+            transfer,
+            with: CurlError.make(
+              .requestBodyStreamExhausted, "The body is shorter than its length", url: transfer.request.url))
+          return false
+        }
+        state.wroteBody()
+        return true
+      case .pending:
+        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        return false
+      case .failed(let error):
+        eventLoop.finish(transfer, with: error)
+        return false
+      }
+    }
+
+    // MARK: - Receiving
+
+    private func read(orFailWith failure: CurlError.Failure? = nil) {
+      let buffer = eventLoop.receiveBuffer
+      for _ in 0..<Self.maximumReads {
+        guard phase == .open, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
+        var error: Int32 = 0
+        let count = ekn_socket_receive(socket, buffer.baseAddress, buffer.count, &error)
+        guard count > 0 else {
+          if count < 0, ekn_socket_must_wait(error) { break }
+          return lost(transfer, isClosed: count == 0, failure ?? (count < 0 ? .receiving(error) : nil))
+        }
+        transfer.loopLastActivity = eventLoop.now
+        if firstByte == nil { firstByte = MonotonicClock.now() }
+        parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        if count < buffer.count { break }
+      }
+      if phase == .open, transfer != nil { watch() }
+    }
+
+    private func parse(_ bytes: UnsafeRawBufferPointer) {
+      var offset = 0
+      var mayWrite = false
+      while let transfer, let event = parser?.next(bytes, &offset) {
+        switch event {
+        case .interim(let head): if state.interim(status: head.statusCode) { mayWrite = true }
+        case .head(let head):
+          if transfer.request.wantsTimings { version = head.version }
+          transfer.loopReceivedHead(head)
+          state.responded(status: head.statusCode)
+          eventLoop.markDirty(transfer)
+        case .body(let bytes):
+          eventLoop.markDirty(transfer)
+          if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
+        case .end: return ended(transfer, hasSurplus: offset < bytes.count)
+        case .failure(let code, let text):
+          return eventLoop.finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+        }
+      }
+      // Not before: it may read, into the same memory.
+      if mayWrite { write() }
+    }
+
+    /// Handles the end of a response.
+    private func ended(_ transfer: CurlTransfer, hasSurplus: Bool) {
+      state.ended()
+      transfer.loopMeasure()
+      let isReusable =
+        state.isComplete && output.isEmpty && !hasSurplus && parser?.isPersistent == true
+        && !transfer.request.closesConnection
+      detach()
+      if isReusable { park() } else { close() }
+      eventLoop.finish(transfer, with: nil)
+    }
+
+    /// Handles the end of the connection.
+    ///
+    /// - Parameters:
+    ///   - isClosed: Whether the server has closed it in order.
+    ///   - failure: What failed, if anything did: sending, perhaps before the server closed it.
+    private func lost(_ transfer: CurlTransfer, isClosed: Bool, _ failure: CurlError.Failure?) {
+      let ending = parser?.closed() ?? .nothing
+      switch ending {
+      case .complete where isClosed: ended(transfer, hasSurplus: false)
+      case .inHead where failure == nil:
+        eventLoop.finish(
+          transfer,
+          with: CurlError.make(
+            .badServerResponse, "The server closed before its response head was complete", url: transfer.request.url))
+      default:
+        eventLoop.failed(
+          transfer, failure ?? (ending == .nothing ? .emptyReply : .partialBody),
+          hasReusedConnection: exchangeCount > 1, hasResponse: ending != .nothing)
+      }
+    }
+
+    // MARK: - The end of an exchange
+
+    private func detach() {
+      eventLoop.connections.setTimer(self, at: nil)
+      transfer?.loopConnection = nil
+      transfer = nil
+      parser = nil
+      output.removeAll()
+    }
+
+    private func park() {
+      watch()
+      eventLoop.connections.park(self, now: eventLoop.now)?.close()
+    }
+
+    /// Closes the connection.
+    func close() {
+      guard phase != .over else { return }
+      phase = .over
+      detach()
+      eventLoop.connections.remove(self)
+      stopWatchingForLibcurl()
+      handles?.close()
+      handles = nil
+      guard socket >= 0 else { return }
+      eventLoop.willClose(socket)
+      ekn_socket_close(socket)
+      socket = -1
+    }
+
+    /// Watches the socket for what can be done. It is not watched at all while nothing can: the poller would report the
+    /// end of the connection over and over.
+    private func watch() {
+      guard phase == .open else { return }
+      let bits = transfer?.loopPauseBits ?? 0
+      let what =
+        (bits & Int(EKN_PAUSE_RECV) == 0 ? Int32(EKN_POLL_IN) : 0) | (output.isEmpty ? 0 : Int32(EKN_POLL_OUT))
+      eventLoop.watch(socket, what == 0 ? Int32(EKN_POLL_REMOVE) : what, connection: number)
+    }
+  }
+
+  private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP1Connection? {
+    context.map { Unmanaged<HTTP1Connection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
+    connection(context)?.watchConnecting(descriptor, what)
+    return 0
+  }
+
+  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
+    connection(context)?.setConnectTimer(milliseconds: milliseconds)
+    return 0
+  }
+#endif

@@ -1,0 +1,142 @@
+#if os(Linux)
+  import Foundation
+  import LoopbackServer
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Connections on which the library itself speaks HTTP/1.1.
+  @Suite(.timeLimit(.minutes(2))) struct HTTP1ConnectionTests {
+    private static let loops = CurlEventLoops(count: 1)
+    private let server: LoopbackServer
+    private let transport: CurlTransport
+
+    init() throws {
+      server = try LoopbackServer()
+      transport = try #require(
+        CurlTransport(configuration: .ephemeral, eventLoops: Self.loops, speaksHTTP1: true))
+    }
+
+    private func fetch(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) async throws -> String {
+      var request = URLRequest(url: server.url(path))
+      change(&request)
+      return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
+    }
+
+    /// RFC 9112 §9.3: each of these responses says where it ends.
+    @Test func connectionIsUsedAgainAfterEveryCompleteResponse() async throws {
+      let responses = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX-Trailer: 1\r\n\r\n",
+        "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n",
+      ]
+      let next = Locked(0)
+      server.route("/") { _ in
+        let index = next.withLock { index in
+          defer { index += 1 }
+          return index
+        }
+        return .raw([.sendString(responses[index % responses.count])]).then(.keepAlive)
+      }
+      for index in 0..<4 * responses.count {
+        #expect(try await fetch("/") == (index % responses.count < 4 ? "ok" : ""))
+      }
+      #expect(server.acceptedConnections == 1)
+    }
+
+    /// RFC 9112 §6.3: what follows a response is not the response to the next request.
+    @Test(arguments: ["\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"])
+    func connectionIsNotUsedAgainAfterASurplus(_ surplus: String) async throws {
+      let end = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\(surplus)"
+      server.route("/") { _ in .raw([.sendString(end), .stall]) }
+      for _ in 0..<3 { #expect(try await fetch("/") == "ok") }
+      #expect(server.acceptedConnections == 3)
+    }
+
+    @Test(arguments: ["Connection: close", "Connection: TE, Close", "Transfer-Encoding: identity"])
+    func connectionIsNotUsedAgainIfTheServerSaysSo(_ field: String) async throws {
+      server.route("/") { _ in
+        .raw([.sendString("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(field)\r\n\r\nok")]).then(.keepAlive)
+      }
+      for _ in 0..<2 { #expect(try await fetch("/") == "ok") }
+      #expect(server.acceptedConnections == 2)
+    }
+
+    @Test func connectionIsNotUsedAgainIfTheRequestSaysSo() async throws {
+      server.fallback = { _ in .text("ok") }
+      for _ in 0..<2 {
+        #expect(try await fetch("/") { $0.setValue("close", forHTTPHeaderField: "Connection") } == "ok")
+      }
+      #expect(server.acceptedConnections == 2)
+    }
+
+    /// The end of the response is the end of the exchange: a body that has nothing to send does not keep it open.
+    @Test(arguments: [200, 404]) func responseEndsTheExchangeWhileTheBodyIsPending(_ status: Int) async throws {
+      let (isAsked, isEnded) = (Gate(), Gate())
+      let response = "HTTP/1.1 \(status) A\r\nContent-Length: 2\r\n\r\nok"
+      server.route("/", onHead: { _ in .respond(.raw([.wait(isAsked), .sendString(response), .stall])) }) { _ in
+        .text("")
+      }
+      let stream = AsyncStream<Data> {
+        isAsked.open()
+        try? await Task.sleep(for: .seconds(600))
+        isEnded.open()
+        return nil
+      }
+      var probe = Probe<StatusCodeResponse>(path: "/", method: .post)
+      probe.body = RequestBody(sequence: stream, contentType: "a/b")
+      let manager = NetworkManager(baseURL: { server.baseURL }, transport: transport)
+      do {
+        #expect(try await manager.send(probe).statusCode == status)
+      } catch let error as HTTPError {
+        #expect(error.statusCode == status && error.data == Data("ok".utf8))
+      }
+      // Its producer learns that no more is needed.
+      #expect(await isEnded.wait())
+      #expect(await server.waitForOpenConnections(0))
+    }
+
+    /// The server has closed the connection before the body was sent: sending fails, and the response is complete.
+    @Test func responseThatEndsWithTheConnectionArrivesDuringTheUpload() async throws {
+      server.route("/", onHead: { _ in .respond(.raw("HTTP/1.1 413 Large\r\n\r\nno")) }) { _ in .text("") }
+      let manager = NetworkManager(baseURL: { server.baseURL }, transport: transport)
+      var probe = Probe<StatusCodeResponse>(path: "/", method: .put)
+      probe.body = RequestBody(data: Data(count: 32 << 20), contentType: "a/b")
+      for _ in 0..<10 {
+        let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+        #expect(error?.statusCode == 413 && error?.data == Data("no".utf8))
+      }
+    }
+
+    @Test func responseMayArriveByteByByte() async throws {
+      let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n00\r\nA: b\r\n\r\n"
+      server.route("/") { _ in
+        .raw([.trickle(Data(response.utf8), chunk: 1, every: .microseconds(200))]).then(.keepAlive)
+      }
+      for _ in 0..<3 { #expect(try await fetch("/") == "abc") }
+      #expect(server.acceptedConnections == 1)
+    }
+
+    @Test func manyRequestsShareAFewConnections() async throws {
+      server.fallback = { .text($0.path) }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = 4
+      let transport = try #require(
+        CurlTransport(configuration: configuration, eventLoops: Self.loops, speaksHTTP1: true))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<500 {
+          let request = TransportRequest(URLRequest(url: server.url("/\(index)")))
+          group.addTask {
+            let response = try await transport.fetch(request)
+            #expect(response.data == Data("/\(index)".utf8))
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(server.acceptedConnections <= 4)
+    }
+  }
+#endif

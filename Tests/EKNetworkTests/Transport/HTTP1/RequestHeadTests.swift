@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct RequestHeadTests {
+  @Test(arguments: [
+    ("http://x", "/"), ("http://x/", "/"), ("http://x?a=b", "/?a=b"), ("http://x/a/b?c=d?e#f?g", "/a/b?c=d?e"),
+    ("http://u:p@x:80/a//b/", "/a//b/"), ("http://x/a/./b/../c", "/a/c"), ("http://x/../..", "/"),
+    ("http://x/a/..", "/"),
+    ("http://x/.well-known/a..b", "/.well-known/a..b"), ("http://x/a?b=/../c", "/a?b=/../c"),
+    ("http://x/%2e%2e/a%2Fb", "/%2e%2e/a%2Fb"), ("http://x/a b\r\nc\u{e9}", "/a%20b%0D%0Ac%C3%A9"),
+  ])
+  func targetIsPathAndQuery(_ url: String, _ target: String) {
+    var bytes: [UInt8] = []
+    RequestHead.appendTarget(of: url, to: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == target)
+  }
+
+  @Test func headHasEachFieldOnce() throws {
+    let block = HeaderBlock([("A", "1"), ("Accept", "*/*")])
+    let head = RequestHead.bytes(
+      method: "PUT", url: try #require(URL(string: "http://x:81/a")), host: "x:81", block: block, length: 3)
+    #expect(
+      String(decoding: head, as: UTF8.self)
+        == "PUT /a HTTP/1.1\r\nHost: x:81\r\nA: 1\r\nAccept: */*\r\nContent-Length: 3\r\n\r\n")
+  }
+
+  @Test func ownHostReplacesThatOfTheURL() throws {
+    let block = HeaderBlock([("A", "1"), ("hOsT", "other")])
+    let head = RequestHead.bytes(
+      method: "GET", url: try #require(URL(string: "http://x/")), host: "x", block: block, length: nil)
+    #expect(String(decoding: head, as: UTF8.self) == "GET / HTTP/1.1\r\nHost: other\r\nA: 1\r\n\r\n")
+  }
+
+  @Test(arguments: [("close", true), ("Close", true), ("TE, close", true), ("keep-alive", false), ("closed", false)])
+  func closeIsRecognised(_ value: String, _ closes: Bool) {
+    #expect(HeaderBlock([("connection", value)]).closes == closes)
+  }
+
+  @Test func bytesThatAreNoTextAreSentAsTheyAre() {
+    let block = HeaderBlock([("Cookie", ObsoleteText.carried("a=\u{e9}".unicodeScalars))])
+    #expect(block.bytes == Array("Cookie: a=".utf8) + [0xE9, 0x0D, 0x0A])
+  }
+}
