@@ -31,11 +31,11 @@ enum ServerURL {
     return bytes.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
   }
 
-  /// The components of a URL or a reference (RFC 3986 §3), not yet encoded.
   /// Returns a path without dot segments (RFC 3986 §5.2.4). An encoded dot is a dot (§6.2.2.2; WHATWG URL, "double-dot
   /// URL path segment").
   static func withoutDotSegments(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> { Parts.withoutDotSegments(path) }
 
+  /// The components of a URL or a reference (RFC 3986 §3), not yet encoded.
   private struct Parts {
     var scheme: ArraySlice<UInt8>?
     var authority: ArraySlice<UInt8>?

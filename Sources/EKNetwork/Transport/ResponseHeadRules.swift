@@ -1,7 +1,7 @@
 import Foundation
 
-/// The rules for the head of an HTTP/1.1 response, whoever receives it: how much a server may send, and what makes it
-/// uncertain where the response ends (RFC 9112 §6.3).
+/// The rules for the head of an HTTP/1.1 response, received by libcurl or by the library itself: how much a server may
+/// send, and what makes it uncertain where the response ends (RFC 9112 §6.3).
 enum ResponseHeadRules {
   /// Why a response cannot be used.
   typealias Failure = (code: URLError.Code, text: String)

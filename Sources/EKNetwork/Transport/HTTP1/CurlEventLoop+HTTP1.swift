@@ -48,12 +48,11 @@
 
     /// Calls the connections whose timers are due, and returns whether there were any.
     func fireConnectionTimers() -> Bool {
-      var hasFired = false
-      while let connection = connections.nextTimer(now: now) {
-        connection.timerFired()
-        hasFired = true
-      }
-      return hasFired
+      // Each once: libcurl may set a timer that is due at once, which the next turn calls.
+      var due: [HTTP1Connection] = []
+      while let connection = connections.nextTimer(now: now) { due.append(connection) }
+      for connection in due { connection.timerFired() }
+      return !due.isEmpty
     }
 
     func closeExpiredConnections() {
