@@ -71,9 +71,10 @@ let package = Package(
       exclude: ["README.md", "kill.py"],
       swiftSettings: swiftSettings
     ),
+    .target(name: "TestWidth", path: "Tests/TestWidth"),
     .testTarget(
       name: "EKNetworkTests",
-      dependencies: ["EKNetwork", "LoopbackServer"],
+      dependencies: ["EKNetwork", "LoopbackServer", "TestWidth"],
       swiftSettings: swiftSettings
     ),
   ],

@@ -1,0 +1,14 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "TestWidth.h"
+
+// All of the tests at once delay each other beyond the limits of requests and of the tests themselves. A limit also takes less time.
+// swift-testing reads it before it looks for tests, so nothing in a test could set it. The caller's own value prevails.
+__attribute__((constructor)) static void limit_tests_at_once(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  char width[24];
+  snprintf(width, sizeof width, "%ld", 16 * (cores < 2 ? 2 : cores));
+  setenv("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", width, 0);
+}
