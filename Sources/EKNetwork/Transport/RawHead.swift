@@ -69,7 +69,8 @@ struct RawHead: Sendable {
         if line.nameCount > 0 {
           fields.append((Self.text(bytes, line.nameStart, line.nameStart + line.nameCount), value))
         } else if let last = fields.indices.last {
-          fields[last].value += " " + value
+          // RFC 9112 §5.2: a fold is a blank, and blanks at the beginning do not belong to the value.
+          fields[last].value += fields[last].value.isEmpty ? value : " " + value
         }
       }
       return fields
@@ -86,7 +87,8 @@ struct RawHead: Sendable {
           isFolding = Self.line(line, of: bytes, isNamed: name)
           if isFolding { values.append(Self.value(line, of: bytes)) }
         } else if isFolding, let last = values.indices.last {
-          values[last] += " " + Self.text(bytes, line.valueStart, line.valueEnd)
+          let value = Self.text(bytes, line.valueStart, line.valueEnd)
+          values[last] += values[last].isEmpty ? value : " " + value
         }
       }
       return values
@@ -104,7 +106,7 @@ struct RawHead: Sendable {
           isFolding = Self.line(line, of: bytes, isNamed: name)
           if isFolding { values.append(Array(value)) }
         } else if isFolding, let last = values.indices.last {
-          values[last] += [0x20] + value
+          values[last] += (values[last].isEmpty ? [] : [0x20]) + value
         }
       }
       return values

@@ -24,6 +24,9 @@ enum ResponseHeadRules {
   static let malformedField: Failure = (
     .badServerResponse, "The response head has a line that is no header field: the server has to be corrected"
   )
+  static let controlCharacter: Failure = (
+    .badServerResponse, "A line of the response head contains a NUL or a carriage return"
+  )
   static let tooManyFolds: Failure = (
     .badServerResponse, "The response has more than \(maximumFolds) folded header lines"
   )
@@ -50,9 +53,8 @@ enum ResponseHeadRules {
     }
     // RFC 9112 §6.3: a response without a body ends with its head, whatever the fields say.
     guard head.statusCode >= 200, ResponseHead(head).hasBody(method: method) else { return nil }
-    if let failure = unknownTransferCoding(head) { return failure }
-    // RFC 9112 §6.3: a transfer coding overrides the length.
-    return head.has("transfer-encoding") ? nil : lengthFailure(of: head)
+    // RFC 9112 §6.3: a transfer coding overrides the length, but who sends an invalid one may mean something else.
+    return unknownTransferCoding(head) ?? lengthFailure(of: head)
   }
 
   /// The transfer codings in the order in which they were applied.
@@ -64,8 +66,15 @@ enum ResponseHeadRules {
     return head.values(name).flatMap { $0.split(separator: ",") }.map { String($0.trimmingBlanks()) }
   }
 
+  /// RFC 9110 §5.5, RFC 9112 §2.2: neither may be in a line, and there are recipients for which it ends the line.
+  static func hasControlCharacter(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard let base = line.baseAddress else { return false }
+    let carriageReturn = memchr(base, 0x0d, line.count).map { base.distance(to: $0) }
+    return (carriageReturn ?? line.count - 2) != line.count - 2 || memchr(base, 0, line.count) != nil
+  }
+
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error.
-  static func lengthFailure(of head: RawHead) -> Failure? {
+  private static func lengthFailure(of head: RawHead) -> Failure? {
     guard head.has("content-length"), head.number("content-length") == nil else { return nil }
     let lengths = members(of: "content-length", in: head)
     guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else {
@@ -77,7 +86,7 @@ enum ResponseHeadRules {
     return nil
   }
 
-  /// The length that a head without ``lengthFailure(of:)`` announces. It may be repeated (RFC 9110 §8.6).
+  /// The length that a valid head announces. It may be repeated (RFC 9110 §8.6).
   static func length(of head: RawHead) -> Int64? {
     head.number("content-length") ?? members(of: "content-length", in: head).first.flatMap(length)
   }

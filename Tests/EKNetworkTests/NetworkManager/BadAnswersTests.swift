@@ -16,8 +16,6 @@
       var method = "GET"
       /// The error with some versions of libcurl.
       var otherCode: URLError.Code?
-      /// The value of `X-A`.
-      var field: String?
       /// How FoundationNetworking behaves instead.
       var limitation: Limitation?
       var differences: [LibcurlDifference] = []
@@ -124,8 +122,8 @@
         code: .badServerResponse, limitation: .believesIt),
       Row(
         name: "a bare carriage return in a value",
-        reply: "HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\nContent-Length: 2\r\n\r\nok", body: "ok",
-        otherCode: .badServerResponse, field: "b Set-Cookie: c=d", limitation: .believesIt),
+        reply: "HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\nContent-Length: 2\r\n\r\nok",
+        code: .badServerResponse, limitation: .believesIt),
       Row(
         name: "a coding of no body", reply: "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: zip\r\n\r\n",
         status: 304, limitation: .believesIt),
@@ -160,7 +158,6 @@
           #expect(response.head.statusCode == row.status, "\(row.name)")
           #expect(String(decoding: response.data, as: UTF8.self) == row.body, "\(row.name)")
           if row.latin1 { #expect(response.head.value("x-name") == "café") }
-          if let field = row.field { #expect(response.head.value("x-a") == field) }
           _ = response.head.urlResponse
         } catch let error as URLError {
           let text = error.localizedDescription

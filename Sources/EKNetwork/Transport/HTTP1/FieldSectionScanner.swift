@@ -28,8 +28,7 @@ struct FieldSectionScanner {
   /// Where the line begins in `gathered` whose end has not been received.
   private var lineStart = 0
   private var foldCount = 0
-  /// Whether something was received that others may understand differently: folded lines, characters that do not belong
-  /// into a field, blanks before a colon.
+  /// Whether something was received that others may understand differently: folded lines, blanks before a colon.
   private(set) var isSuspicious = false
 
   init(_ kind: Kind) { self.kind = kind }
@@ -131,6 +130,7 @@ struct FieldSectionScanner {
 
   /// - Parameter line: A line with its line feed.
   private func classify(_ line: UnsafeRawBufferPointer, isFirst: Bool) -> Line {
+    if ResponseHeadRules.hasControlCharacter(line) { return .failure(ResponseHeadRules.controlCharacter) }
     if isFirst, kind == .head { return statusLine(line) }
     switch line.first {
     case UInt8(ascii: "\n"): return .end
@@ -146,17 +146,15 @@ struct FieldSectionScanner {
     guard line.count > 12, [UInt8(ascii: " "), UInt8(ascii: "\r"), UInt8(ascii: "\n")].contains(line[12]) else {
       return .failure(ResponseHeadRules.malformedStatusLine)
     }
-    return line.isText(from: 12) ? .field : .irregular
+    return .field
   }
 
   private func fieldLine(_ line: UnsafeRawBufferPointer) -> Line {
     var hasBlank = false
     for (index, byte) in line.enumerated() {
       switch byte {
-      case UInt8(ascii: ":"): return index > 0 && !hasBlank && line.isText(from: index) ? .field : .irregular
+      case UInt8(ascii: ":"): return index > 0 && !hasBlank ? .field : .irregular
       case UInt8(ascii: " "), UInt8(ascii: "\t"): hasBlank = true
-      // RFC 9112 §2.2: neither ends a line, but there are recipients for which they do.
-      case UInt8(ascii: "\r"), 0: return .failure(ResponseHeadRules.malformedField)
       default: break
       }
     }
@@ -171,12 +169,5 @@ extension UnsafeRawBufferPointer {
       return nil
     }
     return base.distance(to: found) + 1
-  }
-
-  /// Returns whether a line contains neither NUL nor a carriage return, except at its end.
-  fileprivate func isText(from start: Int) -> Bool {
-    guard let base = baseAddress else { return true }
-    let carriageReturn = memchr(base + start, 0x0d, count - start).map { base.distance(to: $0) }
-    return (carriageReturn ?? count - 2) == count - 2 && memchr(base + start, 0, count - start) == nil
   }
 }

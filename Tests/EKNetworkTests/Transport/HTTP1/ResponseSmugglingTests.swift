@@ -31,6 +31,7 @@ import Testing
   private static let notHTTP = "failure: The response does not begin with a status line of HTTP"
   private static let malformedField =
     "failure: The response head has a line that is no header field: the server has to be corrected"
+  private static let control = "failure: A line of the response head contains a NUL or a carriage return"
   private static let contradictory = "failure: The response has contradictory Content-Length fields"
   private static let noNumber = "failure: The response's Content-Length is not a valid number"
   private static let notLast = "failure: The response's last transfer coding is not chunked, or chunked occurs twice"
@@ -57,14 +58,14 @@ import Testing
     Attack("folded length", fields: "Content-Length: 1\r\n 1", noNumber),
     Attack("length on a folded line", fields: "Content-Length:\r\n 1", body: "a", #"200 "a" end"#),
     Attack("lengths beside identity", fields: "Transfer-Encoding: identity\r\nContent-Length: 1, 2", contradictory),
-    Attack("length with a NUL", fields: "Content-Length: 1\0", body: "a", #"200 "a" end"#),
+    Attack("length with a NUL", fields: "Content-Length: 1\0", control),
     Attack("largest length", fields: "Content-Length: 9223372036854775807", body: "a", #"200 "a" closed: inBody"#),
   ]
 
   private static let codings: [Attack] = [
     Attack("both framings", fields: "Transfer-Encoding: chunked\r\nContent-Length: 3", #"200 "a" end"#),
     Attack("both framings, length first", fields: "Content-Length: 3\r\nTransfer-Encoding: chunked", #"200 "a" end"#),
-    Attack("both framings, one invalid", fields: "Content-Length: a, b\r\nTransfer-Encoding: chunked", #"200 "a" end"#),
+    Attack("both framings, one invalid", fields: "Content-Length: a, b\r\nTransfer-Encoding: chunked", contradictory),
     Attack("empty coding and length", fields: "Transfer-Encoding:\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
     Attack("other coding", fields: "Transfer-Encoding: gzip, chunked", unsupported("gzip")),
     Attack("coding that looks like chunked", fields: "Transfer-Encoding: xchunked", unsupported("xchunked")),
@@ -74,7 +75,7 @@ import Testing
     Attack("coding with no-break space", fields: "Transfer-Encoding: \u{a0}chunked", unsupported("\u{a0}chunked")),
     // Its lower case is an ASCII letter.
     Attack("coding with Kelvin sign", fields: "Transfer-Encoding: chun\u{212a}ed", unsupported("chunked")),
-    Attack("bare CR in coding", fields: "Transfer-Encoding: chunked\rA: b", unsupported("chunked a: b")),
+    Attack("bare CR in coding", fields: "Transfer-Encoding: chunked\rA: b", control),
     Attack("chunked twice", fields: "Transfer-Encoding: chunked, chunked", notLast),
     Attack("chunked twice, in two fields", fields: "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", notLast),
     Attack("chunked is not last", fields: "Transfer-Encoding: chunked, identity", notLast),
@@ -88,14 +89,15 @@ import Testing
     Attack("tab before colon of coding", fields: "Transfer-Encoding\t: chunked", #"200 "a" end"#),
     Attack("blank within a name", fields: "A b: c\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
     Attack("field without name", fields: ": c\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
-    Attack("bare CR in a value", fields: "A: b\rContent-Length: 9\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
-    Attack("two CR at the end of a line", fields: "Content-Length: 1\r", body: "a", #"200 "a" end"#),
-    Attack("NUL in a value", fields: "A: b\0c\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
-    Attack("bare CR in the reason", "HTTP/1.1 200 O\rK\r\nContent-Length: 1\r\n\r\na", #"200 "a" end"#),
-    Attack("bare CR in a name", fields: "Content\rLength: 1", malformedField),
-    Attack("NUL in a name", fields: "Content-Length\0: 1", malformedField),
-    Attack("bare CR at the start of a line", fields: "\rContent-Length: 1", malformedField),
-    Attack("line of two CR", fields: "A: b\r\n\r", malformedField),
+    Attack("bare CR in a value", fields: "A: b\rContent-Length: 9\r\nContent-Length: 1", control),
+    Attack("two CR at the end of a line", fields: "Content-Length: 1\r", control),
+    Attack("NUL in a value", fields: "A: b\0c\r\nContent-Length: 1", control),
+    Attack("bare CR in the reason", "HTTP/1.1 200 O\rK\r\nContent-Length: 1\r\n\r\na", control),
+    Attack("bare CR in a name", fields: "Content\rLength: 1", control),
+    Attack("NUL in a name", fields: "Content-Length\0: 1", control),
+    Attack("bare CR at the start of a line", fields: "\rContent-Length: 1", control),
+    Attack("bare CR on a folded line", fields: "A: b\r\n c\rd", control),
+    Attack("line of two CR", fields: "A: b\r\n\r", control),
     Attack("line without a colon", fields: "A: b\r\nc", malformedField),
     Attack("folded line first", fields: " Transfer-Encoding: chunked\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
     Attack("folded line after a field", fields: "A: b\r\n c\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
@@ -168,14 +170,16 @@ import Testing
       "response as trailers", chunks: "0\r\nHTTP/1.1 200 OK\r\n\r\n",
       "200 failure: The response head has two status lines"),
     Attack("trailer without a colon", chunks: "0\r\nabc\r\n\r\n", "200 \(malformedField)"),
-    Attack("bare CR in the name of a trailer", chunks: "0\r\na\rb: c\r\n\r\n", "200 \(malformedField)"),
-    Attack("bare CR for an empty line", chunks: "0\r\n\rHTTP/1.1 200 OK\r\n\r\n", "200 \(malformedField)"),
+    Attack("bare CR in the name of a trailer", chunks: "0\r\na\rb: c\r\n\r\n", "200 \(control)"),
+    Attack("bare CR for an empty line", chunks: "0\r\n\rHTTP/1.1 200 OK\r\n\r\n", "200 \(control)"),
     Attack("folded trailer", chunks: "0\r\nA: b\r\n c\r\n\r\n", "200 end"),
     Attack("folded line first in the trailers", chunks: "0\r\n c\r\n\r\n", "200 end"),
     Attack("blank before colon of a trailer", chunks: "0\r\nA : b\r\n\r\n", "200 end"),
   ]
 
-  @Test(arguments: [lengths, codings, lines, statusLines, chunks, trailers].joined().map { $0 })
+  static let attacks = [lengths, codings, lines, statusLines, chunks, trailers].flatMap { $0 }
+
+  @Test(arguments: attacks)
   func ambiguousResponseFailsOrEndsTheConnection(_ attack: Attack) {
     let whole = ResponseTranscript(attack.text)
     let length = attack.text.utf8.count
@@ -195,11 +199,6 @@ import Testing
     #expect(ResponseTranscript(Array(bytes[..<different])).failure == nil)
     #expect(ResponseTranscript(Array(bytes[...different])).failure != nil)
     #expect(!ResponseTranscript(bytes).isEmpty)
-  }
-
-  @Test func valuesHaveNoCharactersThatEndThem() {
-    let text = "HTTP/1.1 200 OK\r\nA: b\rc\0d\r\nContent-Length: 0\r\n\r\n"
-    #expect(ResponseTranscript(text).heads.map { $0.values("a") } == [["b c d"]])
   }
 
   /// RFC 9112 §6.3: what is wrong with the framing of a body that is not there is no reason to fail.

@@ -58,6 +58,7 @@ struct ResponseHeadParser {
     guard lines.count + line.count <= ResponseHeadRules.maximumSize else {
       return .failure(ResponseHeadRules.headIsTooLong)
     }
+    guard !ResponseHeadRules.hasControlCharacter(line) else { return .failure(ResponseHeadRules.controlCharacter) }
     lines.append(contentsOf: line)
     switch line.first {
     case UInt8(ascii: "\n"): return endOfBlock()
