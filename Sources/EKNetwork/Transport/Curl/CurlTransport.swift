@@ -123,8 +123,8 @@
         onReceive: request.onReceive)
     }
 
-    /// Whether the library itself speaks HTTP/1.1, which the environment decides.
-    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } == "own"
+    /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
+    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } != "libcurl"
 
     /// The environment variables in which libcurl looks for proxies of `http` URLs.
     private static let environmentHasProxy = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])

@@ -31,13 +31,18 @@
       let ending = ResendState.Ending(
         code: failure.code, hasReusedConnection: hasReusedConnection,
         isFinal: transfer.loopFailure != nil || hasResponse)
-      if transfer.loopMayResend(ending) {
-        transfer.loopConnection?.abandon()
-        deadlines.remove(transfer)
-        return resend(transfer)
-      }
+      if resends(transfer, after: ending) { return }
       transfer.loopMeasure()
       finish(transfer, with: transfer.loopFailure ?? CurlError.urlError(failure, url: transfer.request.url))
+    }
+
+    /// Sends a request again over another connection, if that is allowed, and returns whether it is.
+    func resends(_ transfer: CurlTransfer, after ending: ResendState.Ending) -> Bool {
+      guard transfer.loopMayResend(ending) else { return false }
+      transfer.loopConnection?.abandon()
+      deadlines.remove(transfer)
+      resend(transfer)
+      return true
     }
 
     /// Watches a socket for a connection.

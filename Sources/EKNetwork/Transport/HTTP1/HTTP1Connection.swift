@@ -309,6 +309,7 @@
         switch event {
         case .interim(let head): if state.interim(status: head.statusCode) { mayWrite = true }
         case .head(let head):
+          if isClosingNotice(head), eventLoop.resends(transfer, after: .staleConnection) { return }
           if transfer.request.wantsTimings { version = head.version }
           transfer.loopReceivedHead(head)
           state.responded(status: head.statusCode)
@@ -323,6 +324,12 @@
       }
       // Not before: it may read, into the same memory.
       if mayWrite { write() }
+    }
+
+    /// Whether a head may be that of a response to no request, with which the server has closed the idle connection while
+    /// the request was on its way (RFC 9110 §15.5.9).
+    private func isClosingNotice(_ head: RawHead) -> Bool {
+      head.statusCode == 408 && exchangeCount > 1 && parser?.mayPersist == false
     }
 
     /// Handles the end of a response.

@@ -46,7 +46,8 @@ struct ResponseParser {
   private var decoder = ChunkedDecoder()
   private var interimSize = 0
   private var hasHead = false
-  private var mayPersist = false
+  /// Whether the head allows another request on the connection (RFC 9112 §9.3).
+  private(set) var mayPersist = false
   private var trailerHead: RawHead?
   /// The `Content-Length`, if it frames the body.
   private(set) var expectedLength: Int64?

@@ -120,6 +120,31 @@
       #expect(server.acceptedConnections == 1)
     }
 
+    /// RFC 9110 §15.5.9: a 408 on an idle connection that crosses a request is not the response to it.
+    @Test(arguments: [("GET", true), ("GET", false), ("POST", true), ("PUT", true)])
+    func closingNoticeIsNoResponse(_ method: String, closes: Bool) async throws {
+      let notice = "HTTP/1.1 408 Timeout\r\nContent-Length: 0\r\n\(closes ? "Connection: close\r\n" : "")\r\n"
+      let replies = ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", notice, notice]
+      let next = Locked(0)
+      server.route("/") { _ in
+        let index = next.withLock { index in
+          defer { index += 1 }
+          return index
+        }
+        return .raw([.sendString(replies[index])]).then(index == 0 || !closes ? .keepAlive : .close)
+      }
+      #expect(try await fetch("/") == "ok")
+      var request = URLRequest(url: server.url("/"))
+      request.httpMethod = method
+      if method == "PUT" { request.httpBody = Data("body".utf8) }
+      // The second one is on a new connection, so it is the response.
+      let response = try await transport.fetch(TransportRequest(request))
+      #expect(response.head.statusCode == 408)
+      let isRepeated = method != "POST" && closes
+      #expect(server.requests.map(\.method) == ["GET", method] + (isRepeated ? [method] : []))
+      #expect(server.requests.dropFirst().allSatisfy { $0.body == request.httpBody ?? Data() })
+    }
+
     @Test func manyRequestsShareAFewConnections() async throws {
       server.fallback = { .text($0.path) }
       let configuration = URLSessionConfiguration.ephemeral

@@ -14,6 +14,9 @@
       var hasReusedConnection = false
       /// Whether part of a response was received, or there is another reason to fail.
       var isFinal = false
+
+      /// The server has closed a reused connection without a response to the request.
+      static let staleConnection = Ending(code: CurlError.emptyReply, hasReusedConnection: true)
     }
 
     enum Action {
