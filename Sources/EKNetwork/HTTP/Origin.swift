@@ -31,4 +31,10 @@ struct Origin: Hashable, Sendable {
     self.host = host
     port = url.port ?? (self.scheme == "https" ? 443 : 80)
   }
+
+  // Every request is looked up by its origin several times, and few origins differ in their scheme alone.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(host)
+    hasher.combine(port)
+  }
 }

@@ -68,14 +68,21 @@ final class CookieJar: Sendable {
 
   // MARK: - Reading
 
+  /// Whether there is any cookie, in the jar or in the storage, into which other code may have put one.
+  var mayHaveCookies: Bool {
+    #if canImport(Darwin)
+      return true
+    #else
+      return !state.withLock { $0.isEmpty } || storage.cookies?.isEmpty == false
+    #endif
+  }
+
   /// Returns the cookies whose domain matches the URL's host.
   func cookies(for url: URL) -> [StoredCookie] {
     #if canImport(Darwin)
       return (storage.cookies(for: url) ?? []).map { StoredCookie($0) }
     #else
       let contents = contents()
-      // Before the host is parsed: most programs have no cookies.
-      if contents?.objects.isEmpty ?? false, state.withLock({ $0.isEmpty }) { return [] }
       guard let host = url.host?.lowercased() else { return [] }
       let now = Date()
       let (found, begins) = state.withLock { state in

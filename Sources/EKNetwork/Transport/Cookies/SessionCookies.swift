@@ -35,10 +35,11 @@ struct SessionCookies: Sendable {
   /// - Parameter start: The URL that the request began with, if a redirect has led to this one.
   @discardableResult
   func apply(to request: inout URLRequest, start: URL? = nil) -> Bool {
-    guard appliesCookies, request.httpShouldHandleCookies, let url = request.url?.cookieURL, let jar else {
-      return false
-    }
-    guard request.value(forHTTPHeaderField: "Cookie") == nil else { return false }
+    // Before anything is asked of the request: most programs have no cookies.
+    guard appliesCookies, let jar, jar.mayHaveCookies else { return false }
+    guard request.httpShouldHandleCookies, request.value(forHTTPHeaderField: "Cookie") == nil,
+      let url = request.url?.cookieURL
+    else { return false }
     let stored = jar.cookies(for: url)
     guard !stored.isEmpty else { return false }
     let cookies = rules.sent(stored, to: url, method: request.httpMethod ?? "GET", start: start?.cookieURL)

@@ -82,13 +82,15 @@
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
-      if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil { fields["Host"] = Self.authority(of: url) }
+      if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil {
+        fields["Host"] = Self.authority(of: origin)
+      }
       let content = Self.content(of: upload, method: method)
       let speaksHTTP1 = speaksHTTP1 && origin.scheme == "http" && !mayUseProxy
       let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
       let head = block.map {
         RequestHead.bytes(
-          method: method, url: url, host: Self.authority(of: url) ?? "", block: $0, length: upload?.length)
+          method: method, url: url, host: Self.authority(of: origin), block: $0, length: upload?.length)
       }
       let isSecure = origin.scheme == "https"
       let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
@@ -140,11 +142,11 @@
 
     /// Returns the `Host` of a request (RFC 9112 §3.2). On a connection to a proxy that was used for another host,
     /// libcurl would write this one with or without brackets, depending on the other.
-    private static func authority(of url: URL) -> String? {
-      guard let host = url.host.map({ HostSyntax.unbracketed($0) }) else { return nil }
+    private static func authority(of origin: Origin) -> String {
+      let host = HostSyntax.unbracketed(origin.host)
       // RFC 6874 §4: a zone is only meaningful on this machine.
-      let literal = host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host
-      return url.port.flatMap { $0 == 80 ? nil : "\(literal):\($0)" } ?? literal
+      let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host.prefix { $0 != "%" })]" : host
+      return origin.port == 80 ? literal : "\(literal):\(origin.port)"
     }
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {

@@ -11,14 +11,13 @@
 
     /// Sends a request over an idle connection, or opens one for it.
     func beginHTTP1(_ transfer: CurlTransfer, in pool: CurlPool) {
-      let key = HTTP1Connections.Key(pool: pool.index, origin: transfer.request.origin)
       if !transfer.loopResends.hasResent {
-        while let connection = connections.takeIdle(key) {
+        while let connection = pool.idleConnections.take(transfer.request.origin) {
           if connection.isQuiet { return connection.begin(transfer) }
           connection.close()
         }
       }
-      let connection = connections.add(key, for: self)
+      let connection = connections.add(to: pool, transfer.request.origin, for: self)
       if let error = connection.open(for: transfer) { finish(transfer, with: error) }
     }
 
@@ -60,8 +59,9 @@
       return !due.isEmpty
     }
 
-    func closeExpiredConnections() {
-      while let connection = connections.nextExpired(now: now) { connection.close() }
+    /// Keeps a connection for the next request.
+    func park(_ connection: HTTP1Connection) {
+      connection.pool.idleConnections.park(connection, until: now.addingClamped(pools.lifetime))?.close()
     }
   }
 

@@ -18,7 +18,9 @@
     private static let (maximumReads, maximumWrites) = (4, 16)
 
     let number: UInt32
-    let key: HTTP1Connections.Key
+    /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
+    unowned let pool: CurlPool
+    let origin: Origin
     /// Its place among the timers, or, while it is idle, among those to be closed.
     var deadlineIndex = -1
     var isIdle = false
@@ -46,9 +48,10 @@
       var connect = Duration.zero
     }
 
-    init(number: UInt32, key: HTTP1Connections.Key, eventLoop: CurlEventLoop) {
+    init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
       self.number = number
-      self.key = key
+      self.pool = pool
+      self.origin = origin
       self.eventLoop = eventLoop
     }
 
@@ -61,7 +64,6 @@
       self.transfer = transfer
       transfer.loopConnection = self
       begun = transfer.loopBegun
-      let origin = transfer.request.origin
       var endpoint = ByteTransportEndpoint(
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: false)
       endpoint.proxies = transfer.request.proxies
@@ -143,21 +145,20 @@
 
     private func exchange() {
       guard let transfer else { return }
-      let request = transfer.request
       exchangeCount += 1
       guard transfer.loopSends(wasRefused: false) else {
         return eventLoop.finish(transfer, with: transfer.loopStopError)
       }
       firstByte = nil
-      parser = ResponseParser(url: request.url, method: request.method)
-      state = ExchangeState(hasBody: request.upload != nil, expects: request.hasExpectation)
+      parser = ResponseParser(url: transfer.request.url, method: transfer.request.method)
+      state = ExchangeState(hasBody: transfer.request.upload != nil, expects: transfer.request.hasExpectation)
       transfer.loopLastActivity = eventLoop.now
-      output.append(request.head)
+      output.append(transfer.request.head)
       if state.output == .expecting {
         let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
         eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
       }
-      if request.upload?.length != nil { _ = fill(transfer) }
+      if transfer.request.upload?.length != nil { _ = fill(transfer) }
       write()
     }
 
@@ -377,7 +378,7 @@
 
     private func park() {
       watch()
-      eventLoop.connections.park(self, now: eventLoop.now)?.close()
+      eventLoop.park(self)
     }
 
     /// Closes the connection.

@@ -40,6 +40,9 @@ struct HeaderBlock: Sendable {
 
 /// The head of a request (RFC 9112 §3).
 enum RequestHead {
+  /// What ends the authority of a URL (RFC 3986 §3.2).
+  private static let endOfAuthority = ByteSet("/?#")
+
   /// - Parameters:
   ///   - host: The `Host` of the URL (§3.2).
   ///   - length: The length of the body; `nil` if there is none, or if it is chunked, as the fields then say.
@@ -64,7 +67,7 @@ enum RequestHead {
     let text = Array(url.utf8)
     var start = 0
     if let colon = text.firstIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].starts(with: "//".utf8) {
-      start = text[(colon + 3)...].firstIndex { "/?#".utf8.contains($0) } ?? text.count
+      start = text[(colon + 3)...].firstIndex { endOfAuthority.contains($0) } ?? text.count
     }
     let end = text[start...].firstIndex(of: UInt8(ascii: "#")) ?? text.count
     let query = text[start..<end].firstIndex(of: UInt8(ascii: "?")) ?? end

@@ -49,6 +49,8 @@
       // error or none.
       "size with 0x", "blank within size", "no hexadecimal digit", "size with a fraction", "NUL behind size",
       "two CR behind size", "bare CR in extension",
+      // RFC 9112 §6.3: a coding overrides a length, even an invalid one, and the connection is not used again.
+      "both framings, one invalid",
       // RFC 9112 §6.3: chunked is the last coding, and is applied once. libcurl decodes it once nevertheless.
       "chunked twice", "chunked twice, in two fields", "chunked is not last",
       // RFC 9112 §5.2: a folded line continues the value before it. libcurl before 8.21 reads the first line only, 7.88

@@ -65,7 +65,7 @@ import Testing
   private static let codings: [Attack] = [
     Attack("both framings", fields: "Transfer-Encoding: chunked\r\nContent-Length: 3", #"200 "a" end"#),
     Attack("both framings, length first", fields: "Content-Length: 3\r\nTransfer-Encoding: chunked", #"200 "a" end"#),
-    Attack("both framings, one invalid", fields: "Content-Length: a, b\r\nTransfer-Encoding: chunked", contradictory),
+    Attack("both framings, one invalid", fields: "Content-Length: a, b\r\nTransfer-Encoding: chunked", #"200 "a" end"#),
     Attack("empty coding and length", fields: "Transfer-Encoding:\r\nContent-Length: 1", body: "a", #"200 "a" end"#),
     Attack("other coding", fields: "Transfer-Encoding: gzip, chunked", unsupported("gzip")),
     Attack("coding that looks like chunked", fields: "Transfer-Encoding: xchunked", unsupported("xchunked")),

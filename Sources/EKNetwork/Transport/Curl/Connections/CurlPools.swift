@@ -11,8 +11,11 @@
     /// - Parameter lifetime: How long an unused pool is kept, in nanoseconds.
     init(lifetime: UInt64) { unused = UnusedResources(lifetime: lifetime) }
 
-    /// When ``freeUnused(now:)`` is due; `.max` for never.
-    var cleanup: UInt64 { unused.deadline ?? .max }
+    /// How long unused pools and idle connections are kept, in nanoseconds.
+    var lifetime: UInt64 { unused.lifetime }
+
+    /// When ``freeUnused(now:)`` or ``closeExpiredConnections(now:)`` is due; `.max` for never.
+    var cleanup: UInt64 { pools.reduce(unused.deadline ?? .max) { min($0, $1?.idleConnections.firstEnd ?? .max) } }
 
     /// The earliest timer of a pool; `.max` for none.
     var timer: UInt64 { pools.reduce(.max) { min($0, $1?.timer ?? .max) } }
@@ -66,10 +69,7 @@
 
     /// Frees the pools that have been unused for their lifetime. Must not be called while events of the poller have yet
     /// to be handled.
-    ///
-    /// - Returns: Their numbers, which may be used for others from now on.
-    mutating func freeUnused(now: UInt64) -> [Int] {
-      var freed: [Int] = []
+    mutating func freeUnused(now: UInt64) {
       while let pool = unused.next(notAfter: now) {
         // A cancelled transfer still waits for its name to be resolved.
         guard pool.activeCount == 0 else {
@@ -78,12 +78,17 @@
           continue
         }
         pools[pool.index] = nil
-        freed.append(pool.index)
         numbers[pool.key] = nil
         if let sharedPool = pool.sharedPool { release(sharedPool, now: now) }
         pool.close()
       }
-      return freed
+    }
+
+    /// Closes the connections that have been idle for their lifetime.
+    func closeExpiredConnections(now: UInt64) {
+      for case let pool? in pools {
+        while let connection = pool.idleConnections.nextExpired(now: now) { connection.close() }
+      }
     }
   }
 #endif

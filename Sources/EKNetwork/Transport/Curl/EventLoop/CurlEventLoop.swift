@@ -45,7 +45,7 @@
 
     private(set) var now = MonotonicClock.now()
     var pools: CurlPools
-    var connections: HTTP1Connections
+    var connections = HTTP1Connections()
     var queue: RequestQueue<CurlTransfer>
     var deadlines = DeadlineHeap<CurlTransfer>()
     /// The transfers in the queues of other loops that this one runs.
@@ -73,7 +73,6 @@
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
-      connections = HTTP1Connections(lifetime: poolLifetime.clampedNanoseconds)
       queue = RequestQueue(mayShareConnections: capabilities.supportsHTTP2, loops: group.count)
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -101,7 +100,7 @@
         start(transfer)
         finishTurn(&turn, into: &finished, expires: true)
         ekn_release_broken_pipe_signal(wasHeld)
-        return min(due, cleanup) < turn.alarm
+        return min(due, pools.cleanup) < turn.alarm
       }.flatMap { $0 }
       guard let mustWake else { return false }
       if mustWake { poller.wake() }
@@ -130,13 +129,13 @@
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
           finishTurn(&turn, into: &finished, expires: fullBatches == 0)
-          if connections.cleanup <= now { closeExpiredConnections() }
-          for pool in pools.freeUnused(now: now) { for connection in connections.idle(of: pool) { connection.close() } }
+          if pools.cleanup <= now { pools.closeExpiredConnections(now: now) }
+          pools.freeUnused(now: now)
         }
         for delivery in finished { delivery.resume() }
         finished.removeAll(keepingCapacity: true)
         count = poller.wait(into: &ready) {
-          turn.withLock { $0.sleep(due: due, cleanup: cleanup, now: MonotonicClock.now()) }
+          turn.withLock { $0.sleep(due: due, cleanup: pools.cleanup, now: MonotonicClock.now()) }
         }
       }
     }
@@ -321,8 +320,5 @@
 
     /// The time at which the next timer or deadline is due.
     private var due: UInt64 { min(deadlines.first ?? .max, pools.timer, connections.timer) }
-
-    /// The time at which unused resources have to be freed next.
-    private var cleanup: UInt64 { min(pools.cleanup, connections.cleanup) }
   }
 #endif
