@@ -54,8 +54,8 @@ enum ResponseHeadRules {
     // RFC 9112 §6.3: a response without a body ends with its head, whatever the fields say.
     guard head.statusCode >= 200, ResponseHead(head).hasBody(method: method) else { return nil }
     if let failure = unknownTransferCoding(head) { return failure }
-    // RFC 9112 §6.3: a transfer coding overrides the length.
-    return head.has("transfer-encoding") ? nil : lengthFailure(of: head)
+    // RFC 9112 §6.3: chunked overrides the length. Identity, which older servers send, changes nothing.
+    return transferCodings(of: head).contains { $0.isFieldName("chunked") } ? nil : lengthFailure(of: head)
   }
 
   /// The transfer codings in the order in which they were applied.
@@ -75,7 +75,7 @@ enum ResponseHeadRules {
   }
 
   /// RFC 9112 §6.3: differing lengths are an unrecoverable error.
-  static func lengthFailure(of head: RawHead) -> Failure? {
+  private static func lengthFailure(of head: RawHead) -> Failure? {
     guard head.has("content-length"), head.number("content-length") == nil else { return nil }
     let lengths = members(of: "content-length", in: head)
     guard let first = lengths.first, lengths.allSatisfy({ $0 == first }) else {
@@ -87,7 +87,7 @@ enum ResponseHeadRules {
     return nil
   }
 
-  /// The length that a head without ``lengthFailure(of:)`` announces. It may be repeated (RFC 9110 §8.6).
+  /// The length that a valid head announces. It may be repeated (RFC 9110 §8.6).
   static func length(of head: RawHead) -> Int64? {
     head.number("content-length") ?? members(of: "content-length", in: head).first.flatMap(length)
   }

@@ -150,7 +150,6 @@ struct ResponseParser {
       state = .chunked
       return nil
     }
-    if let failure = ResponseHeadRules.lengthFailure(of: head) { return failure }
     expectedLength = ResponseHeadRules.length(of: head)
     state = expectedLength.map { $0 == 0 ? .complete : .length($0) } ?? .untilClose
     return nil
