@@ -85,12 +85,13 @@
       if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil {
         fields["Host"] = Self.authority(of: origin)
       }
-      let content = Self.content(of: upload, method: method)
       let speaksHTTP1 = speaksHTTP1 && origin.scheme == "http" && !mayUseProxy
+      let length = speaksHTTP1 && upload?.isDeclaredEmpty == true ? 0 : upload?.length
+      let content = Self.content(of: upload, length: length, method: method)
       let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
       let head = block.map {
         RequestHead.bytes(
-          method: method, url: url, host: Self.authority(of: origin), block: $0, length: upload?.length)
+          method: method, url: url, host: Self.authority(of: origin), block: $0, length: length)
       }
       let isSecure = origin.scheme == "https"
       let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
@@ -176,9 +177,11 @@
 
     private static let bodylessByDefault: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
 
-    private static func content(of upload: (any UploadSource)?, method: String) -> CurlHeaderFields.Content {
-      guard let upload else { return bodylessByDefault.contains(method) ? .none : .empty }
-      return upload.length == nil ? .chunked : .sized
+    private static func content(
+      of upload: (any UploadSource)?, length: Int64?, method: String
+    ) -> CurlHeaderFields.Content {
+      guard upload != nil else { return bodylessByDefault.contains(method) ? .none : .empty }
+      return length == nil ? .chunked : .sized
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {

@@ -2,6 +2,8 @@
 /// connection can carry another exchange (RFC 9112 §9).
 struct ExchangeState {
   enum Output: Equatable {
+    /// The body is declared to be empty. Nothing is sent before it has been found to be.
+    case checking
     /// The body waits until the server asks for it (RFC 9110 §10.1.1).
     case expecting
     case body
@@ -19,14 +21,18 @@ struct ExchangeState {
 
   /// Begins the exchange once the head of the request has been written.
   ///
-  /// - Parameter expects: Whether the request has an `Expect` field.
-  init(hasBody: Bool, expects: Bool) { output = !hasBody ? .complete : expects ? .expecting : .body }
+  /// - Parameters:
+  ///   - expects: Whether the request has an `Expect` field.
+  ///   - isDeclaredEmpty: Whether the body has to be found to be empty.
+  init(hasBody: Bool, expects: Bool, isDeclaredEmpty: Bool = false) {
+    output = !hasBody ? .complete : isDeclaredEmpty ? .checking : expects ? .expecting : .body
+  }
 
   /// Whether the whole request was sent and the whole response received.
   var isComplete: Bool { output == .complete && hasEnded }
 
   /// Notes that the whole body has been written.
-  mutating func wroteBody() { if output == .body { output = .complete } }
+  mutating func wroteBody() { if output == .body || output == .checking { output = .complete } }
 
   /// Notes that nothing more can be sent. The response may have arrived nevertheless.
   mutating func failedToSend() { output = .stopped }
@@ -47,7 +53,7 @@ struct ExchangeState {
   /// or above refuses it (RFC 9112 §9.5).
   mutating func responded(status: Int) {
     switch output {
-    case .expecting: output = .stopped
+    case .expecting, .checking: output = .stopped
     case .body where status >= 300: output = .stopped
     default: break
     }

@@ -151,9 +151,11 @@
       }
       firstByte = nil
       parser = ResponseParser(url: transfer.request.url, method: transfer.request.method)
-      state = ExchangeState(hasBody: transfer.request.upload != nil, expects: transfer.request.hasExpectation)
+      state = ExchangeState(
+        hasBody: transfer.request.upload != nil, expects: transfer.request.hasExpectation,
+        isDeclaredEmpty: transfer.request.upload?.isDeclaredEmpty == true)
       transfer.loopLastActivity = eventLoop.now
-      output.append(transfer.request.head)
+      if state.output != .checking { output.append(transfer.request.head) }
       if state.output == .expecting {
         let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
         eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
@@ -243,7 +245,8 @@
 
     /// Reads the next piece of the body. Returns whether there is anything to send.
     private func fill(_ transfer: CurlTransfer) -> Bool {
-      guard state.output == .body, let upload = transfer.request.upload,
+      let isChecking = state.output == .checking
+      guard isChecking || state.output == .body, let upload = transfer.request.upload,
         transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0
       else { return false }
       guard transfer.loopIsAtBodyStart(upload) else {
@@ -256,22 +259,21 @@
         return false
       }
       let rest = length.map { $0 - transfer.loopBodyCount } ?? .max
-      let result = output.fill(upTo: rest, isChunked: length == nil) { upload.read(into: $0) }
+      let result =
+        isChecking
+        ? Self.readByte(of: upload) : output.fill(upTo: rest, isChunked: length == nil) { upload.read(into: $0) }
       transfer.loopLastActivity = eventLoop.now
       switch result {
+      case .bytes where isChecking:
+        return stop(transfer, "The body is longer than its length")
       case .bytes(let count):
         transfer.loopReadBody(count)
         if transfer.loopBodyCount == length { state.wroteBody() }
         return true
       case .end:
         transfer.loopEndedBody()
-        guard length == nil else {
-          eventLoop.finish(
-            transfer,
-            with: CurlError.make(
-              .requestBodyStreamExhausted, "The body is shorter than its length", url: transfer.request.url))
-          return false
-        }
+        guard length == nil else { return stop(transfer, "The body is shorter than its length") }
+        if isChecking { output.append(transfer.request.head) }
         state.wroteBody()
         return true
       case .pending:
@@ -281,6 +283,17 @@
         eventLoop.finish(transfer, with: error)
         return false
       }
+    }
+
+    private func stop(_ transfer: CurlTransfer, _ text: String) -> Bool {
+      eventLoop.finish(
+        transfer, with: CurlError.make(.requestBodyStreamExhausted, text, url: transfer.request.url))
+      return false
+    }
+
+    private static func readByte(of upload: any UploadSource) -> UploadRead {
+      var byte: UInt8 = 0
+      return withUnsafeMutableBytes(of: &byte) { upload.read(into: $0) }
     }
 
     // MARK: - Receiving

@@ -42,8 +42,8 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
     self.isReplayable = isReplayable
   }
 
-  /// A stream that is declared to be empty is announced without a length: otherwise libcurl would not check that it is.
-  var length: Int64? { declaredLength == 0 && !isReplayable ? nil : declaredLength }
+  var length: Int64? { isDeclaredEmpty ? nil : declaredLength }
+  var isDeclaredEmpty: Bool { declaredLength == 0 && !isReplayable }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
     state.withLock { $0.onReady = handler }

@@ -33,8 +33,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
 
   init(_ body: SequenceBody) { self.body = body }
 
-  /// A body that is declared to be empty is announced without a length: otherwise libcurl would not check that it is.
-  var length: Int64? { body.length == 0 ? nil : body.length }
+  var length: Int64? { isDeclaredEmpty ? nil : body.length }
+  var isDeclaredEmpty: Bool { body.length == 0 }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
     state.withLock { $0.onReady = handler }

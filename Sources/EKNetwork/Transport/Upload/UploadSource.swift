@@ -6,6 +6,8 @@ import Foundation
 protocol UploadSource: AnyObject, Sendable {
   /// The exact number of bytes, if it is known.
   var length: Int64? { get }
+  /// Whether it is declared to be empty, but not known to be. libcurl would not check that, so `length` is `nil` then.
+  var isDeclaredEmpty: Bool { get }
   /// Fills as much of the buffer as is possible without waiting.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead
   /// Rewinds to the first byte. Returns `false` if that is not possible.
@@ -17,6 +19,7 @@ protocol UploadSource: AnyObject, Sendable {
 }
 
 extension UploadSource {
+  var isDeclaredEmpty: Bool { false }
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {}
   func close() {}
 }

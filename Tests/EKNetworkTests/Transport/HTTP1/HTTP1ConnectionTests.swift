@@ -120,6 +120,51 @@
       #expect(server.acceptedConnections == 1)
     }
 
+    /// A body that is declared to be empty is announced with its length, and nothing is sent if it is not empty.
+    @Test(arguments: [true, false], [0, 3]) func emptyBodyIsCheckedFirst(_ isStream: Bool, _ count: Int) async throws {
+      server.fallback = { _ in .text("ok") }
+      let manager = NetworkManager(baseURL: { server.baseURL }, transport: transport)
+      for _ in 0..<2 {
+        var probe = Probe<StatusCodeResponse>(path: "/", method: .post)
+        let pieces = AsyncStream<Data> { continuation in
+          if count > 0 { continuation.yield(Data(count: count)) }
+          continuation.finish()
+        }
+        probe.body =
+          isStream
+          ? RequestBody(stream: InputStream(data: Data(count: count)), contentType: "a/b", length: 0)
+          : RequestBody(sequence: pieces, contentType: "a/b", length: 0)
+        if count == 0 {
+          #expect(try await manager.send(probe).statusCode == 200)
+        } else {
+          await #expect(throws: (any Error).self) { try await manager.send(probe) }
+        }
+      }
+      #expect(server.requestCount == (count == 0 ? 2 : 0))
+      #expect(server.acceptedConnections == (count == 0 ? 1 : 2))
+      for request in server.requests {
+        #expect(request.headers["Content-Length"] == "0" && request.headers["Transfer-Encoding"] == nil)
+      }
+    }
+
+    @Test func bodyThatIsNeverFoundToBeEmptyEndsWithItsTask() async throws {
+      let (isAsked, never) = (Gate(), Gate())
+      let pieces = AsyncStream<Data> {
+        isAsked.open()
+        _ = await never.wait()
+        return nil
+      }
+      let manager = NetworkManager(baseURL: { server.baseURL }, transport: transport)
+      let result = await endingWhenCancelled(once: isAsked) {
+        var probe = Probe<StatusCodeResponse>(path: "/", method: .post)
+        probe.body = RequestBody(sequence: pieces, contentType: "a/b", length: 0)
+        _ = try await manager.send(probe)
+      }
+      #expect(result?.failure is CancellationError)
+      #expect(await server.waitForOpenConnections(0) && server.requestCount == 0)
+      never.open()
+    }
+
     /// RFC 9110 §15.5.9: a 408 on an idle connection that crosses a request is not the response to it.
     @Test(arguments: [("GET", true), ("GET", false), ("POST", true), ("PUT", true)])
     func closingNoticeIsNoResponse(_ method: String, closes: Bool) async throws {
