@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CCurl
   import Foundation
   import FoundationNetworking
 
@@ -12,8 +13,9 @@
     private let mayUseProxy: Bool
     /// Whether there may be a proxy for `https` URLs.
     private let mayUseTunnel: Bool
-    /// Whether the library itself speaks HTTP/1.1 where it can.
+    /// Whether the library itself speaks HTTP/1.1 where it can: without TLS, and with it.
     private let speaksHTTP1: Bool
+    private let speaksHTTP1OverTLS: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -26,13 +28,15 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
+      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault,
+      speaksHTTP1OverTLS: Bool = Self.speaksHTTP1OverTLSByDefault
     ) {
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
       self.speaksHTTP1 = speaksHTTP1
+      self.speaksHTTP1OverTLS = speaksHTTP1 && speaksHTTP1OverTLS && ekn_bare_load()
       self.configuration = SessionSettings(configuration, tls: tls)
       mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
       mayUseTunnel = self.configuration.proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel
@@ -54,6 +58,11 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
+      if curlRequest.mayUseHTTP2, !head.isHTTP2 {
+        eventLoops.http1Origins.withLock {
+          $0.insert(curlRequest.origin, curlRequest.pool.connection, now: MonotonicClock.now())
+        }
+      }
       configuration.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
@@ -85,7 +94,13 @@
       if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil {
         fields["Host"] = Self.authority(of: origin)
       }
-      let speaksHTTP1 = speaksHTTP1 && origin.scheme == "http" && !mayUseProxy
+      let isSecure = origin.scheme == "https"
+      // What the request is keyed by above is what it is sent over.
+      let hop = request.hop
+      let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
+      let mayOfferHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
+      let speaksHTTP1 = speaksHTTP1(to: origin, over: connection, mayOfferHTTP2: mayOfferHTTP2)
+      let mayUseHTTP2 = mayOfferHTTP2 && !speaksHTTP1
       let length = speaksHTTP1 && upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let content = Self.content(of: upload, length: length, method: method)
       let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
@@ -93,11 +108,6 @@
         RequestHead.bytes(
           method: method, url: url, host: Self.authority(of: origin), block: $0, length: length)
       }
-      let isSecure = origin.scheme == "https"
-      let mayUseHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
-      // What the request is keyed by above is what it is sent over.
-      let hop = request.hop
-      let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
       var pool = CurlPool.Key(connection: connection)
       pool.neverShares = isSecure && !mayUseHTTP2 && CurlLibrary.capabilities?.supportsHTTP2 == true
       return CurlRequest(
@@ -126,8 +136,20 @@
         onReceive: request.onReceive)
     }
 
+    /// Whether the library itself speaks HTTP/1.1 for a request; otherwise libcurl does, and HTTP/2 where it is negotiated.
+    ///
+    /// - Parameter mayOfferHTTP2: Whether the server may choose HTTP/2. Until it has not, libcurl asks it.
+    private func speaksHTTP1(to origin: Origin, over connection: ConnectionIdentity, mayOfferHTTP2: Bool) -> Bool {
+      guard origin.scheme == "https" else { return speaksHTTP1 && !mayUseProxy }
+      guard speaksHTTP1OverTLS, !mayUseTunnel else { return false }
+      return !mayOfferHTTP2
+        || eventLoops.http1Origins.withLock { $0.contains(origin, connection, now: MonotonicClock.now()) }
+    }
+
     /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
-    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } != "libcurl"
+    private static let speaksHTTP1ByDefault = environmentChoice != "libcurl"
+    private static let speaksHTTP1OverTLSByDefault = environmentChoice == "everywhere"
+    private static let environmentChoice = getenv("EKNETWORK_HTTP1").map { String(cString: $0) }
 
     /// The environment variables in which libcurl looks for proxies of `http` URLs.
     private static let environmentHasProxy = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])

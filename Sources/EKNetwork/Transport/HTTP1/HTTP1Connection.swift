@@ -14,8 +14,11 @@
       case over
     }
 
-    /// How often to read and to write in a row, so that a fast server does not keep the others waiting.
-    private static let (maximumReads, maximumWrites) = (4, 16)
+    /// How often to read and to write in a row, so that a fast server does not keep the others waiting. With TLS one read
+    /// returns at most a record (RFC 8446 §5.1).
+    private static let (maximumReads, maximumSecureReads, maximumWrites) = (4, 64, 16)
+    /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
+    private static let retryInterval: UInt64 = 50_000_000
 
     let number: UInt32
     /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
@@ -26,11 +29,14 @@
     var isIdle = false
     private unowned let eventLoop: CurlEventLoop
     private var phase = Phase.connecting
-    /// While it is being opened; afterwards the connection has a socket of its own.
+    /// While it is being opened.
     private var handles: CurlBareHandles?
     /// The sockets that are watched for libcurl.
     private var connecting: Set<Int32> = []
-    private var socket: Int32 = -1
+    private var bytes: ConnectionBytes?
+    /// Whether reading stopped although there may be bytes that have left the socket.
+    private var hasUnreadBytes = false
+    private var outputNeedsInput = false
     private var times = ConnectTimes()
 
     private(set) var transfer: CurlTransfer?
@@ -46,6 +52,7 @@
     private struct ConnectTimes {
       var lookup = Duration.zero
       var connect = Duration.zero
+      var secureConnect: Duration?
     }
 
     init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
@@ -54,6 +61,8 @@
       self.origin = origin
       self.eventLoop = eventLoop
     }
+
+    private var isSecure: Bool { origin.scheme == "https" }
 
     // MARK: - Opening
 
@@ -65,8 +74,9 @@
       transfer.loopConnection = self
       begun = transfer.loopBegun
       var endpoint = ByteTransportEndpoint(
-        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: false)
+        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
       endpoint.proxies = transfer.request.proxies
+      endpoint.tls = pool.key.connection.tls
       guard let handles = CurlBareHandles(joinsResolver: eventLoop.capabilities.joinsResolver) else {
         return CurlEventLoop.resourceError(url: transfer.request.url)
       }
@@ -92,16 +102,19 @@
     private func connected(_ handles: CurlBareHandles, code: Int) {
       eventLoop.connections.setTimer(self, at: nil)
       guard let transfer else { return close() }
-      let bare = ekn_easy_socket(handles.easy)
-      guard code == 0, bare >= 0 else {
+      guard code == 0 else {
         let failure = handles.failure(code: code)
         return eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
       }
       times.lookup = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_NAMELOOKUP_TIME)))
       times.connect = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_CONNECT_TIME)))
+      if isSecure {
+        let secured = Duration.microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_APPCONNECT_TIME)))
+        times.secureConnect = secured - times.connect
+      }
       stopWatchingForLibcurl()
-      socket = handles.takeSocket(bare)
-      guard socket >= 0 else {
+      bytes = ConnectionBytes(handles, isSecure: isSecure)
+      guard bytes != nil else {
         return eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
       }
       self.handles = nil
@@ -110,6 +123,7 @@
     }
 
     fileprivate func watchConnecting(_ descriptor: Int32, _ what: Int32) {
+      guard phase == .connecting || what == EKN_POLL_REMOVE else { return }
       if what == EKN_POLL_REMOVE {
         guard connecting.remove(descriptor) != nil else { return }
       } else {
@@ -139,9 +153,8 @@
       exchange()
     }
 
-    /// Whether nothing has arrived on an idle connection: that would belong to no response (RFC 9112 §6.3), and its end
-    /// means that the server is closing it (§9.5).
-    var isQuiet: Bool { phase == .open && ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
+    /// Whether an idle connection can be used: nothing has arrived on it.
+    var isQuiet: Bool { phase == .open && bytes?.isQuiet == true }
 
     private func exchange() {
       guard let transfer else { return }
@@ -169,11 +182,14 @@
       switch phase {
       case .connecting: connect(on: descriptor, events: events)
       case .open:
-        guard descriptor == socket else { return }
-        // Whatever arrives on an idle connection, it is not used again.
-        guard transfer != nil else { return close() }
+        guard descriptor == bytes?.socket else { return }
+        guard transfer != nil else {
+          if !isQuiet { close() }
+          return
+        }
         if events & Int32(EKN_CSELECT_OUT) != 0 { write() }
         if events & ~Int32(EKN_CSELECT_OUT) != 0, phase == .open, transfer != nil { read() }
+        if outputNeedsInput, phase == .open, transfer != nil { write() }
       case .over: break
       }
     }
@@ -183,13 +199,15 @@
       switch phase {
       case .connecting: connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       case .open:
-        if state.expectationTimedOut() { write() }
+        if hasUnreadBytes { read() } else if outputNeedsInput || state.expectationTimedOut() { write() }
       case .over: break
       }
     }
 
     /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
     func resumed() {
+      // TLS may have read what its consumer has not: no event would follow.
+      if bytes?.isSecure == true, transfer != nil { read() }
       guard phase == .open, let transfer else { return }
       if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { write() } else { watch() }
     }
@@ -201,7 +219,7 @@
     func abandon() { close() }
 
     /// The state of the connection's output in the kernel.
-    var kernelOutput: ekn_socket_output { socket >= 0 ? ekn_socket_get_output(socket) : ekn_socket_output() }
+    var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
     /// The timings of the current exchange.
     var timings: NetworkTimings {
@@ -209,13 +227,14 @@
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
       return NetworkTimings(
         nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
+        secureConnect: isReused ? nil : times.secureConnect,
         firstByte: firstByte.map(elapsed), total: elapsed(MonotonicClock.now()), isConnectionReused: isReused,
         protocolName: version, remoteAddress: peerAddress)
     }
 
     private var peerAddress: String? {
       var text = [CChar](repeating: 0, count: 64)
-      guard socket >= 0, ekn_socket_get_peer(socket, &text, text.count) else { return nil }
+      guard let bytes, ekn_socket_get_peer(bytes.socket, &text, text.count) else { return nil }
       return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
     }
 
@@ -224,19 +243,22 @@
     /// Writes as much of the request as possible.
     private func write() {
       for _ in 0..<Self.maximumWrites {
-        guard phase == .open, let transfer else { return }
+        guard phase == .open, let bytes, let transfer else { return }
         if output.isEmpty, !fill(transfer) { break }
-        var error: Int32 = 0
-        let sent = output.pending.withUnsafeBytes { ekn_socket_send(socket, $0.baseAddress, $0.count, &error) }
-        guard sent >= 0 else {
-          if ekn_socket_must_wait(error) { break }
+        outputNeedsInput = false
+        switch output.pending.withUnsafeBytes({ bytes.send($0) }) {
+        case .moved(let count):
+          transfer.loopLastActivity = eventLoop.now
+          output.sent(count)
+          continue
+        case .mustWait, .closed: outputNeedsInput = bytes.outputNeedsInput
+        case .failed(let failure):
           state.failedToSend()
           output.removeAll()
           // RFC 9112 §9.5: the response may have been sent before the connection was closed.
-          return read(orFailWith: CurlError.Failure.sending(error))
+          return read(orFailWith: failure)
         }
-        transfer.loopLastActivity = eventLoop.now
-        output.sent(sent)
+        break
       }
       // The poller reports when the next piece can be sent.
       if output.isEmpty, let transfer { _ = fill(transfer) }
@@ -300,20 +322,23 @@
 
     private func read(orFailWith failure: CurlError.Failure? = nil) {
       let buffer = eventLoop.receiveBuffer
-      for _ in 0..<Self.maximumReads {
-        guard phase == .open, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
-        var error: Int32 = 0
-        let count = ekn_socket_receive(socket, buffer.baseAddress, buffer.count, &error)
-        guard count > 0 else {
-          if count < 0, ekn_socket_must_wait(error) { break }
-          return lost(transfer, isClosed: count == 0, failure ?? (count < 0 ? .receiving(error) : nil))
+      hasUnreadBytes = bytes?.isSecure == true
+      for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
+        guard phase == .open, let bytes, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
+        switch bytes.receive(into: buffer) {
+        case .moved(let count):
+          transfer.loopLastActivity = eventLoop.now
+          if firstByte == nil { firstByte = MonotonicClock.now() }
+          parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+          if count == buffer.count || bytes.isSecure { continue }
+        case .mustWait: hasUnreadBytes = false
+        case .closed: return lost(transfer, isClosed: true, failure)
+        case .failed(let error): return lost(transfer, isClosed: false, failure ?? error)
         }
-        transfer.loopLastActivity = eventLoop.now
-        if firstByte == nil { firstByte = MonotonicClock.now() }
-        parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        if count < buffer.count { break }
+        break
       }
-      if phase == .open, transfer != nil { watch() }
+      guard phase == .open, transfer != nil else { return }
+      watch()
     }
 
     private func parse(_ bytes: UnsafeRawBufferPointer) {
@@ -387,6 +412,7 @@
       transfer = nil
       parser = nil
       output.removeAll()
+      (hasUnreadBytes, outputNeedsInput) = (false, false)
     }
 
     private func park() {
@@ -403,20 +429,24 @@
       stopWatchingForLibcurl()
       handles?.close()
       handles = nil
-      guard socket >= 0 else { return }
-      eventLoop.willClose(socket)
-      ekn_socket_close(socket)
-      socket = -1
+      guard let bytes else { return }
+      eventLoop.willClose(bytes.socket)
+      bytes.close()
+      self.bytes = nil
     }
 
     /// Watches the socket for what can be done. It is not watched at all while nothing can: the poller would report the
     /// end of the connection over and over.
     private func watch() {
-      guard phase == .open else { return }
-      let bits = transfer?.loopPauseBits ?? 0
+      guard phase == .open, let bytes else { return }
+      let mayRead = (transfer?.loopPauseBits ?? 0) & Int(EKN_PAUSE_RECV) == 0
+      if outputNeedsInput || hasUnreadBytes && mayRead {
+        let interval = hasUnreadBytes && mayRead ? 0 : Self.retryInterval
+        eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(interval))
+      }
       let what =
-        (bits & Int(EKN_PAUSE_RECV) == 0 ? Int32(EKN_POLL_IN) : 0) | (output.isEmpty ? 0 : Int32(EKN_POLL_OUT))
-      eventLoop.watch(socket, what == 0 ? Int32(EKN_POLL_REMOVE) : what, connection: number)
+        (mayRead ? Int32(EKN_POLL_IN) : 0) | (output.isEmpty || outputNeedsInput ? 0 : Int32(EKN_POLL_OUT))
+      eventLoop.watch(bytes.socket, what == 0 ? Int32(EKN_POLL_REMOVE) : what, connection: number)
     }
   }
 

@@ -15,6 +15,7 @@
         userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
     }
 
+    let http1Origins = Locked(HTTP1Origins())
     private let loops: LoopGroup<CurlEventLoop>
     private let assignments: Locked<LoopAssignments<Origin>>
 

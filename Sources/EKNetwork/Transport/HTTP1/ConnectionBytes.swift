@@ -1,0 +1,75 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// The bytes of an open connection: those of its socket, or with TLS those that libcurl encrypts and decrypts.
+  struct ConnectionBytes {
+    enum Progress {
+      case moved(Int)
+      /// The socket has to be ready first.
+      case mustWait
+      /// The peer has closed its side. With TLS, libcurl does not say whether a close_notify came before (RFC 8446 §6.1).
+      case closed
+      case failed(CurlError.Failure)
+    }
+
+    let socket: Int32
+    /// `nil` without TLS: such a connection may last, and does not need them.
+    private let handles: CurlBareHandles?
+
+    /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
+    init?(_ handles: CurlBareHandles, isSecure: Bool) {
+      let bare = ekn_easy_socket(handles.easy)
+      guard bare >= 0 else { return nil }
+      socket = isSecure ? bare : handles.takeSocket(bare)
+      self.handles = isSecure ? handles : nil
+      guard socket >= 0 else { return nil }
+    }
+
+    /// Whether there may be bytes that have left the socket and have not been received.
+    var isSecure: Bool { handles != nil }
+
+    func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
+      guard let handles else {
+        var error: Int32 = 0
+        let count = ekn_socket_send(socket, bytes.baseAddress, bytes.count, &error)
+        if count >= 0 { return .moved(count) }
+        return ekn_socket_must_wait(error) ? .mustWait : .failed(.sending(error))
+      }
+      var count = 0
+      let code = ekn_bare_send(handles.easy, bytes.baseAddress, bytes.count, &count)
+      if code == 0 { return .moved(count) }
+      return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+      guard let handles else {
+        var error: Int32 = 0
+        let count = ekn_socket_receive(socket, buffer.baseAddress, buffer.count, &error)
+        if count >= 0 { return count == 0 ? .closed : .moved(count) }
+        return ekn_socket_must_wait(error) ? .mustWait : .failed(.receiving(error))
+      }
+      var count = 0
+      let code = ekn_bare_receive(handles.easy, buffer.baseAddress, buffer.count, &count)
+      if code == 0 { return count == 0 ? .closed : .moved(count) }
+      return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
+    }
+
+    /// Whether nothing has arrived: on an idle connection that would belong to no response (RFC 9112 §6.3), and its end
+    /// means that the server is closing it (§9.5). A session ticket of TLS is neither (RFC 8446 §4.6.1).
+    var isQuiet: Bool {
+      guard isSecure else { return ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
+      var byte: UInt8 = 0
+      let progress = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
+      if case .mustWait = progress { return true } else { return false }
+    }
+
+    /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
+    /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
+    var outputNeedsInput: Bool { isSecure && ekn_socket_is_writable(socket) }
+
+    func close() {
+      if let handles { handles.close() } else { ekn_socket_close(socket) }
+    }
+  }
+#endif

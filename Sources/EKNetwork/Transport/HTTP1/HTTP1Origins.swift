@@ -1,0 +1,28 @@
+/// The origins that have chosen HTTP/1.1 where HTTP/2 was offered (RFC 7301), for those who trust the same and show the
+/// same certificate.
+struct HTTP1Origins {
+  private struct Key: Hashable {
+    let connection: ConnectionIdentity
+    let origin: Origin
+  }
+
+  /// How long to remember one, in nanoseconds: a server may learn HTTP/2.
+  private static let lifetime: UInt64 = 600 * 1_000_000_000
+  private static let maximum = 1_000
+
+  private var ends: [Key: UInt64] = [:]
+
+  func contains(_ origin: Origin, _ connection: ConnectionIdentity, now: UInt64) -> Bool {
+    guard !ends.isEmpty, let end = ends[Key(connection: connection, origin: origin)] else { return false }
+    return end > now
+  }
+
+  mutating func insert(_ origin: Origin, _ connection: ConnectionIdentity, now: UInt64) {
+    if ends.count >= Self.maximum {
+      ends = ends.filter { $0.value > now }
+      // Each costs one connection to ask again.
+      if ends.count >= Self.maximum { ends.removeAll() }
+    }
+    ends[Key(connection: connection, origin: origin)] = now.addingClamped(Self.lifetime)
+  }
+}
