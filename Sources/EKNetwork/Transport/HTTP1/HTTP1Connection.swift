@@ -30,14 +30,12 @@
     private unowned let eventLoop: CurlEventLoop
     private var phase = Phase.connecting
     /// While it is being opened.
-    private var handles: CurlBareHandles?
-    /// The sockets that are watched for libcurl.
-    private var connecting: Set<Int32> = []
+    private var opener: ConnectionOpener?
     private var bytes: ConnectionBytes?
     /// Whether reading stopped although there may be bytes that have left the socket.
     private var hasUnreadBytes = false
     private var outputNeedsInput = false
-    private var times = ConnectTimes()
+    private var times = ConnectionOpener.Times()
 
     private(set) var transfer: CurlTransfer?
     /// The number of requests that were sent over it, including the current one.
@@ -48,12 +46,6 @@
     private var begun: UInt64 = 0
     private var firstByte: UInt64?
     private var version: String?
-
-    private struct ConnectTimes {
-      var lookup = Duration.zero
-      var connect = Duration.zero
-      var secureConnect: Duration?
-    }
 
     init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
       self.number = number
@@ -77,70 +69,35 @@
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
       endpoint.proxies = transfer.request.proxies
       endpoint.tls = pool.key.connection.tls
-      guard let handles = CurlBareHandles(joinsResolver: eventLoop.capabilities.joinsResolver) else {
-        return CurlEventLoop.resourceError(url: transfer.request.url)
+      do {
+        opener = try ConnectionOpener(
+          endpoint, eventLoop.capabilities,
+          watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
+          setTimer: { [unowned self] in
+            eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))
+          })
+      } catch {
+        return error
       }
-      self.handles = handles
-      if let error = handles.configure(endpoint, eventLoop.capabilities) { return error }
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      guard ekn_multi_set_socket_callback(handles.multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(handles.multi, timerCallback, context) == 0,
-        ekn_multi_add(handles.multi, handles.easy) == 0
-      else { return CurlEventLoop.resourceError(url: transfer.request.url) }
+      guard opener != nil else { return CurlEventLoop.resourceError(url: transfer.request.url) }
       connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       return nil
     }
 
     private func connect(on descriptor: Int32, events: Int32) {
-      guard let handles else { return }
-      var running: Int32 = 0
-      _ = ekn_multi_socket_action(handles.multi, descriptor, events, &running)
-      let completion = ekn_multi_next_completion(handles.multi)
-      if completion.easy != nil { connected(handles, code: Int(completion.code)) }
-    }
-
-    private func connected(_ handles: CurlBareHandles, code: Int) {
+      guard let outcome = opener?.act(on: descriptor, events: events) else { return }
+      opener = nil
       eventLoop.connections.setTimer(self, at: nil)
       guard let transfer else { return close() }
-      guard code == 0 else {
-        let failure = handles.failure(code: code)
-        return eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
+      switch outcome {
+      case .opened(let bytes, let times):
+        self.bytes = bytes
+        self.times = times
+        phase = .open
+        exchange()
+      case .failed(let failure): eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
+      case .noResources: eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
       }
-      times.lookup = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_NAMELOOKUP_TIME)))
-      times.connect = .microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_CONNECT_TIME)))
-      if isSecure {
-        let secured = Duration.microseconds(ekn_easy_info_offset(handles.easy, Int32(EKN_INFO_APPCONNECT_TIME)))
-        times.secureConnect = secured - times.connect
-      }
-      stopWatchingForLibcurl()
-      bytes = ConnectionBytes(handles, isSecure: isSecure)
-      guard bytes != nil else {
-        return eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
-      }
-      self.handles = nil
-      phase = .open
-      exchange()
-    }
-
-    fileprivate func watchConnecting(_ descriptor: Int32, _ what: Int32) {
-      guard phase == .connecting || what == EKN_POLL_REMOVE else { return }
-      if what == EKN_POLL_REMOVE {
-        guard connecting.remove(descriptor) != nil else { return }
-      } else {
-        connecting.insert(descriptor)
-      }
-      eventLoop.watch(descriptor, what, connection: number)
-    }
-
-    private func stopWatchingForLibcurl() {
-      for descriptor in connecting { eventLoop.willClose(descriptor) }
-      connecting = []
-    }
-
-    fileprivate func setConnectTimer(milliseconds: Int) {
-      guard phase == .connecting else { return }
-      eventLoop.connections.setTimer(
-        self, at: LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now()))
     }
 
     // MARK: - Exchanges
@@ -426,9 +383,8 @@
       phase = .over
       detach()
       eventLoop.connections.remove(self)
-      stopWatchingForLibcurl()
-      handles?.close()
-      handles = nil
+      opener?.cancel()
+      opener = nil
       guard let bytes else { return }
       eventLoop.willClose(bytes.socket)
       bytes.close()
@@ -448,19 +404,5 @@
         (mayRead ? Int32(EKN_POLL_IN) : 0) | (output.isEmpty || outputNeedsInput ? 0 : Int32(EKN_POLL_OUT))
       eventLoop.watch(bytes.socket, what == 0 ? Int32(EKN_POLL_REMOVE) : what, connection: number)
     }
-  }
-
-  private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP1Connection? {
-    context.map { Unmanaged<HTTP1Connection>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
-    connection(context)?.watchConnecting(descriptor, what)
-    return 0
-  }
-
-  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
-    connection(context)?.setConnectTimer(milliseconds: milliseconds)
-    return 0
   }
 #endif

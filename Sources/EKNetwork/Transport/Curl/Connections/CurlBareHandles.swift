@@ -85,14 +85,18 @@
     /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it, on which
     /// nothing may be called back: the transport may be gone by then.
     func close() {
-      guard joinsResolver, lookup.pointee.is_running,
-        ekn_multi_set_socket_callback(multi, nil, nil) == 0, ekn_multi_set_timer_callback(multi, nil, nil) == 0,
+      guard joinsResolver, lookup.pointee.is_running, removeCallbacks(),
         ekn_easy_set_progress_callback(easy, nil, nil) == 0
       else { return destroy() }
       let thread = Thread { self.destroy() }
       thread.name = "EKNetwork.Closing"
       thread.stackSize = 1 << 18
       thread.start()
+    }
+
+    /// Removes the callbacks for sockets and timers, and returns whether libcurl has accepted that.
+    func removeCallbacks() -> Bool {
+      ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
     }
 
     private func destroy() {
