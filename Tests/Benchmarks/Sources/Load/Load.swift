@@ -14,7 +14,8 @@ import Foundation
       FileHandle.standardError.write(Data("Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]\n".utf8))
       exit(64)
     }
-    let authorities = arguments.count > 6 ? URL(fileURLWithPath: arguments[6]) : nil
+    // Otherwise the last argument is the file of a transfer.
+    let authorities = url.scheme == "https" && arguments.count > 6 ? URL(fileURLWithPath: arguments[6]) : nil
     let contenders = urls.map { url -> any Contender in
       switch arguments[1] {
       case "async-http-client": AsyncHTTPClientContender(url: url, authorities: authorities)
