@@ -111,6 +111,25 @@ async def surplus(reader, writer):
         writer.close()
 
 
+async def bulk(reader, writer):
+    """Reads the body of each request, and responds with as many zeros as the path says, or with the length of that body."""
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if line)
+            left = length = int(fields.get(b"content-length", b"0"))
+            while left > 0:
+                left -= len(await reader.read(min(left, 65536))) or left
+            count = int(head.split(b" ")[1][1:])
+            body = bytes(count) if count else b"%d" % length
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
 def listen(loop):
     """For each line, sends a response that nobody asked for on every connection that was used for the path `/late`."""
     def send():
@@ -231,6 +250,7 @@ async def main():
                 await serve("echo", echo, context)
                 await serve("claim", claim, context)
                 await serve("surplus", surplus, context)
+                await serve("bulk", bulk, context)
                 old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
                 old.maximum_version = ssl.TLSVersion.TLSv1_2

@@ -29,8 +29,11 @@ struct Origin: Hashable, Sendable {
       default: scheme
       }
     self.host = host
-    port = url.port ?? (self.scheme == "https" ? 443 : 80)
+    port = url.port ?? Self.defaultPort(isSecure: self.scheme == "https")
   }
+
+  /// RFC 9110 §4.2.1, §4.2.2.
+  static func defaultPort(isSecure: Bool) -> Int { isSecure ? 443 : 80 }
 
   // Every request is looked up by its origin several times, and few origins differ in their scheme alone.
   func hash(into hasher: inout Hasher) {

@@ -1,6 +1,6 @@
 /// The implementation that sends the requests of a `URLSession`.
 public enum TransportChoice: Sendable, Equatable {
-  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux libcurl, unless the session
+  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux the library's own on libcurl, unless the session
   /// has a delegate or custom `URLProtocol` classes, or is an instance of a subclass: that code then handles its
   /// requests as usual.
   case automatic

@@ -331,6 +331,38 @@
       #expect(numbers == (isOffered ? ["/none 1", "/none 1", "/none 2", "/none 3"] : (1...4).map { "/none \($0)" }))
     }
 
+    /// A record that TLS has read does not make the socket ready: nothing of it may be forgotten when a reader pauses.
+    @Test("Large bodies pass in both directions, whether they are read at once or not")
+    func largeBodies() async throws {
+      let (transport, size) = (try own(), 16 << 20)
+      for _ in 0..<2 { #expect(try await text(transport, peer.url("bulk", path: "/0")) == "0") }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<6 {
+          group.addTask { [self] in
+            var request = URLRequest(url: try peer.url("bulk", path: number % 2 == 0 ? "/\(size)" : "/0"))
+            if number % 2 != 0 {
+              request.httpMethod = "PUT"
+              request.httpBody = Data(count: size)
+              let data = try await transport.fetch(TransportRequest(request)).data
+              #expect(String(decoding: data, as: UTF8.self) == "\(size)")
+              return
+            }
+            let response = try await transport.start(TransportRequest(request))
+            var count = 0
+            while let chunk = try await response.body.next() {
+              count += chunk.count
+              // Meanwhile the rest arrives, more than is kept.
+              if number > 0, count == chunk.count {
+                #expect(try await text(transport, peer.url("bulk", path: "/1000000")).utf8.count == 1_000_000)
+              }
+            }
+            #expect(count == size)
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
     private struct LineEndpoint: PrismNetworkSocketEndpoint {
       let number: UInt16
       var host: NWEndpoint.Host { "127.0.0.1" }

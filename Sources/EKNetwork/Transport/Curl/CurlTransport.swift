@@ -3,19 +3,14 @@
   import Foundation
   import FoundationNetworking
 
-  /// A transport over libcurl, for sessions that are configured but not customised with code.
+  /// A transport over libcurl, or over the library's own HTTP/1.1 on connections that libcurl opens, for sessions that
+  /// are configured but not customised with code.
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
     private let configuration: SessionSettings
     private let tls: TLSOptions?
     private let headerFields = CurlHeaderFields()
-    /// Whether there may be a proxy for `http` URLs.
-    private let mayUseProxy: Bool
-    /// Whether there may be a proxy for `https` URLs.
-    private let mayUseTunnel: Bool
-    /// Whether the library itself speaks HTTP/1.1 where it can: without TLS, and with it.
-    private let speaksHTTP1: Bool
-    private let speaksHTTP1OverTLS: Bool
+    private let choice: HTTP1Choice
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -35,11 +30,12 @@
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
-      self.speaksHTTP1 = speaksHTTP1
-      self.speaksHTTP1OverTLS = speaksHTTP1 && speaksHTTP1OverTLS && ekn_bare_load()
       self.configuration = SessionSettings(configuration, tls: tls)
-      mayUseProxy = self.configuration.proxies.map { $0.plain != nil } ?? Self.environmentHasProxy
-      mayUseTunnel = self.configuration.proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel
+      let proxies = self.configuration.proxies
+      choice = HTTP1Choice(
+        isOn: speaksHTTP1, includesTLS: speaksHTTP1OverTLS && ekn_bare_load(),
+        mayUseProxy: proxies.map { $0.plain != nil } ?? Self.environmentHasProxy,
+        mayUseTunnel: proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel)
     }
 
     var resolvesRedirects: Bool { false }
@@ -58,7 +54,7 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      if curlRequest.mayUseHTTP2, !head.isHTTP2 {
+      if choice.includesTLS, curlRequest.mayUseHTTP2, !head.isHTTP2 {
         eventLoops.http1Origins.withLock {
           $0.insert(curlRequest.origin, curlRequest.pool.connection, now: MonotonicClock.now())
         }
@@ -91,22 +87,25 @@
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
-      if mayUseProxy, origin.scheme == "http", fields.field("Host") == nil {
-        fields["Host"] = Self.authority(of: origin)
-      }
       let isSecure = origin.scheme == "https"
+      // On a connection to a proxy that was used for another host, libcurl would write this one with or without brackets,
+      // depending on the other.
+      if choice.mayUseProxy, !isSecure, fields.field("Host") == nil { fields["Host"] = RequestHead.host(of: origin) }
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
       let mayOfferHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
-      let speaksHTTP1 = speaksHTTP1(to: origin, over: connection, mayOfferHTTP2: mayOfferHTTP2)
+      let speaksHTTP1 = choice.isOwn(
+        isSecure: isSecure, mayOfferHTTP2: mayOfferHTTP2,
+        hasChosenHTTP1: eventLoops.http1Origins.withLock {
+          $0.contains(origin, connection, now: MonotonicClock.now())
+        })
       let mayUseHTTP2 = mayOfferHTTP2 && !speaksHTTP1
       let length = speaksHTTP1 && upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let content = Self.content(of: upload, length: length, method: method)
       let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
       let head = block.map {
-        RequestHead.bytes(
-          method: method, url: url, host: Self.authority(of: origin), block: $0, length: length)
+        RequestHead.bytes(method: method, url: url, host: RequestHead.host(of: origin), block: $0, length: length)
       }
       var pool = CurlPool.Key(connection: connection)
       pool.neverShares = isSecure && !mayUseHTTP2 && CurlLibrary.capabilities?.supportsHTTP2 == true
@@ -129,21 +128,11 @@
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
         proxies: connection.proxies,
-        mayUseTunnel: isSecure && mayUseTunnel,
+        mayUseTunnel: isSecure && choice.mayUseTunnel,
         mayUseTLSProxy: connection.proxies == nil && Self.environmentHasTLSProxy,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
-    }
-
-    /// Whether the library itself speaks HTTP/1.1 for a request; otherwise libcurl does, and HTTP/2 where it is negotiated.
-    ///
-    /// - Parameter mayOfferHTTP2: Whether the server may choose HTTP/2. Until it has not, libcurl asks it.
-    private func speaksHTTP1(to origin: Origin, over connection: ConnectionIdentity, mayOfferHTTP2: Bool) -> Bool {
-      guard origin.scheme == "https" else { return speaksHTTP1 && !mayUseProxy }
-      guard speaksHTTP1OverTLS, !mayUseTunnel else { return false }
-      return !mayOfferHTTP2
-        || eventLoops.http1Origins.withLock { $0.contains(origin, connection, now: MonotonicClock.now()) }
     }
 
     /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
@@ -162,15 +151,6 @@
     /// Whether a proxy of the environment is connected to with TLS, inside which there may be that of the server.
     private static let environmentHasTLSProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
       .contains { (name: String) in getenv(name).map { String(cString: $0).lowercased().hasPrefix("https:") } ?? false }
-
-    /// Returns the `Host` of a request (RFC 9112 §3.2). On a connection to a proxy that was used for another host,
-    /// libcurl would write this one with or without brackets, depending on the other.
-    private static func authority(of origin: Origin) -> String {
-      let host = HostSyntax.unbracketed(origin.host)
-      // RFC 6874 §4: a zone is only meaningful on this machine.
-      let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host.prefix { $0 != "%" })]" : host
-      return origin.port == 80 ? literal : "\(literal):\(origin.port)"
-    }
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }

@@ -61,6 +61,15 @@ enum RequestHead {
     return bytes
   }
 
+  /// Returns the `Host` of a request to an origin (RFC 9112 §3.2), which has no default port.
+  static func host(of origin: Origin) -> String {
+    let host = HostSyntax.unbracketed(origin.host)
+    // RFC 6874 §4: a zone is only meaningful on this machine.
+    let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host.prefix { $0 != "%" })]" : host
+    let isDefaultPort = origin.port == Origin.defaultPort(isSecure: origin.scheme == "https")
+    return isDefaultPort ? literal : "\(literal):\(origin.port)"
+  }
+
   /// Appends the target in its origin form (RFC 9112 §3.2.1): the path and the query of a URL, without dot segments,
   /// which a URL of the user may still have (RFC 3986 §5.2.4).
   static func appendTarget(of url: String, to bytes: inout [UInt8]) {

@@ -26,7 +26,7 @@ struct HandshakeRequest: Sendable {
     guard ["ws", "wss", "http", "https"].contains(scheme) else { throw WebSocketError.invalidURL }
     let host = HostSyntax.unbracketed(urlHost)
     let isSecure = scheme == "wss" || scheme == "https"
-    let port = url.port ?? (isSecure ? 443 : 80)
+    let port = url.port ?? Origin.defaultPort(isSecure: isSecure)
     guard (1...65535).contains(port), HostSyntax.isValid(host) else { throw WebSocketError.invalidURL }
     // RFC 6455 §4.1: unique tokens.
     guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
@@ -40,7 +40,7 @@ struct HandshakeRequest: Sendable {
     if path.isEmpty { path = "/" }
     if let query = url.query(percentEncoded: true) { path += "?" + query }
     var lines = ["GET \(path) HTTP/1.1"]
-    lines.append("Host: \(address.hostInURL)\(port == (isSecure ? 443 : 80) ? "" : ":\(port)")")
+    lines.append("Host: \(address.hostInURL)\(port == Origin.defaultPort(isSecure: isSecure) ? "" : ":\(port)")")
     lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
     if !protocols.isEmpty { lines.append("\(InvalidHeaderError.subprotocols): " + protocols.joined(separator: ", ")) }
     if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }

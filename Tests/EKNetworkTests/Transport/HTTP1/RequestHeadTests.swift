@@ -17,6 +17,15 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == target)
   }
 
+  @Test(arguments: [
+    ("http://A.b/", "a.b"), ("http://a:80/", "a"), ("https://a:443/", "a"), ("https://a/", "a"),
+    ("http://a:443/", "a:443"), ("https://a:80/", "a:80"), ("https://a:8443/", "a:8443"),
+    ("http://[::1]:81/", "[::1]:81"),
+  ])
+  func hostHasNoDefaultPort(_ url: String, _ host: String) throws {
+    #expect(RequestHead.host(of: try #require(URL(string: url).flatMap { Origin($0) })) == host)
+  }
+
   @Test func headHasEachFieldOnce() throws {
     let block = HeaderBlock([("A", "1"), ("Accept", "*/*")])
     let head = RequestHead.bytes(

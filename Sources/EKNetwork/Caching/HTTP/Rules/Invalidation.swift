@@ -24,7 +24,7 @@ enum Invalidation {
 
   /// RFC 6454 §5: scheme, host and port.
   private static func isSameOrigin(_ first: URL, _ second: URL) -> Bool {
-    func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+    func port(_ url: URL) -> Int { url.port ?? Origin.defaultPort(isSecure: url.scheme?.lowercased() == "https") }
     return first.scheme?.lowercased() == second.scheme?.lowercased()
       && first.host?.lowercased() == second.host?.lowercased() && port(first) == port(second)
   }

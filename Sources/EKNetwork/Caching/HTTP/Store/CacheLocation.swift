@@ -13,7 +13,7 @@ struct CacheLocation: Sendable, Hashable {
     let text = url.absoluteString
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
     let (scheme, host) = (parts.scheme?.lowercased(), parts.host?.lowercased())
-    let isDefaultPort = parts.port.map { $0 == (scheme == "https" ? 443 : 80) } ?? false
+    let isDefaultPort = parts.port.map { $0 == Origin.defaultPort(isSecure: scheme == "https") } ?? false
     if parts.scheme == scheme, parts.host == host, parts.fragment == nil, !isDefaultPort,
       !parts.percentEncodedPath.isEmpty
     {

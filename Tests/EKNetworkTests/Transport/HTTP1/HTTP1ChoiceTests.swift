@@ -3,7 +3,23 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HTTP1OriginsTests {
+@Suite struct HTTP1ChoiceTests {
+  private static let flags = [false, true]
+
+  /// Every combination: without TLS only a proxy matters; with TLS, HTTP/2 is offered until it was not chosen.
+  @Test(arguments: flags, flags) func everyCombination(_ isOn: Bool, _ includesTLS: Bool) {
+    for (proxy, tunnel) in Self.flags.flatMap({ proxy in Self.flags.map { (proxy, $0) } }) {
+      let choice = HTTP1Choice(isOn: isOn, includesTLS: includesTLS, mayUseProxy: proxy, mayUseTunnel: tunnel)
+      for (offers, hasChosen) in Self.flags.flatMap({ offers in Self.flags.map { (offers, $0) } }) {
+        #expect(
+          choice.isOwn(isSecure: false, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen) == (isOn && !proxy))
+        #expect(
+          choice.isOwn(isSecure: true, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen)
+            == (isOn && includesTLS && !tunnel && !(offers && !hasChosen)))
+      }
+    }
+  }
+
   private let second: UInt64 = 1_000_000_000
   private let own = ConnectionIdentity.Source(tls: nil, proxies: nil).current(hasLeftOrigin: false)
   private let other = ConnectionIdentity.Source(tls: TLSOptions(pinnedPublicKeys: ["a"]), proxies: nil)

@@ -1,0 +1,47 @@
+/// For which requests the library itself speaks HTTP/1.1. For the others libcurl does, and HTTP/2 where that is negotiated.
+struct HTTP1Choice: Sendable {
+  /// Whether it does so at all, and with TLS.
+  let isOn: Bool
+  let includesTLS: Bool
+  /// Whether there may be a proxy for `http` URLs, and for `https` URLs: libcurl speaks to it.
+  let mayUseProxy: Bool
+  let mayUseTunnel: Bool
+
+  /// - Parameters:
+  ///   - mayOfferHTTP2: Whether the server may choose HTTP/2 (RFC 7301).
+  ///   - hasChosenHTTP1: Whether it has chosen HTTP/1.1 instead. Until it has, libcurl offers HTTP/2. Only evaluated if it
+  ///     matters.
+  func isOwn(isSecure: Bool, mayOfferHTTP2: Bool, hasChosenHTTP1: @autoclosure () -> Bool) -> Bool {
+    guard isSecure else { return isOn && !mayUseProxy }
+    return isOn && includesTLS && !mayUseTunnel && (!mayOfferHTTP2 || hasChosenHTTP1())
+  }
+}
+
+/// The origins that have chosen HTTP/1.1 where HTTP/2 was offered, for those who trust the same and show the same
+/// certificate.
+struct HTTP1Origins {
+  private struct Key: Hashable {
+    let connection: ConnectionIdentity
+    let origin: Origin
+  }
+
+  /// How long to remember one, in nanoseconds: a server may learn HTTP/2.
+  private static let lifetime: UInt64 = 600 * 1_000_000_000
+  private static let maximum = 1_000
+
+  private var ends: [Key: UInt64] = [:]
+
+  func contains(_ origin: Origin, _ connection: ConnectionIdentity, now: UInt64) -> Bool {
+    guard !ends.isEmpty, let end = ends[Key(connection: connection, origin: origin)] else { return false }
+    return end > now
+  }
+
+  mutating func insert(_ origin: Origin, _ connection: ConnectionIdentity, now: UInt64) {
+    if ends.count >= Self.maximum {
+      ends = ends.filter { $0.value > now }
+      // Each costs one connection to ask again.
+      if ends.count >= Self.maximum { ends.removeAll() }
+    }
+    ends[Key(connection: connection, origin: origin)] = now.addingClamped(Self.lifetime)
+  }
+}
