@@ -39,9 +39,17 @@
       return (response.head.statusCode, String(decoding: response.data, as: UTF8.self))
     }
 
-    private func code(_ proxy: String, _ url: String) async throws -> URLError.Code? {
+    /// - Parameter isKnown: Whether the server has chosen HTTP/1.1 before, which the library itself speaks.
+    private func code(_ proxy: String, _ url: String, isKnown: Bool = false) async throws -> URLError.Code? {
+      let transport = try transport(proxy)
+      if isKnown {
+        let origin = try #require(URL(string: url).flatMap { Origin($0) })
+        CurlEventLoops.shared.http1Origins.withLock {
+          $0.insert(origin, transport.sessionSettings.connection(hasLeftOrigin: false), now: MonotonicClock.now())
+        }
+      }
       do {
-        let (status, text) = try await fetch(transport(proxy), url)
+        let (status, text) = try await fetch(transport, url)
         Issue.record("\(proxy) gave \(url) an answer: \(status ?? 0) \(text)")
         return nil
       } catch let error as URLError {
@@ -143,8 +151,10 @@
       ])
     func noTunnel(proxy: String, expected: URLError.Code) async throws {
       try await expecting(.zeroByteFromAProxy, where: proxy == "garbage") {
-        let code = try await code(proxy, "https://localhost/")
-        #expect(code == expected)
+        for isKnown in [false, true] {
+          let code = try await code(proxy, "https://localhost/", isKnown: isKnown)
+          #expect(code == expected, "\(isKnown)")
+        }
       }
     }
 
@@ -156,17 +166,28 @@
       let codes: Set<URLError.Code> = [
         .dataLengthExceedsMaximum, .userAuthenticationRequired, .cannotConnectToHost, .badServerResponse,
       ]
-      let code = try await code("endless-\(kind)", "https://localhost/")
+      for isKnown in [false, true] {
+        let code = try await code("endless-\(kind)", "https://localhost/", isKnown: isKnown)
+        #expect(code.map { codes.contains($0) } == true, "\(isKnown) \(String(describing: code))")
+      }
+      let code = try await webSocketCode("endless-\(kind)")
       #expect(code.map { codes.contains($0) } == true, "\(String(describing: code))")
+    }
+
+    @Test("A WebSocket whose proxy requires credentials says so")
+    func credentialsOfWebSocket() async throws {
+      #expect(try await webSocketCode("authenticating") == .userAuthenticationRequired)
+    }
+
+    private func webSocketCode(_ proxy: String) async throws -> URLError.Code? {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.connectionProxyDictionary = [
-        "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": try peer.url("endless-\(kind)").port ?? 0,
+        "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": try peer.url(proxy).port ?? 0,
       ]
       var options = WebSocketOptions()
       options.useProxies(of: configuration)
       let url = try #require(URL(string: "ws://localhost/"))
-      let error = await #expect(throws: URLError.self) { try await WebSocket.connect(to: url, options: options) }
-      #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
+      return await #expect(throws: URLError.self) { try await WebSocket.connect(to: url, options: options) }?.code
     }
 
     @Test(

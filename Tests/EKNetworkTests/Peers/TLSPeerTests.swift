@@ -313,11 +313,11 @@
       }
     }
 
-    private func own() throws -> CurlTransport {
+    private func own(speaksHTTP1: Bool = true) throws -> CurlTransport {
       try #require(
         CurlTransport(
           configuration: .ephemeral, tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
-          eventLoops: CurlEventLoops(count: 1), speaksHTTP1: true, speaksHTTP1OverTLS: true))
+          eventLoops: CurlEventLoops(count: 1), speaksHTTP1: speaksHTTP1))
     }
 
     /// RFC 7301: HTTP/2 is offered until the server has chosen HTTP/1.1. From then on the library itself speaks it, on

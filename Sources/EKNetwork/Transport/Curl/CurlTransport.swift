@@ -23,8 +23,7 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault,
-      speaksHTTP1OverTLS: Bool = Self.speaksHTTP1OverTLSByDefault
+      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
     ) {
       guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
@@ -33,9 +32,8 @@
       self.configuration = SessionSettings(configuration, tls: tls)
       let proxies = self.configuration.proxies
       choice = HTTP1Choice(
-        isOn: speaksHTTP1, includesTLS: speaksHTTP1OverTLS && ekn_bare_load(),
-        mayUseProxy: proxies.map { $0.plain != nil } ?? Self.environmentHasProxy,
-        mayUseTunnel: proxies.map { $0.secure != nil } ?? Self.environmentHasTunnel)
+        isOn: speaksHTTP1 && ekn_bare_load(),
+        mayUseHTTPProxy: proxies.map { $0.plain?.hasPrefix("http:") == true } ?? EnvironmentProxies.hasPlain)
     }
 
     var resolvesRedirects: Bool { false }
@@ -54,7 +52,7 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      if choice.includesTLS, curlRequest.mayUseHTTP2, !head.isHTTP2 {
+      if choice.isOn, curlRequest.mayUseHTTP2, !head.isHTTP2 {
         eventLoops.http1Origins.withLock {
           $0.insert(curlRequest.origin, curlRequest.pool.connection, now: MonotonicClock.now())
         }
@@ -90,7 +88,9 @@
       let isSecure = origin.scheme == "https"
       // On a connection to a proxy that was used for another host, libcurl would write this one with or without brackets,
       // depending on the other.
-      if choice.mayUseProxy, !isSecure, fields.field("Host") == nil { fields["Host"] = RequestHead.host(of: origin) }
+      if choice.mayUseHTTPProxy, !isSecure, fields.field("Host") == nil {
+        fields["Host"] = RequestHead.host(of: origin)
+      }
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
@@ -128,29 +128,15 @@
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
         proxies: connection.proxies,
-        mayUseTunnel: isSecure && choice.mayUseTunnel,
-        mayUseTLSProxy: connection.proxies == nil && Self.environmentHasTLSProxy,
+        mayUseTunnel: isSecure && (connection.proxies.map { $0.secure != nil } ?? EnvironmentProxies.hasSecure),
+        mayUseTLSProxy: connection.proxies == nil && EnvironmentProxies.hasTLS,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
 
     /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
-    private static let speaksHTTP1ByDefault = environmentChoice != "libcurl"
-    private static let speaksHTTP1OverTLSByDefault = environmentChoice == "everywhere"
-    private static let environmentChoice = getenv("EKNETWORK_HTTP1").map { String(cString: $0) }
-
-    /// The environment variables in which libcurl looks for proxies of `http` URLs.
-    private static let environmentHasProxy = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])
-
-    /// The environment variables in which libcurl looks for proxies of `https` URLs.
-    private static let environmentHasTunnel = isSet(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-
-    private static func isSet(_ names: [String]) -> Bool { names.contains { getenv($0) != nil } }
-
-    /// Whether a proxy of the environment is connected to with TLS, inside which there may be that of the server.
-    private static let environmentHasTLSProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-      .contains { (name: String) in getenv(name).map { String(cString: $0).lowercased().hasPrefix("https:") } ?? false }
+    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } != "libcurl"
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }

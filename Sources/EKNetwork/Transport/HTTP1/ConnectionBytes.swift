@@ -14,20 +14,22 @@
     }
 
     let socket: Int32
-    /// `nil` without TLS: such a connection may last, and does not need them.
+    /// `nil` with neither TLS nor a proxy: such a connection may last, and does not need them.
     private let handles: CurlBareHandles?
 
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
-    init?(_ handles: CurlBareHandles, isSecure: Bool) {
+    init?(_ handles: CurlBareHandles, of endpoint: ByteTransportEndpoint) {
       let bare = ekn_easy_socket(handles.easy)
       guard bare >= 0 else { return nil }
-      socket = isSecure ? bare : handles.takeSocket(bare)
-      self.handles = isSecure ? handles : nil
+      // A proxy may be connected to with TLS, too.
+      let needsHandles = endpoint.isSecure || endpoint.mayUseProxy
+      socket = needsHandles ? bare : handles.takeSocket(bare)
+      self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
     }
 
     /// Whether there may be bytes that have left the socket and have not been received.
-    var isSecure: Bool { handles != nil }
+    var mayHoldBytes: Bool { handles != nil }
 
     func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
       guard let handles else {
@@ -58,7 +60,7 @@
     /// Whether nothing has arrived: on an idle connection that would belong to no response (RFC 9112 §6.3), and its end
     /// means that the server is closing it (§9.5). A session ticket of TLS is neither (RFC 8446 §4.6.1).
     var isQuiet: Bool {
-      guard isSecure else { return ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
+      guard mayHoldBytes else { return ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
       var byte: UInt8 = 0
       let progress = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
       if case .mustWait = progress { return true } else { return false }
@@ -66,7 +68,7 @@
 
     /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
     /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
-    var outputNeedsInput: Bool { isSecure && ekn_socket_is_writable(socket) }
+    var outputNeedsInput: Bool { mayHoldBytes && ekn_socket_is_writable(socket) }
 
     func close() {
       if let handles { handles.close() } else { ekn_socket_close(socket) }

@@ -2,8 +2,8 @@
   import CCurl
   import Foundation
 
-  /// Opens a connection with libcurl: names, addresses and the choice between them, and TLS are its own. It belongs to
-  /// the thread of an event loop, which calls ``act(on:events:)`` when a socket or the timer is ready.
+  /// Opens a connection with libcurl: names, addresses and the choice between them, proxies and TLS are its own. It
+  /// belongs to the thread of an event loop, which calls ``act(on:events:)`` when a socket or the timer is ready.
   final class ConnectionOpener {
     struct Times {
       var lookup = Duration.zero
@@ -15,14 +15,19 @@
     enum Outcome {
       case opened(ConnectionBytes, Times)
       case failed(CurlError.Failure)
+      /// A proxy's response to `CONNECT` is too long.
+      case endlessTunnel
       /// The process has no memory or no descriptors left.
       case noResources
     }
 
     private let handles: CurlBareHandles
-    private let isSecure: Bool
+    private let endpoint: ByteTransportEndpoint
     private let watch: (_ descriptor: Int32, _ what: Int32) -> Void
     private let setTimer: (_ milliseconds: Int) -> Void
+    private let mustStop: () -> Bool
+    private var tunnel = TunnelWatch()
+    private var isEndless = false
     /// The sockets that are watched for libcurl.
     private var sockets: Set<Int32> = []
     private var isOver = false
@@ -32,21 +37,24 @@
     /// - Parameters:
     ///   - watch: Watches a socket for `EKN_POLL_…`.
     ///   - setTimer: Sets when ``act(on:events:)`` has to be called with `EKN_SOCKET_TIMEOUT`; -1 for never.
+    ///   - mustStop: Whether to fail. libcurl may not return before a proxy's response to `CONNECT` has ended, and asks
+    ///     now and then.
     init?(
       _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities,
       watch: @escaping (_ descriptor: Int32, _ what: Int32) -> Void,
-      setTimer: @escaping (_ milliseconds: Int) -> Void
+      setTimer: @escaping (_ milliseconds: Int) -> Void, mustStop: @escaping () -> Bool
     ) throws {
       guard let handles = CurlBareHandles(joinsResolver: capabilities.joinsResolver) else { return nil }
       self.handles = handles
-      isSecure = endpoint.isSecure
+      self.endpoint = endpoint
       self.watch = watch
       self.setTimer = setTimer
-      if let error = handles.configure(endpoint, capabilities) {
+      self.mustStop = mustStop
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      if let error = handles.configure(endpoint, capabilities, progress: progressCallback, context: context) {
         handles.close()
         throw error
       }
-      let context = Unmanaged.passUnretained(self).toOpaque()
       guard ekn_multi_set_socket_callback(handles.multi, socketCallback, context) == 0,
         ekn_multi_set_timer_callback(handles.multi, timerCallback, context) == 0,
         ekn_multi_add(handles.multi, handles.easy) == 0
@@ -65,13 +73,17 @@
       guard completion.easy != nil else { return nil }
       stopWatching()
       guard completion.code == 0 else {
+        guard !isEndless else {
+          handles.close()
+          return .endlessTunnel
+        }
         let failure = handles.failure(code: Int(completion.code))
         handles.close()
         return .failed(failure)
       }
       let times = times
-      // With TLS, the handles outlive the opener.
-      guard handles.removeCallbacks(), let bytes = ConnectionBytes(handles, isSecure: isSecure) else {
+      // The handles may outlive the opener.
+      guard handles.removeCallbacks(), let bytes = ConnectionBytes(handles, of: endpoint) else {
         handles.close()
         return .noResources
       }
@@ -89,7 +101,7 @@
       let connect = time(EKN_INFO_CONNECT_TIME)
       return Times(
         lookup: time(EKN_INFO_NAMELOOKUP_TIME), connect: connect,
-        secureConnect: isSecure ? time(EKN_INFO_APPCONNECT_TIME) - connect : nil)
+        secureConnect: endpoint.isSecure ? time(EKN_INFO_APPCONNECT_TIME) - connect : nil)
     }
 
     private func stopWatching() {
@@ -107,6 +119,17 @@
     }
 
     fileprivate func noteTimer(_ milliseconds: Int) { if !isOver { setTimer(milliseconds) } }
+
+    fileprivate func noteProgress() -> Bool {
+      guard !isOver else { return false }
+      switch tunnel.step(sockets: handles.lookup.pointee.sockets) {
+      case .proceed: return false
+      case .check: return mustStop()
+      case .end:
+        isEndless = true
+        return true
+      }
+    }
   }
 
   private func opener(_ context: UnsafeMutableRawPointer?) -> ConnectionOpener? {
@@ -116,6 +139,10 @@
   private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
     opener(context)?.noteWatched(descriptor, what)
     return 0
+  }
+
+  private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in
+    opener(context)?.noteProgress() == true ? 1 : 0
   }
 
   private let timerCallback: ekn_timer_callback = { _, milliseconds, context in

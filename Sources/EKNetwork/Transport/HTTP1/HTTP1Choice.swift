@@ -1,19 +1,17 @@
 /// For which requests the library itself speaks HTTP/1.1. For the others libcurl does, and HTTP/2 where that is negotiated.
 struct HTTP1Choice: Sendable {
-  /// Whether it does so at all, and with TLS.
+  /// Whether it does so at all.
   let isOn: Bool
-  let includesTLS: Bool
-  /// Whether there may be a proxy for `http` URLs, and for `https` URLs: libcurl speaks to it.
-  let mayUseProxy: Bool
-  let mayUseTunnel: Bool
+  /// Whether there may be a proxy that is sent `http` URLs (RFC 9112 §3.2.2): libcurl speaks to it.
+  let mayUseHTTPProxy: Bool
 
   /// - Parameters:
   ///   - mayOfferHTTP2: Whether the server may choose HTTP/2 (RFC 7301).
   ///   - hasChosenHTTP1: Whether it has chosen HTTP/1.1 instead. Until it has, libcurl offers HTTP/2. Only evaluated if it
   ///     matters.
   func isOwn(isSecure: Bool, mayOfferHTTP2: Bool, hasChosenHTTP1: @autoclosure () -> Bool) -> Bool {
-    guard isSecure else { return isOn && !mayUseProxy }
-    return isOn && includesTLS && !mayUseTunnel && (!mayOfferHTTP2 || hasChosenHTTP1())
+    guard isSecure else { return isOn && !mayUseHTTPProxy }
+    return isOn && (!mayOfferHTTP2 || hasChosenHTTP1())
   }
 }
 

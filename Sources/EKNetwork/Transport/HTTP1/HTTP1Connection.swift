@@ -75,7 +75,7 @@
           watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
           setTimer: { [unowned self] in
             eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))
-          })
+          }, mustStop: { [unowned self] in mustStopConnecting })
       } catch {
         return error
       }
@@ -96,8 +96,16 @@
         phase = .open
         exchange()
       case .failed(let failure): eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
+      case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
       case .noResources: eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
       }
+    }
+
+    private var mustStopConnecting: Bool {
+      guard let transfer, !transfer.isOver else { return true }
+      guard transfer.loopDeadline <= MonotonicClock.now() else { return false }
+      transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+      return true
     }
 
     // MARK: - Exchanges
@@ -164,7 +172,7 @@
     /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
     func resumed() {
       // TLS may have read what its consumer has not: no event would follow.
-      if bytes?.isSecure == true, transfer != nil { read() }
+      if bytes?.mayHoldBytes == true, transfer != nil { read() }
       guard phase == .open, let transfer else { return }
       if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { write() } else { watch() }
     }
@@ -279,7 +287,7 @@
 
     private func read(orFailWith failure: CurlError.Failure? = nil) {
       let buffer = eventLoop.receiveBuffer
-      hasUnreadBytes = bytes?.isSecure == true
+      hasUnreadBytes = bytes?.mayHoldBytes == true
       for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
         guard phase == .open, let bytes, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
         switch bytes.receive(into: buffer) {
@@ -287,7 +295,7 @@
           transfer.loopLastActivity = eventLoop.now
           if firstByte == nil { firstByte = MonotonicClock.now() }
           parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-          if count == buffer.count || bytes.isSecure { continue }
+          if count == buffer.count || bytes.mayHoldBytes { continue }
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, failure)
         case .failed(let error): return lost(transfer, isClosed: false, failure ?? error)

@@ -1,9 +1,8 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
-  /// A byte transport over a bare libcurl connection: with its name resolution, proxies and TLS, without its HTTP.
+  /// A byte transport over a connection that libcurl has opened.
   ///
   /// Unchecked: all mutable state belongs to the loop's thread, where everything but the protocol's methods runs.
   final class CurlByteTransport: ByteTransport, @unchecked Sendable {
@@ -16,8 +15,9 @@
     private let loop: CurlSocketLoop
     private var phase = Phase.new
     private var number: UInt32 = 0
-    private var handles: CurlBareHandles?
-    private var socket: Int32 = -1
+    /// While it is being opened.
+    private var opener: ConnectionOpener?
+    private var bytes: ConnectionBytes?
     private var watched = Int32(EKN_POLL_NONE)
     /// False from when a read found nothing until the socket is ready again.
     private var mayHaveBytes = true
@@ -28,13 +28,8 @@
     /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
     private var outputNeedsInput = false
     private var isFinished = false
-    private var tunnel = TunnelWatch()
-    private var tunnelFailure: (any Error)?
     /// Set on any thread, for libcurl may not return to the loop before a proxy's response to `CONNECT` has ended.
     private let isCancelled = Locked(false)
-
-    private var easy: OpaquePointer? { handles?.easy }
-    private var multi: OpaquePointer? { handles?.multi }
 
     init(_ address: ByteTransportEndpoint, loop: CurlSocketLoop) {
       self.address = address
@@ -75,18 +70,17 @@
       opening = continuation
       phase = .connecting
       number = loop.add(self)
-      guard let capabilities = CurlLibrary.capabilities,
-        let handles = CurlBareHandles(joinsResolver: capabilities.joinsResolver)
-      else { return loopEnd(ByteTransportError.unavailable) }
-      self.handles = handles
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      if let error = handles.configure(address, capabilities, progress: progressCallback, context: context) {
+      guard let capabilities = CurlLibrary.capabilities else { return loopEnd(ByteTransportError.unavailable) }
+      do {
+        opener = try ConnectionOpener(
+          address, capabilities,
+          watch: { [unowned self] in loop.watch($0, $1, number: number) },
+          setTimer: { [unowned self] in loop.setTimer(number, milliseconds: $0 < 0 ? nil : $0) },
+          mustStop: { [unowned self] in isCancelled.withLock { $0 } })
+      } catch {
         return loopEnd(error)
       }
-      let multi = handles.multi
-      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0, ekn_multi_add(multi, handles.easy) == 0
-      else { return loopEnd(ByteTransportError.unavailable) }
+      guard opener != nil else { return loopEnd(ByteTransportError.unavailable) }
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
@@ -95,13 +89,11 @@
       switch phase {
       case .new, .over: break
       case .connecting:
-        guard let multi else { return }
-        var running: Int32 = 0
-        _ = ekn_multi_socket_action(multi, descriptor, events, &running)
-        let completion = ekn_multi_next_completion(multi)
-        if completion.easy != nil { loopOpened(code: Int(completion.code)) }
+        guard let outcome = opener?.act(on: descriptor, events: events) else { return }
+        opener = nil
+        loopOpened(outcome)
       case .open:
-        guard descriptor == socket || descriptor == EKN_SOCKET_TIMEOUT else { return }
+        guard descriptor == bytes?.socket || descriptor == EKN_SOCKET_TIMEOUT else { return }
         if events & ~Int32(EKN_CSELECT_OUT) != 0 { mayHaveBytes = true }
         if receiving != nil { loopRead() }
         if phase == .open, !outgoing.isEmpty { loopWrite() }
@@ -109,34 +101,19 @@
       }
     }
 
-    /// Returns whether libcurl has to stop connecting.
-    fileprivate func loopMustStop() -> Bool {
-      guard phase == .connecting, let handles else { return false }
-      switch tunnel.step(sockets: handles.lookup.pointee.sockets) {
-      case .proceed: return false
-      case .check: return isCancelled.withLock { $0 }
-      case .end:
-        tunnelFailure = url.map { TunnelWatch.error(url: $0) }
-        return true
-      }
-    }
-
-    private func loopOpened(code: Int) {
-      guard let easy else { return }
+    private func loopOpened(_ outcome: ConnectionOpener.Outcome) {
       loop.setTimer(number, milliseconds: nil)
-      socket = ekn_easy_socket(easy)
-      guard code == 0, socket >= 0 else { return loopEnd(connectError(code)) }
-      phase = .open
-      opening?.resume()
-      opening = nil
-    }
-
-    private var url: URL? { URL(string: address.url) }
-
-    private func connectError(_ code: Int) -> any Error {
-      if let tunnelFailure { return tunnelFailure }
-      guard let handles, let url else { return ByteTransportError.unavailable }
-      return CurlError.urlError(handles.failure(code: code), url: url)
+      let url = URL(string: address.url)
+      switch (outcome, url) {
+      case (.opened(let bytes, _), _):
+        self.bytes = bytes
+        phase = .open
+        opening?.resume()
+        opening = nil
+      case (.failed(let failure), let url?): loopEnd(CurlError.urlError(failure, url: url))
+      case (.endlessTunnel, let url?): loopEnd(TunnelWatch.error(url: url))
+      default: loopEnd(ByteTransportError.unavailable)
+      }
     }
 
     private func loopReceive(_ continuation: CheckedContinuation<[UInt8], any Error>) {
@@ -151,25 +128,30 @@
     }
 
     private func loopRead() {
-      guard let easy, let continuation = receiving else { return }
+      guard let bytes, let continuation = receiving else { return }
       let buffer = loop.buffer
       var total = 0
-      var code: Int32 = 0
+      var last = ConnectionBytes.Progress.moved(0)
       while total < buffer.count {
-        var count = 0
-        code = ekn_bare_receive(easy, buffer.baseAddress?.advanced(by: total), buffer.count - total, &count)
-        guard code == 0, count > 0 else { break }
+        last = bytes.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[total...]))
+        guard case .moved(let count) = last else { break }
         total += count
+        // The socket is ready again if there is more.
+        guard bytes.mayHoldBytes else {
+          last = .mustWait
+          break
+        }
       }
-      if code == EKN_AGAIN { mayHaveBytes = false }
-      if total > 0 {
+      if case .mustWait = last { mayHaveBytes = false }
+      switch last {
+      case _ where total > 0:
         receiving = nil
         continuation.resume(returning: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[..<total])))
-      } else if code == 0 {
+      case .moved, .closed:
         receiving = nil
         continuation.resume(returning: [])
-      } else if code != EKN_AGAIN {
-        loopEnd(ByteTransportError.failed(String(cString: ekn_easy_strerror(code))))
+      case .mustWait: break
+      case .failed(let failure): loopEnd(ByteTransportError.failed(failure.text))
       }
     }
 
@@ -184,13 +166,10 @@
     }
 
     private func loopWrite() {
-      guard let easy else { return }
-      let progress = outgoing.write { ekn_bare_send(easy, $0.baseAddress, $0.count, &$1) }
-      let isBlocked = progress.code == EKN_AGAIN
-      outputNeedsInput = isBlocked && !progress.hasMoved && ekn_socket_is_writable(socket)
-      let failure =
-        isBlocked || progress.code == 0
-        ? nil : ByteTransportError.failed(String(cString: ekn_easy_strerror(progress.code)))
+      guard let bytes else { return }
+      let progress = outgoing.write(bytes.send)
+      outputNeedsInput = progress.isBlocked && !progress.hasMoved && bytes.outputNeedsInput
+      let failure = progress.failure.map { ByteTransportError.failed($0.text) }
       let failed = failure == nil ? [] : outgoing.removeAll()
       for completion in progress.finished { completion(nil) }
       guard let failure else { return }
@@ -204,7 +183,7 @@
     /// closed connection over and over, even when no events were requested. Between two reads it stays watched until it
     /// is readable: a reader of a message mostly waits for another, which saves two system calls.
     private func loopWatch() {
-      guard phase == .open else { return }
+      guard phase == .open, let bytes else { return }
       if outputNeedsInput { loop.setTimer(number, milliseconds: Self.retryInterval) }
       let isIdle = (outputNeedsInput || watched & Int32(EKN_POLL_IN) != 0) && !mayHaveBytes
       let wanted =
@@ -212,22 +191,26 @@
         | (outgoing.isEmpty || outputNeedsInput ? 0 : Int32(EKN_POLL_OUT))
       guard wanted != watched else { return }
       watched = wanted
-      loop.watch(socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
+      loop.watch(bytes.socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
     }
 
     private func loopUnsentBytes() -> Int? {
       var count: Int32 = 0
       // tcp(7): SIOCOUTQ, which has the same value.
-      guard phase == .open, ioctl(socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
+      guard phase == .open, let bytes, ioctl(bytes.socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
       return Int(count)
     }
 
     private func loopEnd(_ error: any Error) {
       guard phase != .over else { return }
-      if watched != 0 { loop.watch(socket, Int32(EKN_POLL_REMOVE), number: number) }
       phase = .over
-      handles?.close()
-      handles = nil
+      opener?.cancel()
+      opener = nil
+      if let bytes {
+        if watched != 0 { loop.watch(bytes.socket, Int32(EKN_POLL_REMOVE), number: number) }
+        bytes.close()
+      }
+      bytes = nil
       loop.remove(number)
       let completions = outgoing.removeAll()
       opening?.resume(throwing: error)
@@ -236,32 +219,5 @@
       receiving = nil
       for completion in completions { completion(error) }
     }
-
-    fileprivate func loopWatchConnecting(_ descriptor: Int32, _ what: Int32) {
-      guard phase == .connecting || what == EKN_POLL_REMOVE else { return }
-      loop.watch(descriptor, what, number: number)
-    }
-
-    fileprivate func loopSetTimer(_ milliseconds: Int) {
-      loop.setTimer(number, milliseconds: milliseconds < 0 ? nil : milliseconds)
-    }
-  }
-
-  private func transport(_ context: UnsafeMutableRawPointer?) -> CurlByteTransport? {
-    context.map { Unmanaged<CurlByteTransport>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
-    transport(context)?.loopWatchConnecting(descriptor, what)
-    return 0
-  }
-
-  private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in
-    transport(context)?.loopMustStop() == true ? 1 : 0
-  }
-
-  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
-    transport(context)?.loopSetTimer(milliseconds)
-    return 0
   }
 #endif

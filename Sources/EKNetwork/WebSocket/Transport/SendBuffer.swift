@@ -1,6 +1,4 @@
 #if os(Linux)
-  import CCurl
-
   /// The bytes that a connection has yet to send.
   struct SendBuffer {
     typealias Completion = @Sendable ((any Error)?) -> Void
@@ -9,8 +7,9 @@
     struct Progress {
       /// The completions of those that were sent completely.
       var finished: ArraySlice<Completion> = []
-      /// libcurl's code: `EKN_AGAIN` if the rest has to wait.
-      var code: Int32 = 0
+      /// Whether the rest has to wait.
+      var isBlocked = false
+      var failure: CurlError.Failure?
       /// Whether any byte was sent.
       var hasMoved = false
     }
@@ -37,21 +36,23 @@
 
     /// Sends as much as possible.
     ///
-    /// - Parameter send: Sends bytes, stores how many, and returns libcurl's code.
-    mutating func write(_ send: (UnsafeRawBufferPointer, inout Int) -> Int32) -> Progress {
+    mutating func write(_ send: (UnsafeRawBufferPointer) -> ConnectionBytes.Progress) -> Progress {
       var progress = Progress()
       var done = 0
-      while done < entries.count {
+      while done < entries.count, !progress.isBlocked, progress.failure == nil {
         let offset = entries[done].offset
-        var sent = 0
-        progress.code = entries[done].bytes.withUnsafeBytes { bytes in
+        let sent = entries[done].bytes.withUnsafeBytes { bytes in
           let piece = bytes[offset...].prefix(Self.pieceSize)
-          return piece.isEmpty ? 0 : send(UnsafeRawBufferPointer(rebasing: piece), &sent)
+          return piece.isEmpty ? .moved(0) : send(UnsafeRawBufferPointer(rebasing: piece))
         }
-        guard progress.code == 0 else { break }
-        progress.hasMoved = true
-        entries[done].offset += sent
-        if entries[done].offset == entries[done].bytes.count { done += 1 }
+        switch sent {
+        case .moved(let count):
+          progress.hasMoved = true
+          entries[done].offset += count
+          if entries[done].offset == entries[done].bytes.count { done += 1 }
+        case .mustWait, .closed: progress.isBlocked = true
+        case .failed(let failure): progress.failure = failure
+        }
       }
       progress.finished = completions[..<done]
       entries.removeFirst(done)

@@ -7,16 +7,13 @@ import Testing
   private static let flags = [false, true]
 
   /// Every combination: without TLS only a proxy matters; with TLS, HTTP/2 is offered until it was not chosen.
-  @Test(arguments: flags, flags) func everyCombination(_ isOn: Bool, _ includesTLS: Bool) {
-    for (proxy, tunnel) in Self.flags.flatMap({ proxy in Self.flags.map { (proxy, $0) } }) {
-      let choice = HTTP1Choice(isOn: isOn, includesTLS: includesTLS, mayUseProxy: proxy, mayUseTunnel: tunnel)
-      for (offers, hasChosen) in Self.flags.flatMap({ offers in Self.flags.map { (offers, $0) } }) {
-        #expect(
-          choice.isOwn(isSecure: false, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen) == (isOn && !proxy))
-        #expect(
-          choice.isOwn(isSecure: true, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen)
-            == (isOn && includesTLS && !tunnel && !(offers && !hasChosen)))
-      }
+  @Test(arguments: flags, flags) func everyCombination(_ isOn: Bool, _ proxy: Bool) {
+    let choice = HTTP1Choice(isOn: isOn, mayUseHTTPProxy: proxy)
+    for (offers, hasChosen) in Self.flags.flatMap({ offers in Self.flags.map { (offers, $0) } }) {
+      #expect(choice.isOwn(isSecure: false, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen) == (isOn && !proxy))
+      #expect(
+        choice.isOwn(isSecure: true, mayOfferHTTP2: offers, hasChosenHTTP1: hasChosen)
+          == (isOn && !(offers && !hasChosen)))
     }
   }
 

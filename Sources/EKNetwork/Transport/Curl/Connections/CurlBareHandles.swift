@@ -37,8 +37,8 @@
     ///
     /// - Parameter progress: Is called for each byte of a proxy's response to `CONNECT`, and returns whether to stop.
     func configure(
-      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, progress: ekn_progress_callback? = nil,
-      context: UnsafeMutableRawPointer? = nil
+      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, progress: ekn_progress_callback,
+      context: UnsafeMutableRawPointer
     ) -> (any Error)? {
       var settings = CurlSettings(easy)
       settings.set(.url, endpoint.url)
@@ -48,7 +48,7 @@
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
-      if let progress { settings.note(.xferinfofunction, ekn_easy_set_progress_callback(easy, progress, context)) }
+      settings.note(.xferinfofunction, ekn_easy_set_progress_callback(easy, progress, context))
       settings.note(.opensocketfunction, ekn_easy_open_sockets(easy, lookup))
       if capabilities.joinsResolver {
         settings.note(.resolverStartFunction, ekn_easy_watch_lookup(easy, lookup))
@@ -64,13 +64,7 @@
     }
 
     /// Returns why the connection could not be opened, as libcurl reports it.
-    func failure(code: Int) -> CurlError.Failure {
-      let text = String(cString: errorText)
-      return CurlError.Failure(
-        code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
-        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
-        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
-    }
+    func failure(code: Int) -> CurlError.Failure { CurlError.Failure(code: code, of: easy, errorText: errorText) }
 
     /// Takes over the socket of an open connection without TLS, and closes the handles, which a connection that may
     /// last does not need. Returns -1 if there are no descriptors left.
@@ -85,18 +79,17 @@
     /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it, on which
     /// nothing may be called back: the transport may be gone by then.
     func close() {
-      guard joinsResolver, lookup.pointee.is_running, removeCallbacks(),
-        ekn_easy_set_progress_callback(easy, nil, nil) == 0
-      else { return destroy() }
+      guard joinsResolver, lookup.pointee.is_running, removeCallbacks() else { return destroy() }
       let thread = Thread { self.destroy() }
       thread.name = "EKNetwork.Closing"
       thread.stackSize = 1 << 18
       thread.start()
     }
 
-    /// Removes the callbacks for sockets and timers, and returns whether libcurl has accepted that.
+    /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
       ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
+        && ekn_easy_set_progress_callback(easy, nil, nil) == 0
     }
 
     private func destroy() {

@@ -256,14 +256,6 @@
     }
 
     /// Returns what went wrong, as libcurl reports it.
-    func failure(code: Int) -> CurlError.Failure {
-      let text = String(cString: errorText)
-      return CurlError.Failure(
-        code: code,
-        text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
-        proxyStatus: ekn_easy_info_long(easy, Int32(EKN_INFO_HTTP_CONNECTCODE)),
-        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
-        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
-    }
+    func failure(code: Int) -> CurlError.Failure { CurlError.Failure(code: code, of: easy, errorText: errorText) }
   }
 #endif

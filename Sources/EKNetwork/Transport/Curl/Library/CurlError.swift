@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CCurl
   import Foundation
   import FoundationNetworking
 
@@ -158,5 +159,17 @@
       98: (.clientCertificateRequired, "the server asks for a client certificate"),
       100: (.dataLengthExceedsMaximum, "newer versions for a line of the head past their limit"),
     ]
+  }
+
+  extension CurlError.Failure {
+    /// Creates it from what libcurl reports of a handle.
+    init(code: Int, of easy: OpaquePointer, errorText: UnsafePointer<CChar>) {
+      let text = String(cString: errorText)
+      self.init(
+        code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
+        proxyStatus: ekn_easy_info_long(easy, Int32(EKN_INFO_HTTP_CONNECTCODE)),
+        systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
+        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
+    }
   }
 #endif
