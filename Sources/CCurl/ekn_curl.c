@@ -65,6 +65,10 @@ static struct {
   int (*openssl)(const void *);
   size_t (*gnutls)(void *);
 } pending;
+static struct {
+  uint64_t (*clear_options)(void *, uint64_t);
+  int (*get_shutdown)(const void *);
+} ending;
 
 static bool loaded;
 static const char *problem = "";
@@ -97,6 +101,8 @@ EKN_LINKED(multi_socket_action);
 EKN_LINKED(multi_info_read);
 extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
 extern void linked_SSL_has_pending(void) __asm__("SSL_has_pending") __attribute__((weak));
+extern void linked_SSL_clear_options(void) __asm__("SSL_clear_options") __attribute__((weak));
+extern void linked_SSL_get_shutdown(void) __asm__("SSL_get_shutdown") __attribute__((weak));
 #undef EKN_LINKED
 
 // NULL if libcurl is part of the program.
@@ -150,9 +156,13 @@ static void load(void) {
     // Older forks of OpenSSL.
     if (!pending.openssl) *(void **)&pending.openssl = dlsym(library, "SSL_pending");
     *(void **)&pending.gnutls = dlsym(library, "gnutls_record_check_pending");
+    *(void **)&ending.clear_options = dlsym(library, "SSL_clear_options");
+    *(void **)&ending.get_shutdown = dlsym(library, "SSL_get_shutdown");
   } else {
     *(void **)&alpn.openssl = (void *)linked_SSL_get0_alpn_selected;
     *(void **)&pending.openssl = (void *)linked_SSL_has_pending;
+    *(void **)&ending.clear_options = (void *)linked_SSL_clear_options;
+    *(void **)&ending.get_shutdown = (void *)linked_SSL_get_shutdown;
   }
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
@@ -354,6 +364,19 @@ bool ekn_easy_has_tls_input(ekn_easy *easy) {
   if (tls && tls->backend == OPENSSL && pending.openssl) return pending.openssl(tls->session) != 0;
   if (tls && tls->backend == GNUTLS && pending.gnutls) return pending.gnutls(tls->session) != 0;
   return true;
+}
+
+// GnuTLS always reports it. OpenSSL does not if libcurl has set SSL_OP_IGNORE_UNEXPECTED_EOF, nor if it reads through functions of
+// libcurl, as since 7.87: they do not tell it that the connection has ended.
+void ekn_easy_require_close_notify(ekn_easy *easy) {
+  const uint64_t ignore_unexpected_eof = 1 << 7;
+  const tls_session *tls = tls_session_of(easy);
+  if (tls && tls->backend == OPENSSL && ending.clear_options) ending.clear_options(tls->session, ignore_unexpected_eof);
+}
+bool ekn_easy_has_close_notify(ekn_easy *easy) {
+  const int received = 2;
+  const tls_session *tls = tls_session_of(easy);
+  return !tls || tls->backend != OPENSSL || !ending.get_shutdown || (ending.get_shutdown(tls->session) & received);
 }
 
 ekn_alpn ekn_easy_alpn(ekn_easy *easy) {

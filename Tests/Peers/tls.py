@@ -130,6 +130,25 @@ async def bulk(reader, writer):
         writer.close()
 
 
+async def ending(reader, writer):
+    """Responds in the way that the path names, and ends the connection: at once, or, for `announced`, with a close_notify."""
+    try:
+        kind = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+        field, body = {
+            b"/length": (b"Content-Length: 4\r\n", b"body"), b"/chunked": (b"Transfer-Encoding: chunked\r\n", b"4\r\nbody\r\n0\r\n\r\n"),
+        }.get(kind, (b"", b"body"))
+        writer.write(b"HTTP/1.1 200 OK\r\n" + field + b"\r\n")
+        await writer.drain()
+        writer.write(body)
+        await writer.drain()
+        if kind != b"/announced":
+            writer.transport.abort()
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        pass
+    finally:
+        writer.close()
+
+
 def listen(loop):
     """For each line, sends a response that nobody asked for on every connection that was used for the path `/late`."""
     def send():
@@ -251,10 +270,12 @@ async def main():
                 await serve("claim", claim, context)
                 await serve("surplus", surplus, context)
                 await serve("bulk", bulk, context)
+                await serve("ending", ending, context)
                 old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
                 old.maximum_version = ssl.TLSVersion.TLSv1_2
                 await serve("surplus-1.2", surplus, old)
+                await serve("ending-1.2", ending, old)
         await serve("plain", refuse)
         await serve("cut", cut)
         await serve("reset", reset)

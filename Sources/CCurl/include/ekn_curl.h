@@ -194,6 +194,11 @@ ekn_alpn ekn_easy_alpn(ekn_easy *easy);
 bool ekn_easy_has_tls_input(ekn_easy *easy);
 // Whether a TLS library is known that reports it.
 bool ekn_tls_reports_input(void);
+// Makes an end of that connection an error that the peer has not announced in TLS (RFC 8446 §6.1), where that can be done. A bare
+// connection must have been used before.
+void ekn_easy_require_close_notify(ekn_easy *easy);
+// Whether the end is announced, after `ekn_easy_require_close_notify`; true if that is not known.
+bool ekn_easy_has_close_notify(ekn_easy *easy);
 // The socket of a bare connection; -1 if there is none. For other transfers libcurl only reports it after their end.
 int ekn_easy_socket(ekn_easy *easy);
 // The value that was set as EKN_OPT_PRIVATE.

@@ -313,6 +313,26 @@
       }
     }
 
+    /// RFC 9112 §9.8: anybody on the way can end a connection, but not with a close_notify. A length or a last chunk say
+    /// themselves that a body is complete.
+    @Test(
+      "A body that ends with the connection is complete only if TLS says so",
+      arguments: ["ending", "ending-1.2"], ["announced", "length", "chunked", "cut"])
+    func endOfConnection(server: String, kind: String) async throws {
+      let url = try peer.url(server, path: "/\(kind)")
+      // HTTP/2 is offered at first.
+      for transport in [try own(), try own(speaksHTTP1: false)] {
+        for _ in 0..<3 {
+          guard kind == "cut" else {
+            #expect(try await text(transport, url) == "body")
+            continue
+          }
+          let error = await #expect(throws: URLError.self) { try await text(transport, url) }
+          #expect(error?.code == .networkConnectionLost)
+        }
+      }
+    }
+
     private func own(speaksHTTP1: Bool = true) throws -> CurlTransport {
       try #require(
         CurlTransport(

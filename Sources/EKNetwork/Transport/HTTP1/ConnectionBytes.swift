@@ -8,7 +8,7 @@
       case moved(Int)
       /// The socket has to be ready first.
       case mustWait
-      /// The peer has closed its side. With TLS, libcurl does not say whether a close_notify came before (RFC 8446 §6.1).
+      /// The peer has closed its side.
       case closed
       case failed(CurlError.Failure)
     }
@@ -65,6 +65,12 @@
       let progress = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
       if case .mustWait = progress { return true } else { return false }
     }
+
+    /// Begins to tell an end that TLS announces (RFC 8446 §6.1) from others. Requires that something was received.
+    func requireAnnouncedEnd() { if let handles { ekn_easy_require_close_notify(handles.easy) } }
+
+    /// Whether the end is announced, or need not be.
+    var isEndAnnounced: Bool { handles.map { ekn_easy_has_close_notify($0.easy) } ?? true }
 
     /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
     /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.

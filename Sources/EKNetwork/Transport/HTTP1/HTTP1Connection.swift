@@ -315,6 +315,8 @@
         case .head(let head):
           if isClosingNotice(head), eventLoop.resends(transfer, after: .staleConnection) { return }
           if transfer.request.wantsTimings { version = head.version }
+          // RFC 9112 §9.8: anybody on the way could end such a body early.
+          if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
           state.responded(status: head.statusCode)
           eventLoop.markDirty(transfer)
@@ -356,7 +358,7 @@
     private func lost(_ transfer: CurlTransfer, isClosed: Bool, _ failure: CurlError.Failure?) {
       let ending = parser?.closed() ?? .nothing
       switch ending {
-      case .complete where isClosed: ended(transfer, hasSurplus: false)
+      case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:
         eventLoop.finish(
           transfer,

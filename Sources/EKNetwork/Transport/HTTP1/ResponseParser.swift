@@ -61,6 +61,9 @@ struct ResponseParser {
   /// Whether nothing of a final response has been seen: the request may then be sent again.
   var isEmpty: Bool { if case .head = state { scanner.isEmpty } else { false } }
 
+  /// Whether the close of the connection delimits the body.
+  var endsWithConnection: Bool { if case .untilClose = state { true } else { false } }
+
   /// Whether the connection may carry another request once the response has ended (RFC 9112 §9.3).
   var isPersistent: Bool {
     guard case .complete = state else { return false }

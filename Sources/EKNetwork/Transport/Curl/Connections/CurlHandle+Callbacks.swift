@@ -35,6 +35,7 @@
         // RFC 9110 §15.5.20: the server does not want such requests over this connection.
         if head.statusCode == 421, head.isHTTP2 { transfer.loopPool?.distrust(transfer.request.origin) }
         transfer.loopReceivedHead(head)
+        if transfer.loopEndsWithConnection { requireAnnouncedEnd() }
         eventLoop.responded(transfer, isHTTP2: transfer.loopIsHTTP2)
         eventLoop.markDirty(transfer)
         return bytes.count
@@ -106,6 +107,7 @@
     /// Returns whether libcurl has to end the transfer.
     fileprivate func mustStop() -> Bool {
       if wasStopped { return true }
+      noteEnd()
       guard let transfer else { return false }
       switch tunnelStep() {
       case .proceed: return false

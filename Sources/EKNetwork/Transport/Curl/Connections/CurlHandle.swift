@@ -17,6 +17,8 @@
     private var abandonedRequest: CurlRequest?
     private var tunnel = TunnelWatch()
     private var wasSentOverHTTP2 = false
+    /// Whether TLS must announce the end of the connection, and has not.
+    private(set) var lacksEnd = false
     /// The socket that libcurl has asked to watch, and the events that it waits for.
     private(set) var watched: (socket: Int32, what: Int32)?
     unowned let eventLoop: CurlEventLoop
@@ -50,6 +52,7 @@
       lookup.pointee = ekn_lookup()
       tunnel = TunnelWatch()
       wasSentOverHTTP2 = false
+      lacksEnd = false
       watched = nil
       let context = Unmanaged.passUnretained(self).toOpaque()
       var settings = CurlSettings(easy)
@@ -225,6 +228,18 @@
 
     /// Whether the TLS library may have bytes of the connection, which no other transfer uses, that libcurl has not read.
     var hasTLSInput: Bool { ekn_easy_has_tls_input(easy) }
+
+    /// Requires that TLS announces the end of the connection, which is the end of the body: anybody on the way could end it
+    /// early (RFC 9112 §9.8).
+    func requireAnnouncedEnd() {
+      ekn_easy_require_close_notify(easy)
+      // libcurl gives up the connection before it reports the end of the transfer, and makes this call before that.
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      lacksEnd = ekn_easy_set_progress_callback(easy, CurlCallbacks.progress, context) == 0
+    }
+
+    /// Notes that libcurl has called, perhaps because the connection has ended.
+    func noteEnd() { if lacksEnd { lacksEnd = !ekn_easy_has_close_notify(easy) } }
 
     /// Notes that libcurl has called, perhaps for a byte of a proxy's response to `CONNECT`.
     func tunnelStep() -> TunnelWatch.Step { tunnel.step(sockets: lookup.pointee.sockets) }

@@ -61,6 +61,8 @@
     private var loopExpected: Int64?
     /// The length of the body of a response over TLS and HTTP/1.1, if it ends there; otherwise -1.
     private var loopSecureLength: Int64 = -1
+    /// Whether the end of the connection is the end of the body of a response over TLS.
+    private(set) var loopEndsWithConnection = false
     /// Whether bytes that belong to no response follow the response, which is complete.
     var loopHasSurplus = false
 
@@ -154,8 +156,9 @@
           status: head.statusCode ?? 0, length: head.contentLength, isChunked: head.value("transfer-encoding") != nil)
       }
       // RFC 9112 §6.3: a transfer coding takes precedence over a length.
-      if request.isSecure, !loopIsHTTP2, let length = loopExpected, head.value("transfer-encoding") == nil {
-        loopSecureLength = length
+      if request.isSecure, !loopIsHTTP2, head.value("transfer-encoding") == nil {
+        loopSecureLength = loopExpected ?? -1
+        loopEndsWithConnection = loopExpected == nil && head.hasBody(method: request.method)
       }
       loopReportsBody = request.onReceive != nil && head.isSuccess
       loopHead = head
@@ -277,6 +280,11 @@
       if loopHasSurplus { return nil }
       if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
       if code == 0 {
+        guard loopHandle?.lacksEnd != true else {
+          return CurlError.make(
+            .networkConnectionLost, "The connection ended, but not in TLS: the body may be incomplete", url: request.url
+          )
+        }
         guard !loopMayHaveBeenReset else {
           return CurlError.make(
             .networkConnectionLost, "The server ended the stream before it had read the request", url: request.url)
