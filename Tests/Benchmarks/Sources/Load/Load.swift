@@ -34,7 +34,7 @@ import Foundation
       _ = try await contenders[0].stream()
       try await measure(width: width, seconds: seconds) { _ in try await contenders[0].stream() }.report()
     case "soak":
-      let report = await Soak(url: url).run(width: width, seconds: seconds)
+      let report = await Soak(url: url, authorities: authorities).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     case "upload", "form", "sequence", "download":
       let transfers = Transfers(url: url, file: URL(fileURLWithPath: arguments.last ?? ""))

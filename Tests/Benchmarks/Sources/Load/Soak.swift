@@ -27,11 +27,13 @@ struct Soak {
   private let manager: NetworkManager
   private let url: URL
 
-  init(url: URL) {
+  init(url: URL, authorities: URL?) {
     self.url = url
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 64
-    manager = NetworkManager(baseURL: url, session: URLSession(configuration: configuration))
+    manager = NetworkManager(
+      baseURL: url, session: URLSession(configuration: configuration),
+      transport: authorities.map { .secured(by: TLSOptions(certificateAuthorityFile: $0)) } ?? .automatic)
   }
 
   func run(width: Int, seconds: Double) async -> Report {
