@@ -70,6 +70,12 @@ static struct {
   int (*get_shutdown)(const void *);
 } ending;
 
+// NULL if they are not part of the program.
+static struct {
+  ekn_share *(*share_init)(void);
+  int (*share_setopt)(ekn_share *, int, ...);
+} sharing;
+
 static bool loaded;
 static const char *problem = "";
 static ekn_version_data *version_data;
@@ -99,6 +105,8 @@ EKN_LINKED(multi_add_handle);
 EKN_LINKED(multi_remove_handle);
 EKN_LINKED(multi_socket_action);
 EKN_LINKED(multi_info_read);
+EKN_LINKED(share_init);
+EKN_LINKED(share_setopt);
 extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
 extern void linked_SSL_has_pending(void) __asm__("SSL_has_pending") __attribute__((weak));
 extern void linked_SSL_clear_options(void) __asm__("SSL_clear_options") __attribute__((weak));
@@ -156,11 +164,15 @@ static void load(void) {
     // Older forks of OpenSSL.
     if (!pending.openssl) *(void **)&pending.openssl = dlsym(library, "SSL_pending");
     *(void **)&pending.gnutls = dlsym(library, "gnutls_record_check_pending");
+    *(void **)&sharing.share_init = dlsym(library, "curl_share_init");
+    *(void **)&sharing.share_setopt = dlsym(library, "curl_share_setopt");
     *(void **)&ending.clear_options = dlsym(library, "SSL_clear_options");
     *(void **)&ending.get_shutdown = dlsym(library, "SSL_get_shutdown");
   } else {
     *(void **)&alpn.openssl = (void *)linked_SSL_get0_alpn_selected;
     *(void **)&pending.openssl = (void *)linked_SSL_has_pending;
+    *(void **)&sharing.share_init = (void *)linked_share_init;
+    *(void **)&sharing.share_setopt = (void *)linked_share_setopt;
     *(void **)&ending.clear_options = (void *)linked_SSL_clear_options;
     *(void **)&ending.get_shutdown = (void *)linked_SSL_get_shutdown;
   }
@@ -406,6 +418,12 @@ void *ekn_easy_context(ekn_easy *easy) {
 }
 int ekn_easy_pause(ekn_easy *easy, int bits) { return curl.easy_pause(easy, bits); }
 const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
+
+ekn_share *ekn_share_names(void) {
+  ekn_share *share = sharing.share_init && sharing.share_setopt ? sharing.share_init() : NULL;
+  if (share) sharing.share_setopt(share, EKN_SHOPT_SHARE, EKN_LOCK_DATA_DNS);
+  return share;
+}
 
 ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.slist_append(list, line); }
 void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }

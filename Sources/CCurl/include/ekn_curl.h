@@ -12,6 +12,7 @@
 
 typedef struct ekn_easy ekn_easy;
 typedef struct ekn_multi ekn_multi;
+typedef struct ekn_share ekn_share;
 typedef struct ekn_slist ekn_slist;
 
 // The options that are set in C. The others are in CurlOption.swift.
@@ -63,6 +64,8 @@ enum {
   EKN_MOPT_MAX_HOST_CONNECTIONS = 7,
   EKN_MOPT_RESOLVE_THREADS_MAX = 20,
   EKN_MOPT_QUICK_EXIT = 21,
+  EKN_SHOPT_SHARE = 1,
+  EKN_LOCK_DATA_DNS = 3,
 
   EKN_POLL_NONE = 0,
   EKN_POLL_IN = 1,
@@ -206,6 +209,8 @@ void *ekn_easy_context(ekn_easy *easy);
 int ekn_easy_pause(ekn_easy *easy, int bits);
 const char *ekn_easy_strerror(int code);
 
+// A cache of addresses for handles of one thread, which have nothing else in common; NULL if there is none.
+ekn_share *ekn_share_names(void);
 ekn_slist *ekn_slist_append(ekn_slist *list, const char *line);
 void ekn_slist_free(ekn_slist *list);
 

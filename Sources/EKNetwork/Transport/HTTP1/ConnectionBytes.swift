@@ -17,12 +17,14 @@
     /// `nil` with neither TLS nor a proxy: such a connection may last, and does not need them.
     private let handles: CurlBareHandles?
 
+    /// Whether libcurl has to carry the bytes: with TLS, and with a proxy, which may be connected to with TLS, too.
+    static func needsHandles(_ endpoint: ByteTransportEndpoint) -> Bool { endpoint.isSecure || endpoint.mayUseProxy }
+
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
     init?(_ handles: CurlBareHandles, of endpoint: ByteTransportEndpoint) {
       let bare = ekn_easy_socket(handles.easy)
       guard bare >= 0 else { return nil }
-      // A proxy may be connected to with TLS, too.
-      let needsHandles = endpoint.isSecure || endpoint.mayUseProxy
+      let needsHandles = Self.needsHandles(endpoint)
       socket = needsHandles ? bare : handles.takeSocket(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }

@@ -31,69 +31,97 @@
     /// The sockets that are watched for libcurl.
     private var sockets: Set<Int32> = []
     private var isOver = false
+    private var isActing = false
+    private var outcome: Outcome?
 
     /// Returns `nil` if there is no memory left, and throws a ``TransportOptionError`` if libcurl refuses an option.
     ///
     /// - Parameters:
     ///   - watch: Watches a socket for `EKN_POLL_…`.
+    ///   - shared: Where to open it, if the bytes are those of its socket and ``OpeningMulti/timer`` is observed; `nil`
+    ///     for a multi handle of its own.
+    ///   - names: The addresses that it shares with others on its thread.
     ///   - setTimer: Sets when ``act(on:events:)`` has to be called with `EKN_SOCKET_TIMEOUT`; -1 for never.
     ///   - mustStop: Whether to fail. libcurl may not return before a proxy's response to `CONNECT` has ended, and asks
     ///     now and then.
     init?(
-      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities,
-      watch: @escaping (_ descriptor: Int32, _ what: Int32) -> Void,
+      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, shared: OpeningMulti? = nil,
+      names: OpaquePointer? = nil, watch: @escaping (_ descriptor: Int32, _ what: Int32) -> Void,
       setTimer: @escaping (_ milliseconds: Int) -> Void, mustStop: @escaping () -> Bool
     ) throws {
-      guard let handles = CurlBareHandles(joinsResolver: capabilities.joinsResolver) else { return nil }
+      let joinsResolver = capabilities.joinsResolver
+      let isShared = !joinsResolver && !ConnectionBytes.needsHandles(endpoint)
+      guard let handles = CurlBareHandles(joinsResolver: joinsResolver, shared: isShared ? shared : nil) else {
+        return nil
+      }
       self.handles = handles
       self.endpoint = endpoint
       self.watch = watch
       self.setTimer = setTimer
       self.mustStop = mustStop
       let context = Unmanaged.passUnretained(self).toOpaque()
-      if let error = handles.configure(endpoint, capabilities, progress: progressCallback, context: context) {
+      if let error = handles.configure(
+        endpoint, capabilities, names: names, progress: progressCallback, context: context)
+      {
         handles.close()
         throw error
       }
-      guard ekn_multi_set_socket_callback(handles.multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(handles.multi, timerCallback, context) == 0,
-        ekn_multi_add(handles.multi, handles.easy) == 0
-      else {
+      if handles.opening !== shared { handles.opening.onTimer = { [unowned self] in if !isOver { setTimer($0) } } }
+      guard handles.opening.add(handles.easy) else {
         handles.close()
         return nil
       }
     }
 
+    /// The opener of an easy handle; `nil` if the handle is libcurl's own.
+    static func of(_ easy: OpaquePointer) -> ConnectionOpener? {
+      ekn_easy_context(easy).map { Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue() }
+    }
+
     /// Tells libcurl that a socket is ready, or that its timer has fired. Returns the outcome once there is one, after
     /// which the opener must not be used.
     func act(on descriptor: Int32, events: Int32) -> Outcome? {
-      var running: Int32 = 0
-      _ = ekn_multi_socket_action(handles.multi, descriptor, events, &running)
-      let completion = ekn_multi_next_completion(handles.multi)
-      guard completion.easy != nil else { return nil }
-      stopWatching()
-      guard completion.code == 0 else {
-        guard !isEndless else {
-          handles.close()
-          return .endlessTunnel
-        }
-        let failure = handles.failure(code: Int(completion.code))
-        handles.close()
-        return .failed(failure)
+      if outcome == nil {
+        isActing = true
+        handles.opening.act(on: descriptor, events: events)
+        isActing = false
       }
+      defer { outcome = nil }
+      return outcome
+    }
+
+    /// Ends the attempt, before its outcome was returned.
+    func cancel() {
+      switch outcome {
+      case nil:
+        stopWatching()
+        handles.close()
+      case .opened(let bytes, _): bytes.close()
+      default: break
+      }
+    }
+
+    /// Notes that libcurl has opened the connection, or cannot. It may then close it at any time, unless that is handled
+    /// at once.
+    func ended(code: Int) {
+      guard !isOver else { return }
+      stopWatching()
+      outcome = outcome(code)
+      if !isActing { setTimer(0) }
+    }
+
+    private func outcome(_ code: Int) -> Outcome {
       let times = times
-      // The handles may outlive the opener.
-      guard handles.removeCallbacks(), let bytes = ConnectionBytes(handles, of: endpoint) else {
+      if code == 0 {
+        // The handles may outlive the opener.
+        if handles.removeCallbacks(), let bytes = ConnectionBytes(handles, of: endpoint) {
+          return .opened(bytes, times)
+        }
         handles.close()
         return .noResources
       }
-      return .opened(bytes, times)
-    }
-
-    /// Ends the attempt, before there is an outcome.
-    func cancel() {
-      stopWatching()
-      handles.close()
+      defer { handles.close() }
+      return isEndless ? .endlessTunnel : .failed(handles.failure(code: code))
     }
 
     private var times: Times {
@@ -112,13 +140,11 @@
 
     // libcurl may call back when the handles are closed, too.
 
-    fileprivate func noteWatched(_ descriptor: Int32, _ what: Int32) {
+    func noteWatched(_ descriptor: Int32, _ what: Int32) {
       guard !isOver else { return }
       if what != EKN_POLL_REMOVE { sockets.insert(descriptor) } else if sockets.remove(descriptor) == nil { return }
       watch(descriptor, what)
     }
-
-    fileprivate func noteTimer(_ milliseconds: Int) { if !isOver { setTimer(milliseconds) } }
 
     fileprivate func noteProgress() -> Bool {
       guard !isOver else { return false }
@@ -132,21 +158,8 @@
     }
   }
 
-  private func opener(_ context: UnsafeMutableRawPointer?) -> ConnectionOpener? {
-    context.map { Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  private let socketCallback: ekn_socket_callback = { _, descriptor, what, context, _ in
-    opener(context)?.noteWatched(descriptor, what)
-    return 0
-  }
-
   private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in
-    opener(context)?.noteProgress() == true ? 1 : 0
-  }
-
-  private let timerCallback: ekn_timer_callback = { _, milliseconds, context in
-    opener(context)?.noteTimer(milliseconds)
-    return 0
+    guard let context else { return 0 }
+    return Unmanaged<ConnectionOpener>.fromOpaque(context).takeUnretainedValue().noteProgress() ? 1 : 0
   }
 #endif

@@ -71,7 +71,7 @@
       endpoint.tls = pool.key.connection.tls
       do {
         opener = try ConnectionOpener(
-          endpoint, eventLoop.capabilities,
+          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,
           watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
           setTimer: { [unowned self] in
             eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))

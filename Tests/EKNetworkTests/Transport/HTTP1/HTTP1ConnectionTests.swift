@@ -192,6 +192,35 @@
       #expect(server.requests.dropFirst().allSatisfy { $0.body == request.httpBody ?? Data() })
     }
 
+    /// Connections are opened side by side in one multi handle of libcurl.
+    @Test func connectionsAreOpenedIndependently() async throws {
+      server.fallback = { .text($0.path) }
+      let closed = try LoopbackServer()
+      closed.stop()
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = 200
+      let transport = try #require(
+        CurlTransport(configuration: configuration, eventLoops: CurlEventLoops(count: 1), speaksHTTP1: true))
+      try await withThrowingTaskGroup(of: Void.self) { [server] group in
+        for index in 0..<300 {
+          let url = index % 3 == 1 ? closed.url("/") : server.url("/\(index)")
+          let request = TransportRequest(URLRequest(url: url))
+          group.addTask {
+            let task = Task { String(decoding: try await transport.fetch(request).data, as: UTF8.self) }
+            if index % 3 == 2 { task.cancel() }
+            switch await task.result {
+            case .success(let text): #expect(text == "/\(index)")
+            case .failure(let error as URLError): #expect(index % 3 == 1 && error.code == .cannotConnectToHost)
+            case .failure(let error): #expect(index % 3 == 2 && error is CancellationError)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      let response = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/after"))))
+      #expect(response.data == Data("/after".utf8))
+    }
+
     @Test func manyRequestsShareAFewConnections() async throws {
       server.fallback = { .text($0.path) }
       let configuration = URLSessionConfiguration.ephemeral

@@ -7,20 +7,26 @@
   /// Unchecked: `close` is called once, by the last user.
   final class CurlBareHandles: @unchecked Sendable {
     let easy: OpaquePointer
-    let multi: OpaquePointer
+    /// The multi handle of its own; `nil` if it opens the connection in that of others.
+    private let multi: OpeningMulti?
+    let opening: OpeningMulti
     let errorText: UnsafeMutablePointer<CChar>
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
 
     /// Returns `nil` if there is not enough memory.
-    init?(joinsResolver: Bool) {
+    ///
+    /// - Parameter shared: Where to open the connection, if it does not need the handles any more when it is open; `nil`
+    ///   for a multi handle of its own, among whose connections libcurl does not have to look for it.
+    init?(joinsResolver: Bool, shared: OpeningMulti?) {
       guard let easy = ekn_easy_init() else { return nil }
-      guard let multi = ekn_multi_init() else {
+      multi = shared == nil ? OpeningMulti() : nil
+      guard let opening = shared ?? multi else {
         ekn_easy_cleanup(easy)
         return nil
       }
       self.easy = easy
-      self.multi = multi
+      self.opening = opening
       self.joinsResolver = joinsResolver
       errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
@@ -35,12 +41,20 @@
 
     /// Sets the options of the connection, and returns an error if libcurl refused a required one.
     ///
-    /// - Parameter progress: Is called for each byte of a proxy's response to `CONNECT`, and returns whether to stop.
+    /// - Parameters:
+    ///   - names: The addresses that it shares with others on its thread.
+    ///   - progress: Is called for each byte of a proxy's response to `CONNECT`, and returns whether to stop.
     func configure(
-      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, progress: ekn_progress_callback,
-      context: UnsafeMutableRawPointer
+      _ endpoint: ByteTransportEndpoint, _ capabilities: CurlCapabilities, names: OpaquePointer?,
+      progress: ekn_progress_callback, context: UnsafeMutableRawPointer
     ) -> (any Error)? {
       var settings = CurlSettings(easy)
+      settings.set(.private, pointer: context)
+      settings.set(.freshConnect, 1)
+      // Only proxies' responses are read into it.
+      settings.set(.buffersize, 1024)
+      // Where another thread may close the handles, they share nothing.
+      if let names, !capabilities.joinsResolver { settings.set(.share, pointer: UnsafeRawPointer(names)) }
       settings.set(.url, endpoint.url)
       settings.set(.nosignal, 1)
       settings.set(.connectOnly, 1)
@@ -88,14 +102,13 @@
 
     /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
-      ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
-        && ekn_easy_set_progress_callback(easy, nil, nil) == 0
+      (multi?.removeCallbacks() ?? true) && ekn_easy_set_progress_callback(easy, nil, nil) == 0
     }
 
     private func destroy() {
-      _ = ekn_multi_remove(multi, easy)
+      opening.remove(easy)
       ekn_easy_cleanup(easy)
-      ekn_multi_cleanup(multi)
+      multi?.close()
     }
   }
 #endif

@@ -46,6 +46,10 @@
     private(set) var now = MonotonicClock.now()
     var pools: CurlPools
     var connections = HTTP1Connections()
+    /// In which connections without TLS are opened.
+    let opening = OpeningMulti()
+    /// The addresses that connections with TLS have in common.
+    let names = ekn_share_names()
     var queue: RequestQueue<CurlTransfer>
     var deadlines = DeadlineHeap<CurlTransfer>()
     /// The transfers in the queues of other loops that this one runs.
@@ -319,6 +323,8 @@
     }
 
     /// The time at which the next timer or deadline is due.
-    private var due: UInt64 { min(deadlines.first ?? .max, pools.timer, connections.timer) }
+    private var due: UInt64 {
+      min(min(deadlines.first ?? .max, pools.timer), min(connections.timer, opening?.timer ?? .max))
+    }
   }
 #endif

@@ -40,6 +40,7 @@
     case resolverStartFunction = 20272
     case seekdata = 10168
     case seekfunction = 20167
+    case share = 10100
     case sslcert = 10025
     case sslkey = 10087
     case suppressConnectHeaders = 265
@@ -64,7 +65,7 @@
     var isRequired: Bool {
       switch self {
       case .buffersize, .capath, .connecttimeoutMs, .errorbuffer, .pipewait, .prereqfunction, .protocolsStr,
-        .proxyCainfo, .quickExit, .tcpKeepalive, .uploadBuffersize, .verbose:
+        .proxyCainfo, .quickExit, .share, .tcpKeepalive, .uploadBuffersize, .verbose:
         false
       default: true
       }
