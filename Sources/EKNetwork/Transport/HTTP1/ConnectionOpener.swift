@@ -38,8 +38,8 @@
     ///
     /// - Parameters:
     ///   - watch: Watches a socket for `EKN_POLL_…`.
-    ///   - shared: Where to open it, if the bytes are those of its socket and ``OpeningMulti/timer`` is observed; `nil`
-    ///     for a multi handle of its own.
+    ///   - shared: Where to open it, if the bytes are those of its socket. Its timer and its sockets have to be observed.
+    ///     `nil` for a multi handle of its own.
     ///   - names: The addresses that it shares with others on its thread.
     ///   - setTimer: Sets when ``act(on:events:)`` has to be called with `EKN_SOCKET_TIMEOUT`; -1 for never.
     ///   - mustStop: Whether to fail. libcurl may not return before a proxy's response to `CONNECT` has ended, and asks
@@ -66,7 +66,10 @@
         handles.close()
         throw error
       }
-      if handles.opening !== shared { handles.opening.onTimer = { [unowned self] in if !isOver { setTimer($0) } } }
+      if handles.opening !== shared {
+        handles.opening.onTimer = { [unowned self] in if !isOver { setTimer($0) } }
+        handles.opening.onWatch = { [unowned self] in noteWatched($0, $1) }
+      }
       guard handles.opening.add(handles.easy) else {
         handles.close()
         return nil

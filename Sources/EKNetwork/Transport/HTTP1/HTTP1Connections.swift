@@ -16,8 +16,8 @@
 
     /// Creates a connection, which is closed.
     mutating func add(to pool: CurlPool, _ origin: Origin, for eventLoop: CurlEventLoop) -> HTTP1Connection {
-      // The largest tag is that of the waker.
-      repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while connections[lastNumber] != nil
+      // The largest tag is that of the waker, and the first one that of ``CurlEventLoop/opening``.
+      repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while lastNumber == 0 || connections[lastNumber] != nil
       let connection = HTTP1Connection(number: lastNumber, pool: pool, origin: origin, eventLoop: eventLoop)
       connections[lastNumber] = connection
       pool.idleConnections.opened()

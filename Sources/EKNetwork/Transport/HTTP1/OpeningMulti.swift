@@ -11,13 +11,15 @@
     private(set) var timer = UInt64.max
     /// Called when that has changed.
     var onTimer: ((_ milliseconds: Int) -> Void)?
+    /// Called to watch a socket of libcurl's own for `EKN_POLL_…`: from 8.20 on, its resolver is one for all.
+    var onWatch: ((_ descriptor: Int32, _ what: Int32) -> Void)?
 
     /// Returns `nil` if there is no memory left.
     init?() {
       guard let multi = ekn_multi_init() else { return nil }
       self.multi = multi
       let context = Unmanaged.passUnretained(self).toOpaque()
-      guard ekn_multi_set_socket_callback(multi, socketCallback, nil) == 0,
+      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
         ekn_multi_set_timer_callback(multi, timerCallback, context) == 0
       else {
         ekn_multi_cleanup(multi)
@@ -43,7 +45,7 @@
 
     /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
-      onTimer = nil
+      (onTimer, onWatch) = (nil, nil)
       return ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
     }
 
@@ -55,9 +57,12 @@
     }
   }
 
-  private let socketCallback: ekn_socket_callback = { easy, descriptor, what, _, _ in
-    // None if libcurl itself closes the socket.
-    easy.flatMap { ConnectionOpener.of($0) }?.noteWatched(descriptor, what)
+  private let socketCallback: ekn_socket_callback = { easy, descriptor, what, context, _ in
+    if let opener = easy.flatMap({ ConnectionOpener.of($0) }) {
+      opener.noteWatched(descriptor, what)
+    } else if let context {
+      Unmanaged<OpeningMulti>.fromOpaque(context).takeUnretainedValue().onWatch?(descriptor, what)
+    }
     return 0
   }
 

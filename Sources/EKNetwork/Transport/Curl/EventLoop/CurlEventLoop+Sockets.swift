@@ -35,7 +35,9 @@
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         guard event.tag < HTTP1Connections.firstTag else {
-          connections[UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF]?.ready(socket, events: event.events)
+          let number = UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF
+          if number == 0 { opening?.act(on: socket, events: event.events) }
+          connections[number]?.ready(socket, events: event.events)
           continue
         }
         guard sockets.isWanted(socket) else {

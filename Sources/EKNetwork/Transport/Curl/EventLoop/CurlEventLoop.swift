@@ -78,6 +78,7 @@
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
       queue = RequestQueue(mayShareConnections: capabilities.supportsHTTP2, loops: group.count)
+      opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
 
