@@ -192,6 +192,19 @@
       #expect(server.requests.dropFirst().allSatisfy { $0.body == request.httpBody ?? Data() })
     }
 
+    /// From 8.20 on, libcurl's resolver has a socket of its own, whether connections are opened side by side or not.
+    @Test(arguments: ["http", "https"]) func nameIsLookedUp(_ scheme: String) async throws {
+      let url = try #require(URL(string: "\(scheme)://nonexistent.invalid/"))
+      Self.loops.http1Origins.withLock {
+        guard let origin = Origin(url) else { return }
+        $0.insert(origin, transport.sessionSettings.connection(hasLeftOrigin: false), now: MonotonicClock.now())
+      }
+      let error = await #expect(throws: URLError.self) {
+        try await transport.fetch(TransportRequest(URLRequest(url: url)))
+      }
+      #expect(error?.code == .cannotFindHost)
+    }
+
     /// Connections are opened side by side in one multi handle of libcurl.
     @Test func connectionsAreOpenedIndependently() async throws {
       server.fallback = { .text($0.path) }
