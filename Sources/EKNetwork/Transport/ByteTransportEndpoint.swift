@@ -8,12 +8,6 @@ struct ByteTransportEndpoint: Sendable, Equatable {
   var proxies: SessionProxies?
   #if os(Linux)
     var tls: TLSOptions?
-
-    /// Whether the connection may lead through a proxy.
-    var mayUseProxy: Bool {
-      if let proxies { return (isSecure ? proxies.secure : proxies.plain) != nil }
-      return isSecure ? EnvironmentProxies.hasSecure : EnvironmentProxies.hasPlain
-    }
   #endif
 
   /// The host as it is written in a URL.

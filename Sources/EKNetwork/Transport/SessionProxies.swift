@@ -47,6 +47,14 @@ struct SessionProxies: Sendable, Hashable {
 }
 
 #if os(Linux)
+  extension SessionProxies? {
+    /// Whether there may be a proxy for `http` URLs, or for `https` URLs; without a value, that of the environment.
+    func mayApply(isSecure: Bool) -> Bool {
+      if let self { return (isSecure ? self.secure : self.plain) != nil }
+      return isSecure ? EnvironmentProxies.hasSecure : EnvironmentProxies.hasPlain
+    }
+  }
+
   /// The proxies that libcurl takes from the environment, for some of its hosts (`NO_PROXY`) or for all.
   enum EnvironmentProxies {
     /// Whether there may be one for `http` URLs.

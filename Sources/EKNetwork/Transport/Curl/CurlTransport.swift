@@ -128,7 +128,7 @@
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
         proxies: connection.proxies,
-        mayUseTunnel: isSecure && (connection.proxies.map { $0.secure != nil } ?? EnvironmentProxies.hasSecure),
+        mayUseTunnel: isSecure && connection.proxies.mayApply(isSecure: true),
         mayUseTLSProxy: connection.proxies == nil && EnvironmentProxies.hasTLS,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,

@@ -18,7 +18,9 @@
     private let handles: CurlBareHandles?
 
     /// Whether libcurl has to carry the bytes: with TLS, and with a proxy, which may be connected to with TLS, too.
-    static func needsHandles(_ endpoint: ByteTransportEndpoint) -> Bool { endpoint.isSecure || endpoint.mayUseProxy }
+    static func needsHandles(_ endpoint: ByteTransportEndpoint) -> Bool {
+      endpoint.isSecure || endpoint.proxies.mayApply(isSecure: false)
+    }
 
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
     init?(_ handles: CurlBareHandles, of endpoint: ByteTransportEndpoint) {

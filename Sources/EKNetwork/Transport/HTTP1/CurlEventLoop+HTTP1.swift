@@ -52,7 +52,7 @@
 
     /// Calls the connections whose timers are due, and returns whether there were any.
     func fireConnectionTimers() -> Bool {
-      if let opening, opening.timer <= now { opening.act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0) }
+      opening?.fireTimer(now: now)
       // Each once: libcurl may set a timer that is due at once, which the next turn calls.
       var due: [HTTP1Connection] = []
       while let connection = connections.nextTimer(now: now) { due.append(connection) }

@@ -7,7 +7,7 @@
   /// Unchecked: it belongs to the thread of its event loop until it is closed.
   final class OpeningMulti: @unchecked Sendable {
     private let multi: OpaquePointer
-    /// When to call ``act(on:events:)`` with `EKN_SOCKET_TIMEOUT`; `.max` for never.
+    /// When ``fireTimer(now:)`` is due; `.max` for never.
     private(set) var timer = UInt64.max
     /// Called when that has changed.
     var onTimer: ((_ milliseconds: Int) -> Void)?
@@ -31,9 +31,15 @@
 
     func remove(_ easy: OpaquePointer) { _ = ekn_multi_remove(multi, easy) }
 
+    /// Calls libcurl if its timer is due.
+    func fireTimer(now: UInt64) {
+      guard timer <= now else { return }
+      timer = .max
+      act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
+    }
+
     /// Tells libcurl that a socket is ready, or that its timer has fired, and the openers that have ended their outcomes.
     func act(on descriptor: Int32, events: Int32) {
-      if descriptor == EKN_SOCKET_TIMEOUT { timer = .max }
       var running: Int32 = 0
       _ = ekn_multi_socket_action(multi, descriptor, events, &running)
       while true {

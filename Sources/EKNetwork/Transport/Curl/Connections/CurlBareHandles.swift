@@ -7,9 +7,9 @@
   /// Unchecked: `close` is called once, by the last user.
   final class CurlBareHandles: @unchecked Sendable {
     let easy: OpaquePointer
-    /// The multi handle of its own; `nil` if it opens the connection in that of others.
-    private let multi: OpeningMulti?
     let opening: OpeningMulti
+    /// Whether others open their connections there, too.
+    private let isShared: Bool
     let errorText: UnsafeMutablePointer<CChar>
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
@@ -20,13 +20,13 @@
     ///   for a multi handle of its own, among whose connections libcurl does not have to look for it.
     init?(joinsResolver: Bool, shared: OpeningMulti?) {
       guard let easy = ekn_easy_init() else { return nil }
-      multi = shared == nil ? OpeningMulti() : nil
-      guard let opening = shared ?? multi else {
+      guard let opening = shared ?? OpeningMulti() else {
         ekn_easy_cleanup(easy)
         return nil
       }
       self.easy = easy
       self.opening = opening
+      isShared = shared != nil
       self.joinsResolver = joinsResolver
       errorText = .allocate(capacity: Int(EKN_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
@@ -102,13 +102,13 @@
 
     /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
-      (multi?.removeCallbacks() ?? true) && ekn_easy_set_progress_callback(easy, nil, nil) == 0
+      (isShared || opening.removeCallbacks()) && ekn_easy_set_progress_callback(easy, nil, nil) == 0
     }
 
     private func destroy() {
       opening.remove(easy)
       ekn_easy_cleanup(easy)
-      multi?.close()
+      if !isShared { opening.close() }
     }
   }
 #endif

@@ -36,8 +36,11 @@
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         guard event.tag < HTTP1Connections.firstTag else {
           let number = UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF
-          if number == 0 { opening?.act(on: socket, events: event.events) }
-          connections[number]?.ready(socket, events: event.events)
+          if number == 0 {
+            opening?.act(on: socket, events: event.events)
+          } else {
+            connections[number]?.ready(socket, events: event.events)
+          }
           continue
         }
         guard sockets.isWanted(socket) else {

@@ -149,14 +149,16 @@
 
     func loopReceivedHead(_ head: RawHead) {
       loopIsHTTP2 = head.isHTTP2
+      // RFC 9112 §7: identity, which older servers send, is none.
+      let isChunked = ResponseHeadRules.transferCodings(of: head).contains { !$0.isFieldName("identity") }
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       if request.upload != nil {
         loopUpload.responded(
-          status: head.statusCode ?? 0, length: head.contentLength, isChunked: head.value("transfer-encoding") != nil)
+          status: head.statusCode ?? 0, length: head.contentLength, isChunked: isChunked)
       }
       // RFC 9112 §6.3: a transfer coding takes precedence over a length.
-      if request.isSecure, !loopIsHTTP2, head.value("transfer-encoding") == nil {
+      if request.isSecure, !loopIsHTTP2, !isChunked {
         loopSecureLength = loopExpected ?? -1
         loopEndsWithConnection = loopExpected == nil && head.hasBody(method: request.method)
       }
