@@ -17,69 +17,67 @@ import warnings
 
 from certificates import make_all
 
+
+def until_closed(handler):
+    """Ends a handler when the client is gone or sends nonsense, and then closes the connection."""
+    async def ended(reader, writer):
+        try:
+            await handler(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()
+
+    return ended
+
+
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
+@until_closed
 async def answer(reader, writer):
-    try:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(ANSWER)
-        await writer.drain()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(ANSWER)
+    await writer.drain()
 
 
+@until_closed
 async def echo(reader, writer):
     """Responds with the head of each request, or redirects to the URL that follows `/to/`."""
-    try:
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            target = urllib.parse.unquote_to_bytes(head.split(b" ")[1])
-            if target.startswith(b"/to/"):
-                writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
-            else:
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
-            await writer.drain()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        target = urllib.parse.unquote_to_bytes(head.split(b" ")[1])
+        if target.startswith(b"/to/"):
+            writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
+        else:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+        await writer.drain()
 
 
+@until_closed
 async def claim(reader, writer):
     """Responds with the path of each request; for `/claim` the status line says HTTP/2 although HTTP/1.1 was negotiated."""
-    try:
-        while True:
-            path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
-            version = b"HTTP/2" if path == b"/claim" else b"HTTP/1.1"
-            writer.write(version + b" 200 OK\r\nContent-Length: %d\r\n\r\n" % len(path) + path)
-            await writer.drain()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    while True:
+        path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+        version = b"HTTP/2" if path == b"/claim" else b"HTTP/1.1"
+        writer.write(version + b" 200 OK\r\nContent-Length: %d\r\n\r\n" % len(path) + path)
+        await writer.drain()
 
 
+@until_closed
 async def client(reader, writer):
     """Responds to each request with the name in the certificate of the client, which may be cached, for all users at `/public`,
     or redirects to the URL that follows `/to/`."""
-    try:
-        peer = writer.get_extra_info("peercert") or {}
-        name = dict(pair for part in peer.get("subject", ()) for pair in part).get("commonName", "nobody").encode()
-        while True:
-            target = urllib.parse.unquote_to_bytes((await reader.readuntil(b"\r\n\r\n")).split(b" ")[1])
-            if target.startswith(b"/to/"):
-                writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
-                continue
-            scope = b"public" if target == b"/public" else b"private"
-            writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: %s, max-age=60\r\nContent-Length: %d\r\n\r\n" % (scope, len(name)) + name)
-            await writer.drain()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    peer = writer.get_extra_info("peercert") or {}
+    name = dict(pair for part in peer.get("subject", ()) for pair in part).get("commonName", "nobody").encode()
+    while True:
+        target = urllib.parse.unquote_to_bytes((await reader.readuntil(b"\r\n\r\n")).split(b" ")[1])
+        if target.startswith(b"/to/"):
+            writer.write(b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: " + target[4:] + b"\r\n\r\n")
+            continue
+        scope = b"public" if target == b"/public" else b"private"
+        writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: %s, max-age=60\r\nContent-Length: %d\r\n\r\n" % (scope, len(name)) + name)
+        await writer.drain()
 
 
 # What follows the body of a response to a path that begins with the key, in the record that ends the body.
@@ -90,63 +88,52 @@ SURPLUS = {
 late = []
 
 
+@until_closed
 async def surplus(reader, writer):
     """Responds with the path of each request and its number on the connection, head and body in records of their own."""
     number = 0
-    try:
-        while True:
-            path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
-            kind = path.split(b"/")[1]
-            number += 1
-            body = b"%s %d" % (path, number)
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
-            await writer.drain()
-            writer.write(body + SURPLUS.get(kind, b""))
-            await writer.drain()
-            if kind == b"late":
-                late.append(writer)
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    while True:
+        path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+        kind = path.split(b"/")[1]
+        number += 1
+        body = b"%s %d" % (path, number)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+        await writer.drain()
+        writer.write(body + SURPLUS.get(kind, b""))
+        await writer.drain()
+        if kind == b"late":
+            late.append(writer)
 
 
+@until_closed
 async def bulk(reader, writer):
     """Reads the body of each request, and responds with as many zeros as the path says, or with the length of that body."""
-    try:
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if line)
-            left = length = int(fields.get(b"content-length", b"0"))
-            while left > 0:
-                left -= len(await reader.read(min(left, 65536))) or left
-            count = int(head.split(b" ")[1][1:])
-            body = bytes(count) if count else b"%d" % length
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-            await writer.drain()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if line)
+        left = length = int(fields.get(b"content-length", b"0"))
+        while left > 0:
+            left -= len(await reader.read(min(left, 65536))) or left
+        count = int(head.split(b" ")[1][1:])
+        body = bytes(count) if count else b"%d" % length
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
 
 
+@until_closed
 async def ending(reader, writer):
     """Responds in the way that the path names, and ends the connection: at once, or, for `announced`, with a close_notify."""
-    try:
-        kind = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
-        field, body = {
-            b"/length": (b"Content-Length: 4\r\n", b"body"), b"/chunked": (b"Transfer-Encoding: chunked\r\n", b"4\r\nbody\r\n0\r\n\r\n"),
-        }.get(kind, (b"", b"body"))
-        writer.write(b"HTTP/1.1 200 OK\r\n" + field + b"\r\n")
-        await writer.drain()
-        writer.write(body)
-        await writer.drain()
-        if kind != b"/announced":
-            writer.transport.abort()
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass
-    finally:
-        writer.close()
+    kind = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+    field, body = {
+        b"/length": (b"Content-Length: 4\r\n", b"body"), b"/identity": (b"Transfer-Encoding: identity\r\n", b"body"),
+        b"/chunked": (b"Transfer-Encoding: chunked\r\n", b"4\r\nbody\r\n0\r\n\r\n"),
+    }.get(kind, (b"", b"body"))
+    writer.write(b"HTTP/1.1 200 OK\r\n" + field + b"\r\n")
+    await writer.drain()
+    writer.write(body)
+    await writer.drain()
+    if kind != b"/announced":
+        writer.transport.abort()
 
 
 def listen(loop):

@@ -1,0 +1,116 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  /// Where a response over TLS ends, and what its connection is used for afterwards. The server is Python's `ssl`.
+  @Suite("TLS peers: connections", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
+  struct ConnectionTLSPeerTests {
+    private let peer: PeerProcess
+
+    init() throws { peer = try PeerProcess("tls.py") }
+
+    private func text(_ transport: any Transport, _ url: URL) async throws -> String {
+      String(decoding: try await transport.fetch(TransportRequest(URLRequest(url: url))).data, as: UTF8.self)
+    }
+
+    private static let surpluses = ["none", "response", "byte", "long", "half", "timeout", "late"].flatMap { kind in
+      ["surplus", "surplus-1.2"].map { (kind, $0) }
+    }
+
+    /// libcurl reads what a body needs, and leaves the rest of its record in the TLS library.
+    @Test("What follows a complete response is not the response to the next request", arguments: surpluses)
+    func surplus(kind: String, server: String) async throws {
+      for method in [HTTPMethod.get, .post] {
+        let transport = TransportSelection.transport(
+          for: URLSession(configuration: .ephemeral),
+          choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        func text(_ path: String) async throws -> String {
+          var request = URLRequest(url: try peer.url(server, path: path))
+          request.httpMethod = method.rawValue
+          return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
+        }
+        // A connection of its own, or the one of the method before.
+        let first = try await text("/\(kind)")
+        #expect(first.hasPrefix("/\(kind) "))
+        if kind == "late" { #expect(try peer.ask("send") == "sent") }
+        var before = 0
+        // HTTP/2 was offered on the first one, but may not be on the next.
+        if kind == "none" { before = Int(try await text("/none").dropFirst("/none ".count)) ?? 0 }
+        for number in 1...3 { #expect(try await text("/next") == "/next \(before + number)") }
+      }
+    }
+
+    /// RFC 9112 §9.8: anybody on the way can end a connection, but not with a close_notify. A length or a last chunk say
+    /// themselves that a body is complete.
+    @Test(
+      "A body that ends with the connection is complete only if TLS says so",
+      arguments: ["ending", "ending-1.2"], ["announced", "length", "chunked", "identity", "cut"])
+    func endOfConnection(server: String, kind: String) async throws {
+      let url = try peer.url(server, path: "/\(kind)")
+      // HTTP/2 is offered at first.
+      for transport in [try own(), try own(speaksHTTP1: false)] {
+        for _ in 0..<3 {
+          guard kind == "cut" || kind == "identity" else {
+            #expect(try await text(transport, url) == "body")
+            continue
+          }
+          let error = await #expect(throws: URLError.self) { try await text(transport, url) }
+          #expect(error?.code == .networkConnectionLost)
+        }
+      }
+    }
+
+    private func own(speaksHTTP1: Bool = true) throws -> CurlTransport {
+      try #require(
+        CurlTransport(
+          configuration: .ephemeral, tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
+          eventLoops: CurlEventLoops(count: 1), speaksHTTP1: speaksHTTP1))
+    }
+
+    /// RFC 7301: HTTP/2 is offered until the server has chosen HTTP/1.1. From then on the library itself speaks it, on
+    /// connections of its own, which outlast the session tickets of TLS 1.3.
+    @Test("An origin that has chosen HTTP/1.1 is remembered", arguments: ["surplus", "surplus-1.2"])
+    func origin(_ server: String) async throws {
+      let transport = try own()
+      var numbers: [String] = []
+      for _ in 0..<4 { numbers.append(try await text(transport, peer.url(server, path: "/none"))) }
+      let isOffered = CurlLibrary.capabilities?.supportsHTTP2 == true
+      #expect(numbers == (isOffered ? ["/none 1", "/none 1", "/none 2", "/none 3"] : (1...4).map { "/none \($0)" }))
+    }
+
+    /// A record that TLS has read does not make the socket ready: nothing of it may be forgotten when a reader pauses.
+    @Test("Large bodies pass in both directions, whether they are read at once or not")
+    func largeBodies() async throws {
+      let (transport, size) = (try own(), 16 << 20)
+      for _ in 0..<2 { #expect(try await text(transport, peer.url("bulk", path: "/0")) == "0") }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<6 {
+          group.addTask { [self] in
+            var request = URLRequest(url: try peer.url("bulk", path: number % 2 == 0 ? "/\(size)" : "/0"))
+            if number % 2 != 0 {
+              request.httpMethod = "PUT"
+              request.httpBody = Data(count: size)
+              let data = try await transport.fetch(TransportRequest(request)).data
+              #expect(String(decoding: data, as: UTF8.self) == "\(size)")
+              return
+            }
+            let response = try await transport.start(TransportRequest(request))
+            var count = 0
+            while let chunk = try await response.body.next() {
+              count += chunk.count
+              // Meanwhile the rest arrives, more than is kept.
+              if number > 0, count == chunk.count {
+                #expect(try await text(transport, peer.url("bulk", path: "/1000000")).utf8.count == 1_000_000)
+              }
+            }
+            #expect(count == size)
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+#endif
