@@ -42,11 +42,14 @@
     func act(on descriptor: Int32, events: Int32) {
       var running: Int32 = 0
       _ = ekn_multi_socket_action(multi, descriptor, events, &running)
-      while true {
-        let completion = ekn_multi_next_completion(multi)
-        guard let easy = completion.easy else { return }
-        ConnectionOpener.of(easy)?.ended(code: Int(completion.code))
+      var ended: [(opener: ConnectionOpener, code: Int)] = []
+      var completion = ekn_multi_next_completion(multi)
+      while let easy = completion.easy {
+        if let opener = ConnectionOpener.of(easy) { ended.append((opener, Int(completion.code))) }
+        completion = ekn_multi_next_completion(multi)
       }
+      // Not before libcurl has nothing more to report: an opener that has ended closes a multi handle of its own.
+      for (opener, code) in ended { opener.ended(code: code) }
     }
 
     /// Removes the callbacks, and returns whether libcurl has accepted that.
