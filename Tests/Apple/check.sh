@@ -63,11 +63,11 @@ side() { # like step, in parallel with at most $jobs others
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   step "$@" &
 }
-for platform in "${platforms[@]}"; do
+for platform in tvos watchos visionos; do
   side "$platform: EKNetwork" compile $platform "${library[@]}" $(sources Sources/EKNetwork)
 done
 for platform in macos ios; do
-  side "$platform: EKNetwork, its module" compile $platform EKNetwork module -I "$maps" $(sources Sources/EKNetwork)
+  side "$platform: EKNetwork" compile $platform EKNetwork module -I "$maps" $(sources Sources/EKNetwork)
   side "$platform: LoopbackServer, its module" \
     compile $platform LoopbackServer module "${upcoming[@]}" $(sources Sources/LoopbackServer)
 done

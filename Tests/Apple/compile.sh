@@ -13,7 +13,7 @@ built="$APPLE_SCRATCH/built/$platform"
 mkdir -p "$built"
 case "$mode" in
   sil) output=(-emit-sil -o /dev/null) ;;
-  module) output=(-emit-module -enable-testing -o "$built/$module.swiftmodule") ;;
+  module) output=(-emit-sil -o /dev/null -enable-testing -emit-module-path "$built/$module.swiftmodule") ;;
 esac
 exec "$SWIFT_TOOLCHAIN/usr/bin/swift-frontend" "${output[@]}" -swift-version 6 -target "arm64-apple-$os" \
   -sdk "$APPLE_STDLIB/empty" -resource-dir "$APPLE_STDLIB/resources" -module-cache-path "$APPLE_OVERLAYS/cache" \
