@@ -33,11 +33,11 @@ sources() { find "$checkout/$1" -name '*.swift' | sort; }
 
 # Checks run in parallel, each with its own log.
 step() { # name, command...
-  local name="$1" log
+  local name="$1" log began=$SECONDS
   shift
   log="$(mktemp -p "$APPLE_SCRATCH")"
   if "$@" >"$log" 2>&1 && ! grep -aqE '(error|warning): ' "$log"; then
-    echo "ok: $name"
+    echo "ok: $name, $((SECONDS - began)) s"
   else
     touch "$APPLE_SCRATCH/failed"
     echo "FAILS: $name"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the suites that use the network on each libcurl that Linux distributions ship: run.py [LABEL …].
 
-A label is a version in ../shared/libcurl/lib, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests
-must have been built. What differs between versions is declared in the tests (Support/LibcurlDifference.swift): it must appear, and
+A label is a version in ../shared/libcurl/lib, `asan-VERSION` for one that Tests/Fuzz/responses.sh has built with the address
+sanitizer, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests must have been built. What differs between versions is declared in the tests (Support/LibcurlDifference.swift): it must appear, and
 nothing else may fail.
 
   --list       prints the labels and suites that would run
@@ -26,6 +26,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIBRARIES = ROOT.parent / "shared/libcurl/lib"
+SANITIZED = pathlib.Path(os.environ.get("EKNETWORK_CACHE", pathlib.Path.home() / ".cache/eknetwork")) / "libcurl-asan"
 DEBIAN = "debian-13"
 AT_ONCE = 2
 # The number of processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two
@@ -99,6 +100,14 @@ def own_network():
     return subprocess.run(["unshare", "--net", "sh", "-c", "ip link set lo up"], capture_output=True).returncode == 0
 
 
+@functools.cache
+def sanitizer():
+    """Returns the environment of a process that loads a libcurl with the address sanitizer and has none itself."""
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return {"LD_PRELOAD": library, "SWIFT_BACKTRACE": "enable=no",
+            "ASAN_OPTIONS": "use_sigaltstack=0:detect_leaks=0:abort_on_error=1:quarantine_size_mb=32"}
+
+
 def run(label, binary, filters, folder):
     """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
     of the first incomplete part if there is one."""
@@ -121,6 +130,9 @@ def run_part(name, label, binary, filters, folder):
     environment = dict(os.environ)
     if label == DEBIAN:
         command = ["bash", str(HERE / "debian.sh"), str(folder), *command]
+    elif label.startswith("asan-"):
+        environment |= sanitizer()
+        environment["LD_LIBRARY_PATH"] = str(SANITIZED / label.removeprefix("asan-"))
     else:
         environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
     if own_network():
@@ -150,7 +162,9 @@ def judge(label, outcome, minimum):
     for name in sorted(unfinished):
         problems.append(f"has not finished: {name}")
     if not ended or status is None:
-        tail = "\n      ".join(log.read_text(errors="replace").splitlines()[-12:])
+        lines = log.read_text(errors="replace").splitlines()
+        reports = [number for number, line in enumerate(lines) if "ERROR: AddressSanitizer" in line]
+        tail = "\n      ".join(lines[reports[0]:][:60] if reports else lines[-12:])
         problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail}")
     elif ran < minimum:
         problems.append(f"only {ran} tests ran")
@@ -174,8 +188,9 @@ def main():
     if not versions:
         sys.exit(f"no libcurl in {LIBRARIES}")
     labels = options.labels or [*versions, DEBIAN]
+    sanitized = [f"asan-{path.parent.name}" for path in SANITIZED.glob("*/libcurl.so.4")]
     for label in labels:
-        if label not in (*versions, DEBIAN):
+        if label not in (*versions, *sanitized, DEBIAN):
             sys.exit(f"no such label: {label}")
     filters = suites()
     if options.suites:
