@@ -40,6 +40,9 @@
       return idleCount > Self.maximum + count - idleCount ? ends.popFirst(notAfter: .max) : nil
     }
 
+    /// Whether there is one.
+    func has(_ origin: Origin) -> Bool { byOrigin[origin]?.isEmpty == false }
+
     /// Returns the connection that was used last, if one is idle. It is not idle any more.
     mutating func take(_ origin: Origin) -> HTTP1Connection? {
       // The list stays until the connection is closed, because mostly the connection returns to it.

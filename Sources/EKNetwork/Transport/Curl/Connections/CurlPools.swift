@@ -65,6 +65,11 @@
       return pool
     }
 
+    /// Whether the library itself has an idle connection to an origin.
+    func hasIdleConnection(_ key: CurlPool.Key, to origin: Origin) -> Bool {
+      numbers[key].flatMap { pools[$0] }?.idleConnections.has(origin) == true
+    }
+
     mutating func release(_ pool: CurlPool, now: UInt64) { unused.end(pool, at: now) }
 
     /// Frees the pools that have been unused for their lifetime. Must not be called while events of the poller have yet

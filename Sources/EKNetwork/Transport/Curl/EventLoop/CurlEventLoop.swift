@@ -98,7 +98,9 @@
     private func startDirectly(_ transfer: CurlTransfer) -> Bool {
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        guard turn.allowsDirectStart else { return nil }
+        let request = transfer.request
+        guard turn.allowsDirectStart, !request.isSecure || pools.hasIdleConnection(request.pool, to: request.origin)
+        else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
         turn.hadDirectStart = true

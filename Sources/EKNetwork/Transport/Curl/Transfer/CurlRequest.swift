@@ -41,9 +41,10 @@
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
 
-    /// Whether starting it takes little time: there is no TLS handshake, no body to be read and no progress to report.
+    /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
+    /// progress to report.
     var isQuickToStart: Bool {
-      !isSecure && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
+      (speaksHTTP1 || !isSecure) && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }
   }
 #endif
