@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "ekn_curl.h"
+#include "ekn_tls.h"
 
 #if defined(__linux__)
 
@@ -55,21 +56,6 @@ static struct {
   ekn_message *(*multi_info_read)(ekn_multi *, int *);
 } curl;
 
-// libcurl reports the negotiated protocol only in its log, and never what the TLS library has decrypted and libcurl has
-// not read, so the TLS library is asked. NULL if libcurl uses another TLS library, or does not expose its symbols.
-static struct {
-  void (*openssl)(const void *, const unsigned char **, unsigned int *);
-  int (*gnutls)(void *, void *);
-} alpn;
-static struct {
-  int (*openssl)(const void *);
-  size_t (*gnutls)(void *);
-} pending;
-static struct {
-  uint64_t (*clear_options)(void *, uint64_t);
-  int (*get_shutdown)(const void *);
-} ending;
-
 // NULL if they are not part of the program.
 static struct {
   ekn_share *(*share_init)(void);
@@ -107,10 +93,6 @@ EKN_LINKED(multi_socket_action);
 EKN_LINKED(multi_info_read);
 EKN_LINKED(share_init);
 EKN_LINKED(share_setopt);
-extern void linked_SSL_get0_alpn_selected(void) __asm__("SSL_get0_alpn_selected") __attribute__((weak));
-extern void linked_SSL_has_pending(void) __asm__("SSL_has_pending") __attribute__((weak));
-extern void linked_SSL_clear_options(void) __asm__("SSL_clear_options") __attribute__((weak));
-extern void linked_SSL_get_shutdown(void) __asm__("SSL_get_shutdown") __attribute__((weak));
 #undef EKN_LINKED
 
 // NULL if libcurl is part of the program.
@@ -156,26 +138,9 @@ static void load(void) {
   EKN_RESOLVE(curl, multi_remove_handle);
   EKN_RESOLVE(curl, multi_socket_action);
   EKN_RESOLVE(curl, multi_info_read);
-  if (library) {
-    // A library's handle also finds the symbols of the libraries that it depends on.
-    *(void **)&alpn.openssl = dlsym(library, "SSL_get0_alpn_selected");
-    *(void **)&alpn.gnutls = dlsym(library, "gnutls_alpn_get_selected_protocol");
-    *(void **)&pending.openssl = dlsym(library, "SSL_has_pending");
-    // Older forks of OpenSSL.
-    if (!pending.openssl) *(void **)&pending.openssl = dlsym(library, "SSL_pending");
-    *(void **)&pending.gnutls = dlsym(library, "gnutls_record_check_pending");
-    *(void **)&sharing.share_init = dlsym(library, "curl_share_init");
-    *(void **)&sharing.share_setopt = dlsym(library, "curl_share_setopt");
-    *(void **)&ending.clear_options = dlsym(library, "SSL_clear_options");
-    *(void **)&ending.get_shutdown = dlsym(library, "SSL_get_shutdown");
-  } else {
-    *(void **)&alpn.openssl = (void *)linked_SSL_get0_alpn_selected;
-    *(void **)&pending.openssl = (void *)linked_SSL_has_pending;
-    *(void **)&sharing.share_init = (void *)linked_share_init;
-    *(void **)&sharing.share_setopt = (void *)linked_share_setopt;
-    *(void **)&ending.clear_options = (void *)linked_SSL_clear_options;
-    *(void **)&ending.get_shutdown = (void *)linked_SSL_get_shutdown;
-  }
+  *(void **)&sharing.share_init = library ? dlsym(library, "curl_share_init") : (void *)linked_share_init;
+  *(void **)&sharing.share_setopt = library ? dlsym(library, "curl_share_setopt") : (void *)linked_share_setopt;
+  ekn_tls_load(library);
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
   version_data = curl.version_info(EKN_VERSION_FIRST);
@@ -355,57 +320,9 @@ const char *ekn_easy_info_string(ekn_easy *easy, int info) {
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
 
-enum { OPENSSL = 1, GNUTLS = 2 };
-
-// libcurl's curl_tlssessioninfo.
-typedef struct {
-  int backend;
-  void *session;
-} tls_session;
-
-// NULL if the connection has no TLS.
-static const tls_session *tls_session_of(ekn_easy *easy) {
-  const tls_session *tls = NULL;
-  return curl.easy_getinfo(easy, EKN_INFO_TLS_SSL_PTR, &tls) == 0 && tls && tls->session ? tls : NULL;
-}
-
-bool ekn_tls_reports_input(void) { return pending.openssl || pending.gnutls; }
-
-bool ekn_easy_has_tls_input(ekn_easy *easy) {
-  const tls_session *tls = tls_session_of(easy);
-  if (tls && tls->backend == OPENSSL && pending.openssl) return pending.openssl(tls->session) != 0;
-  if (tls && tls->backend == GNUTLS && pending.gnutls) return pending.gnutls(tls->session) != 0;
-  return true;
-}
-
-// GnuTLS always reports it. OpenSSL does not if libcurl has set SSL_OP_IGNORE_UNEXPECTED_EOF, nor if it reads through functions of
-// libcurl, as since 7.87: they do not tell it that the connection has ended.
-void ekn_easy_require_close_notify(ekn_easy *easy) {
-  const uint64_t ignore_unexpected_eof = 1 << 7;
-  const tls_session *tls = tls_session_of(easy);
-  if (tls && tls->backend == OPENSSL && ending.clear_options) ending.clear_options(tls->session, ignore_unexpected_eof);
-}
-bool ekn_easy_has_close_notify(ekn_easy *easy) {
-  const int received = 2;
-  const tls_session *tls = tls_session_of(easy);
-  return !tls || tls->backend != OPENSSL || !ending.get_shutdown || (ending.get_shutdown(tls->session) & received);
-}
-
-ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
-  const tls_session *tls = tls_session_of(easy);
-  struct {
-    const unsigned char *data;
-    unsigned int size;
-  } name = {NULL, 0};
-  if (!tls) return EKN_ALPN_UNKNOWN;
-  if (tls->backend == OPENSSL && alpn.openssl) {
-    alpn.openssl(tls->session, &name.data, &name.size);
-  } else if (tls->backend == GNUTLS && alpn.gnutls) {
-    if (alpn.gnutls(tls->session, &name) != 0) name.size = 0;
-  } else {
-    return EKN_ALPN_UNKNOWN;
-  }
-  return name.size == 2 && memcmp(name.data, "h2", 2) == 0 ? EKN_ALPN_HTTP2 : EKN_ALPN_OTHER;
+const void *ekn_easy_info_pointer(ekn_easy *easy, int info) {
+  const void *value = NULL;
+  return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
 }
 
 int ekn_easy_socket(ekn_easy *easy) {

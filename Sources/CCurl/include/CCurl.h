@@ -6,5 +6,6 @@
 #include "ekn_poller.h"
 #include "ekn_psl.h"
 #include "ekn_socket.h"
+#include "ekn_tls.h"
 
 #endif

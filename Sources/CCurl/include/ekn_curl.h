@@ -189,19 +189,8 @@ long ekn_easy_info_long(ekn_easy *easy, int info);
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);
-// The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
-typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
-ekn_alpn ekn_easy_alpn(ekn_easy *easy);
-// Whether the TLS library has bytes of that connection that libcurl has not read, and which do not make its socket
-// readable; true if that is not known.
-bool ekn_easy_has_tls_input(ekn_easy *easy);
-// Whether a TLS library is known that reports it.
-bool ekn_tls_reports_input(void);
-// Makes an end of that connection an error that the peer has not announced in TLS (RFC 8446 §6.1), where that can be done. A bare
-// connection must have been used before.
-void ekn_easy_require_close_notify(ekn_easy *easy);
-// Whether the end is announced, after `ekn_easy_require_close_notify`; true if that is not known.
-bool ekn_easy_has_close_notify(ekn_easy *easy);
+// NULL if there is none. Owned by libcurl, and valid until the handle is used again.
+const void *ekn_easy_info_pointer(ekn_easy *easy, int info);
 // The socket of a bare connection; -1 if there is none. For other transfers libcurl only reports it after their end.
 int ekn_easy_socket(ekn_easy *easy);
 // The value that was set as EKN_OPT_PRIVATE.

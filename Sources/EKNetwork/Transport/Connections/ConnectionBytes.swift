@@ -44,7 +44,10 @@
       }
       var count = 0
       let code = ekn_bare_send(handles.easy, bytes.baseAddress, bytes.count, &count)
-      if code == 0 { return .moved(count) }
+      if code == 0 {
+        handles.readAhead()
+        return .moved(count)
+      }
       return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
     }
 

@@ -13,6 +13,7 @@
     let errorText: UnsafeMutablePointer<CChar>
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
+    private var readsAhead = false
 
     /// Returns `nil` if there is not enough memory.
     ///
@@ -88,6 +89,13 @@
       let taken = ekn_socket_replace(socket)
       if taken >= 0 { close() }
       return taken
+    }
+
+    /// Makes TLS read what is there at once. Requires that something was sent.
+    func readAhead() {
+      guard !readsAhead else { return }
+      readsAhead = true
+      ekn_easy_read_ahead(easy)
     }
 
     /// Closes the connection. If libcurl would block until a name is resolved, a separate thread does it, on which

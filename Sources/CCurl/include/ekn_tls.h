@@ -1,0 +1,32 @@
+// What the TLS library under libcurl knows of a connection and libcurl does not tell: OpenSSL's kind or GnuTLS.
+#ifndef EKN_TLS_H
+#define EKN_TLS_H
+
+#if defined(__linux__)
+
+#include "ekn_curl.h"
+
+// Finds their functions in what libcurl depends on, or in the program if that is NULL.
+void ekn_tls_load(void *library);
+
+// The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
+typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
+ekn_alpn ekn_easy_alpn(ekn_easy *easy);
+// Whether the TLS library has bytes of that connection that libcurl has not read, and which do not make its socket
+// readable; true if that is not known.
+bool ekn_easy_has_tls_input(ekn_easy *easy);
+// Whether a TLS library is known that reports it.
+bool ekn_tls_reports_input(void);
+
+// Of a bare connection, which must have been used before:
+
+// Reads as much of the socket at once as there is, not the head and the rest of each record. The socket is then only ready again
+// for bytes that come after those that can be received.
+void ekn_easy_read_ahead(ekn_easy *easy);
+// Makes an end an error that the peer has not announced in TLS (RFC 8446 §6.1), where that can be done.
+void ekn_easy_require_close_notify(ekn_easy *easy);
+// Whether the end is announced, after `ekn_easy_require_close_notify`; true if that is not known.
+bool ekn_easy_has_close_notify(ekn_easy *easy);
+
+#endif
+#endif
