@@ -36,6 +36,9 @@ fi
 
 # In the library's own build folder, whose objects they link. SwiftPM remembers one plan for each folder.
 build=(swift build --quiet --disable-build-manifest-caching)
-"${build[@]}" --package-path Tests/Clients/App --scratch-path .build
-for app in Swift5App MainActorApp; do "$modules/$app"; done
+status=0
+"${build[@]}" --package-path Tests/Clients/App --scratch-path .build || status=1
+for app in Swift5App MainActorApp; do "$modules/$app" || status=1; done
+# The library's own plan again, whatever has happened.
 "${build[@]}" --build-tests
+exit "$status"

@@ -2,8 +2,8 @@
 """Runs the suites that use the network on each libcurl that Linux distributions ship: run.py [LABEL …].
 
 A label is a version in ../shared/libcurl/lib, `asan-VERSION` for one that Tests/Fuzz/responses.sh has built with the address
-sanitizer, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests must have been built. What differs between versions is declared in the tests (Support/LibcurlDifference.swift): it must appear, and
-nothing else may fail.
+sanitizer, or `debian-13` for that whole system in a chroot (created by debian.sh). The tests must have been built. What differs
+between versions is declared in the tests (Support/LibcurlDifference.swift): it must appear, and nothing else may fail.
 
   --list       prints the labels and suites that would run
   --suites 'A B'  runs only these suites

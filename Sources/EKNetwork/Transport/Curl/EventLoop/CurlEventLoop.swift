@@ -98,8 +98,8 @@
     private func startDirectly(_ transfer: CurlTransfer) -> Bool {
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        let request = transfer.request
-        guard turn.allowsDirectStart, !request.isSecure || pools.hasIdleConnection(request.pool, to: request.origin)
+        guard turn.allowsDirectStart,
+          !transfer.request.isSecure || pools.hasIdleConnection(transfer.request.pool, to: transfer.request.origin)
         else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
