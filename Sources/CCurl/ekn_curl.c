@@ -197,6 +197,8 @@ int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, voi
   return code ? code : curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETFUNCTION, callback);
 }
 
+int ekn_easy_offer_http2(ekn_easy *easy) { return curl.easy_setopt(easy, EKN_OPT_SSL_CTX_FUNCTION, ekn_tls_offer_http2); }
+
 typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
 
 static bool begins_with(const char *line, const char *text) { return strncmp(line, text, strlen(text)) == 0; }

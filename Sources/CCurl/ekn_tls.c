@@ -12,6 +12,7 @@ static struct {
   void (*set_read_ahead)(void *, int);
   uint64_t (*clear_options)(void *, uint64_t);
   int (*get_shutdown)(const void *);
+  int (*set_alpn_protos)(void *, const unsigned char *, unsigned int);
 } openssl;
 static struct {
   int (*alpn_selected)(void *, void *);
@@ -24,6 +25,7 @@ EKN_LINKED(SSL_has_pending);
 EKN_LINKED(SSL_set_read_ahead);
 EKN_LINKED(SSL_clear_options);
 EKN_LINKED(SSL_get_shutdown);
+EKN_LINKED(SSL_CTX_set_alpn_protos);
 #undef EKN_LINKED
 
 // A library's handle also finds the symbols of the libraries that it depends on.
@@ -35,6 +37,7 @@ void ekn_tls_load(void *library) {
   EKN_RESOLVE(set_read_ahead, SSL_set_read_ahead);
   EKN_RESOLVE(clear_options, SSL_clear_options);
   EKN_RESOLVE(get_shutdown, SSL_get_shutdown);
+  EKN_RESOLVE(set_alpn_protos, SSL_CTX_set_alpn_protos);
   if (!library) return;
   // Older forks of OpenSSL.
   if (!openssl.pending) *(void **)&openssl.pending = dlsym(library, "SSL_pending");
@@ -70,6 +73,15 @@ ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
     return EKN_ALPN_UNKNOWN;
   }
   return name.size == 2 && memcmp(name.data, "h2", 2) == 0 ? EKN_ALPN_HTTP2 : EKN_ALPN_OTHER;
+}
+
+bool ekn_tls_can_offer(void) { return openssl.set_alpn_protos && openssl.alpn_selected; }
+
+int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused) {
+  static const unsigned char names[] = "\x02h2\x08http/1.1";
+  const int aborted = 42;
+  (void)easy, (void)unused;
+  return openssl.set_alpn_protos(context, names, sizeof names - 1) == 0 ? 0 : aborted;
 }
 
 bool ekn_tls_reports_input(void) { return openssl.pending || gnutls.pending; }

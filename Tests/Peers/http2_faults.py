@@ -29,6 +29,8 @@ PART = b"a" * 1000
 requests, complete = collections.Counter(), collections.Counter()
 # The number of bytes of the bodies that have arrived, for each path.
 received = collections.Counter()
+# The number of bytes of endless bodies that were sent.
+pumped = collections.Counter()
 # The endings of incomplete responses, which /release sends.
 held = []
 SPOILED = [
@@ -44,6 +46,16 @@ MALFORMED = {
     "bad-length": [(":status", "200"), ("content-length", "x")],
 }
 
+# Frames that bring nothing. Those after HEADERS without END_HEADERS continue the head without a field.
+FLOODS = {
+    "settings": (4, 0, 0, b""), "ping": (6, 0, 0, bytes(8)), "priority": (2, 0, 1, bytes(5)), "data": (0, 0, 1, b""),
+    "window": (8, 0, 0, bytes([0, 0, 0, 1])), "unknown": (200, 0, 0, b""), "continuation": (9, 0, 1, b""),
+}
+
+
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
 
 class Faulty(asyncio.Protocol):
     def connection_made(self, transport):
@@ -53,6 +65,7 @@ class Faulty(asyncio.Protocol):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
         self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
+        self.is_frozen, self.endless = False, []
         if self.plain is None:
             self.h2.initiate_connection()
             self.flush()
@@ -63,6 +76,8 @@ class Faulty(asyncio.Protocol):
     def data_received(self, data):
         if self.plain is not None:
             return self.plain_received(data)
+        if self.is_frozen:
+            return
         try:
             for event in self.h2.receive_data(data):
                 self.received(event)
@@ -114,6 +129,11 @@ class Faulty(asyncio.Protocol):
             # Without an acknowledgement, the window (RFC 9113 §5.2) stops the body.
             if not self.paths[event.stream_id].startswith(("/stall", "/early")):
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        elif isinstance(event, (h2.events.WindowUpdated, h2.events.RemoteSettingsChanged)):
+            for stream in self.endless:
+                self.pump(stream)
+        elif isinstance(event, h2.events.StreamReset):
+            self.endless = [stream for stream in self.endless if stream != event.stream_id]
         elif isinstance(event, h2.events.StreamEnded):
             if event.stream_id in self.refused:
                 return
@@ -178,6 +198,25 @@ class Faulty(asyncio.Protocol):
         elif kind == "counts":
             target = path[len("/counts"):]
             self.respond(stream, json.dumps({"requests": requests[target], "complete": complete[target], "received": received[target]}).encode())
+        elif kind == "endless":
+            self.respond(stream, b"", end=False)
+            self.endless.append(stream)
+            self.pump(stream)
+        elif kind == "pumped":
+            self.respond(stream, json.dumps({"size": pumped["/" + path.split("/", 2)[2]]}).encode())
+        elif kind == "flood":
+            how = path.split("/")[2]
+            self.flush()
+            if how == "continuation":
+                self.transport.write(frame(1, 0, stream, b"\x88"))
+            elif how == "data":
+                self.respond(stream, b"", end=False)
+                self.flush()
+            frame_kind, flags, number, payload = FLOODS[how]
+            asyncio.ensure_future(self.flood(frame(frame_kind, flags, stream if number else 0, payload)))
+        elif kind == "freeze":
+            # The connection is open, and nobody is there any more.
+            self.is_frozen = True
         elif kind == "stale":
             self.is_stale = True
             self.respond(stream)
@@ -260,6 +299,18 @@ class Faulty(asyncio.Protocol):
             self.flush()
             self.close()
         self.flush()
+
+    def pump(self, stream):
+        """Sends as much of an endless body as the client takes."""
+        while (count := min(self.h2.local_flow_control_window(stream), 16_384)) > 0:
+            self.h2.send_data(stream, bytes(count))
+            pumped[self.paths[stream]] += count
+
+    async def flood(self, frame):
+        while not self.transport.is_closing():
+            if self.transport.get_write_buffer_size() < 1_000_000:
+                self.transport.write(frame * 1_000)
+            await asyncio.sleep(0)
 
     def close(self):
         """Closes the connection; after its close_notify the transport would wait half a minute for the client's."""

@@ -31,6 +31,7 @@ enum {
   EKN_OPT_RESOLVER_START_DATA = 10273,
   EKN_OPT_RESOLVER_START_FUNCTION = 20272,
   EKN_OPT_SEEKFUNCTION = 20167,
+  EKN_OPT_SSL_CTX_FUNCTION = 20108,
   EKN_OPT_XFERINFODATA = 10057,
   EKN_OPT_XFERINFOFUNCTION = 20219,
 
@@ -172,6 +173,8 @@ int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, v
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
 // Sets the callback that closes the sockets of connections that the handle opens, for as long as they exist.
 int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context);
+// Offers HTTP/2 and HTTP/1.1 in TLS (RFC 7301), in place of what libcurl offers.
+int ekn_easy_offer_http2(ekn_easy *easy);
 // Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
 int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
 // Ends the transfer if a watched request would be sent again and must not be (CURLE 42).

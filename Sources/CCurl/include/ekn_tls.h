@@ -12,6 +12,10 @@ void ekn_tls_load(void *library);
 // The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
 typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
 ekn_alpn ekn_easy_alpn(ekn_easy *easy);
+// Whether HTTP/2 can be offered past libcurl, which would speak it: with OpenSSL's kind, if libcurl was built with it.
+bool ekn_tls_can_offer(void);
+// A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) that offers HTTP/2 and HTTP/1.1.
+int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused);
 // Whether the TLS library has bytes of that connection that libcurl has not read, and which do not make its socket
 // readable; true if that is not known.
 bool ekn_easy_has_tls_input(ekn_easy *easy);

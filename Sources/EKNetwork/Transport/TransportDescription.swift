@@ -108,7 +108,8 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
   extension TransportDescription {
     init(_ curl: CurlCapabilities) {
       let features: [(name: String, isThere: Bool)] = [
-        ("http2", curl.supportsHTTP2), ("ipv6", curl.features.contains(.ipv6)),
+        ("http2", curl.supportsHTTP2 || CurlTransport.wantsHTTP2 && curl.opensHTTP2),
+        ("ipv6", curl.features.contains(.ipv6)),
         ("tls", curl.features.contains(.tls)), ("pinning", !curl.missingOptions.contains(.pinnedpublickey)),
         ("asynchronousNames", curl.features.contains(.asynchronousResolver)),
       ]

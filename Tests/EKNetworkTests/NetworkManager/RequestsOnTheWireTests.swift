@@ -269,9 +269,11 @@ import Testing
     configuration.connectionProxyDictionary = [:]
     configuration.timeoutIntervalForRequest = 600
     let session = URLSession(configuration: configuration)
+    // Of its own, so that the connections of other tests do not evict these while they are idle.
+    let transport = TransportChoice.secured(by: TLSOptions(pinnedPublicKeys: ["shared"]))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<100 {
-        let manager = NetworkManager(baseURL: server.baseURL, session: session)
+        let manager = NetworkManager(baseURL: server.baseURL, session: session, transport: transport)
         for _ in 0..<100 { group.addTask { _ = try await manager.send(ItemProbe()) } }
       }
       try await group.waitForAll()

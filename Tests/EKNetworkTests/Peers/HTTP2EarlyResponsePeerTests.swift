@@ -8,7 +8,7 @@
   /// A server that responds over HTTP/2 before the request is complete (RFC 9113 §8.1), with Python's `h2`.
   @Suite(
     "Early responses over HTTP/2", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
-    .enabled(if: CurlLibrary.capabilities?.supportsHTTP2 == true))
+    .enabled(if: TransportDescription.current.capabilities.contains("http2")))
   struct HTTP2EarlyResponsePeerTests {
     private struct Size: Decodable { var size: Int }
 
@@ -74,7 +74,9 @@
     /// sent what waits for it.
     @Test(
       "A response to a body that has been read and cannot be sent ends the upload",
-      .enabled(if: CurlLibrary.capabilities.map { $0.version < CurlVersion(8, 6) } == true))
+      .enabled(
+        if: CurlTransport.speaksHTTP2ByDefault
+          || CurlLibrary.capabilities.map { $0.version < CurlVersion(8, 6) } == true))
     func earlyResponseWithoutWindow() async throws {
       let first = start("/stall/first") { RequestBody(data: Data(count: 60_000), contentType: "a/b") }
       while try await counts("/stall/first").received < 60_000 {}
@@ -142,7 +144,9 @@
 
     /// Newer versions of libcurl do not tell a reset without an error from the end of the response.
     private static let codes =
-      ["CANCEL", "INTERNAL_ERROR"] + (CurlLibrary.capabilities?.completesResetUploads == true ? ["NO_ERROR"] : [])
+      ["CANCEL", "INTERNAL_ERROR"]
+      + (CurlTransport.speaksHTTP2ByDefault || CurlLibrary.capabilities?.completesResetUploads == true
+        ? ["NO_ERROR"] : [])
 
     @Test(
       "An upload whose stream is reset after the head of a response has failed", arguments: codes, [0, 1, 100])

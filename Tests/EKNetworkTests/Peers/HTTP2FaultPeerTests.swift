@@ -8,7 +8,7 @@
   /// HTTP/2 with a server (Python's `h2`) that violates the protocol, or uses its rare features.
   @Suite(
     "HTTP/2 faults", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil),
-    .enabled(if: CurlLibrary.capabilities?.supportsHTTP2 == true))
+    .enabled(if: TransportDescription.current.capabilities.contains("http2")))
   struct HTTP2FaultPeerTests {
     private struct Counts: Decodable, Equatable {
       var requests: Int
@@ -25,7 +25,8 @@
     }
 
     /// Whether bodies that may have to wait are sent over HTTP/2.
-    static let allowsWaitingBodies = CurlLibrary.capabilities?.stallsUploads == false
+    static let allowsWaitingBodies =
+      CurlTransport.speaksHTTP2ByDefault || CurlLibrary.capabilities?.stallsUploads == false
 
     private let peer: PeerProcess
     private let manager: NetworkManager
@@ -149,13 +150,15 @@
       let path = "/\(kind)/\(method)/\(isFresh)"
       var probe = Probe<Size>(path: path, method: isPost ? .post : .get, timeout: .seconds(10))
       if isPost { probe.body = RequestBody(data: Data(count: size), contentType: "a/b") }
-      if kind == "refuse-once", isPost, !isFresh {
+      if kind == "refuse-once", isPost, !isFresh, !CurlTransport.speaksHTTP2ByDefault {
         // Here libcurl does not distinguish a refusal from a lost connection.
         let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
         #expect(error?.code == .networkConnectionLost)
         return
       }
-      try await expecting(.refusedStream, where: isFresh && (kind == "refuse-once" || !isPost)) {
+      try await expecting(
+        .refusedStream, where: !CurlTransport.speaksHTTP2ByDefault && isFresh && (kind == "refuse-once" || !isPost)
+      ) {
         let sent = try await manager.send(probe).size
         #expect(sent == (isPost ? size : 0))
         let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
@@ -267,6 +270,52 @@
       var rest = 0
       while let chunk = try await feed.next() { rest += chunk.count }
       #expect(rest == 1_000)
+    }
+
+    @Test(
+      "A server that floods a connection with frames that bring nothing is ended",
+      .enabled(if: CurlTransport.speaksHTTP2ByDefault),
+      arguments: ["settings", "ping", "priority", "data", "window", "unknown", "continuation"])
+    func flood(kind: String) async throws {
+      let probe = Probe<StatusCodeResponse>(path: "/flood/\(kind)")
+      #expect(await sent(probe).code == .badServerResponse)
+      #expect(await streamed(probe).code == .badServerResponse)
+      try await isWell()
+    }
+
+    /// RFC 9113 §5.2.
+    @Test(
+      "A server can send little of what nobody reads", .enabled(if: CurlTransport.speaksHTTP2ByDefault),
+      arguments: [1, 90])
+    func unread(streams count: Int) async throws {
+      let path = "/endless/\(count)"
+      let other = try Self.makeManager(peer)
+      var streams: [StreamingResponse] = []
+      for _ in 0..<count { streams.append(try await manager.stream(Probe<StatusCodeResponse>(path: path))) }
+      func pumped() async throws -> Int { try await other.send(Probe<Size>(path: "/pumped\(path)")).size }
+      // What the server may send grows when the client says so, which it does at once, or when something was read.
+      let least = min(count * ReceiveWindow.initial, ReceiveWindow.connection) / 2
+      var (last, size) = (0, 0)
+      repeat { (last, size) = (size, try await pumped()) } while size < least || size > last
+      #expect(size <= min(count * 256 * 1024, ReceiveWindow.connection))
+      withExtendedLifetime(streams) {}
+    }
+
+    @Test("A connection on which nobody answers is not used again", .enabled(if: CurlTransport.speaksHTTP2ByDefault))
+    func silence() async throws {
+      try await isWell()
+      let probe = Probe<StatusCodeResponse>(path: "/freeze", timeout: .milliseconds(200))
+      #expect(await sent(probe).code == .timedOut)
+      // They wait for the answer to a PING, and are then sent over another one.
+      let clock = ContinuousClock()
+      let start = clock.now
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for method in [HTTPMethod.get, .post, .post] {
+          group.addTask { [self] in try await manager.send(Probe<Size>(path: "/ok", method: method)).size }
+        }
+        for try await size in group { #expect(size == 0) }
+      }
+      #expect(clock.now - start < .seconds(30))
     }
 
     @Test("Interim responses are not taken for the final one, however many")

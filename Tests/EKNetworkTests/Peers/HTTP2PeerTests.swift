@@ -15,7 +15,7 @@
     }
 
     /// The protocol with a server that offers HTTP/2, which is not used on libcurl versions that lose stream errors.
-    static let protocolName = CurlLibrary.capabilities?.supportsHTTP2 == true ? "HTTP/2" : "HTTP/1.1"
+    static let protocolName = TransportDescription.current.capabilities.contains("http2") ? "HTTP/2" : "HTTP/1.1"
 
     private let peer: PeerProcess
     private let manager: NetworkManager

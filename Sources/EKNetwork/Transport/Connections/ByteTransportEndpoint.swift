@@ -8,6 +8,8 @@ struct ByteTransportEndpoint: Sendable, Equatable {
   var proxies: SessionProxies?
   #if os(Linux)
     var tls: TLSOptions?
+    /// Whether HTTP/2 is offered as well as HTTP/1.1 (RFC 7301).
+    var offersHTTP2 = false
   #endif
 
   /// The host as it is written in a URL.

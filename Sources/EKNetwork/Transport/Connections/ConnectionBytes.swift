@@ -32,6 +32,9 @@
       guard socket >= 0 else { return nil }
     }
 
+    /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
+    var hasNegotiatedHTTP2: Bool { handles?.hasNegotiatedHTTP2 == true }
+
     /// Whether there may be bytes that have left the socket and have not been received.
     var mayHoldBytes: Bool { handles != nil }
 
@@ -82,6 +85,13 @@
     /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
     /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
     var outputNeedsInput: Bool { mayHoldBytes && ekn_socket_is_writable(socket) }
+
+    /// The address of the server, or of the proxy.
+    var peerAddress: String? {
+      var text = [CChar](repeating: 0, count: 64)
+      guard ekn_socket_get_peer(socket, &text, text.count) else { return nil }
+      return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
 
     func close() {
       if let handles { handles.close() } else { ekn_socket_close(socket) }

@@ -59,8 +59,12 @@
       settings.set(.url, endpoint.url)
       settings.set(.nosignal, 1)
       settings.set(.connectOnly, 1)
-      // libcurl 7.88 crashes in a bare connection on which HTTP/2 was negotiated.
+      // libcurl 7.88 crashes in a bare connection on which it has negotiated HTTP/2, and newer ones speak it themselves.
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
+      if endpoint.offersHTTP2 {
+        settings.set(.sslEnableAlpn, 0)
+        settings.note(.sslCtxFunction, ekn_easy_offer_http2(easy))
+      }
       settings.set(.httpproxytunnel, 1)
       settings.set(.tcpKeepalive, 1)
       settings.note(.xferinfofunction, ekn_easy_set_progress_callback(easy, progress, context))
@@ -90,6 +94,9 @@
       if taken >= 0 { close() }
       return taken
     }
+
+    /// Whether HTTP/2 was negotiated. Requires that the connection was used.
+    var hasNegotiatedHTTP2: Bool { ekn_easy_alpn(easy) == EKN_ALPN_HTTP2 }
 
     /// Makes TLS read what is there at once. Requires that something was sent.
     func readAhead() {

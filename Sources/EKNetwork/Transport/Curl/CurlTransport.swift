@@ -23,16 +23,20 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
+      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault,
+      speaksHTTP2: Bool = Self.speaksHTTP2ByDefault
     ) {
-      guard CurlLibrary.capabilities != nil else { return nil }
+      guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
       self.configuration = SessionSettings(configuration, tls: tls)
       let proxies = self.configuration.proxies
+      let isOn = speaksHTTP1 && ekn_bare_load()
       choice = HTTP1Choice(
-        isOn: speaksHTTP1 && ekn_bare_load(),
+        isOn: isOn,
+        // Neither TLS connection would be offered HTTP/2 alone.
+        speaksHTTP2: isOn && speaksHTTP2 && capabilities.opensHTTP2 && !(proxies == nil && EnvironmentProxies.hasTLS),
         mayUseHTTPProxy: proxies.map { $0.plain?.hasPrefix("http:") == true } ?? EnvironmentProxies.hasPlain)
     }
 
@@ -52,7 +56,7 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      if choice.isOn, curlRequest.mayUseHTTP2, !head.isHTTP2 {
+      if choice.isOn, !curlRequest.isOwn, curlRequest.mayUseHTTP2, !head.isHTTP2 {
         eventLoops.http1Origins.withLock {
           $0.insert(curlRequest.origin, curlRequest.pool.connection, now: MonotonicClock.now())
         }
@@ -95,15 +99,15 @@
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
       let mayOfferHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
-      let speaksHTTP1 = choice.isOwn(
+      let isOwn = choice.isOwn(
         isSecure: isSecure, mayOfferHTTP2: mayOfferHTTP2,
         hasChosenHTTP1: eventLoops.http1Origins.withLock {
           $0.contains(origin, connection, now: MonotonicClock.now())
         })
-      let mayUseHTTP2 = mayOfferHTTP2 && !speaksHTTP1
-      let length = speaksHTTP1 && upload?.isDeclaredEmpty == true ? 0 : upload?.length
+      let mayUseHTTP2 = isOwn ? isSecure && choice.speaksHTTP2 : mayOfferHTTP2
+      let length = isOwn && upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let content = Self.content(of: upload, length: length, method: method)
-      let block = speaksHTTP1 ? try headerFields.block(for: fields, content: content) : nil
+      let block = isOwn ? try headerFields.block(for: fields, content: content) : nil
       let head = block.map {
         RequestHead.bytes(method: method, url: url, host: RequestHead.host(of: origin), block: $0, length: length)
       }
@@ -114,8 +118,8 @@
         isSecure: isSecure,
         mayUseHTTP2: mayUseHTTP2,
         method: method,
-        speaksHTTP1: speaksHTTP1,
-        headerLines: speaksHTTP1 ? nil : try headerFields.lines(for: fields, content: content),
+        isOwn: isOwn,
+        headerLines: isOwn ? nil : try headerFields.lines(for: fields, content: content),
         head: head ?? [],
         closesConnection: block?.closes ?? false,
         upload: upload,
@@ -137,6 +141,12 @@
 
     /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
     private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } != "libcurl"
+
+    /// Whether it speaks HTTP/2, too, where that is possible, unless the environment says otherwise.
+    static let wantsHTTP2 = speaksHTTP1ByDefault && getenv("EKNETWORK_HTTP2").map { String(cString: $0) } != "libcurl"
+
+    /// Whether it does.
+    static let speaksHTTP2ByDefault = wantsHTTP2 && CurlLibrary.capabilities?.opensHTTP2 == true
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }

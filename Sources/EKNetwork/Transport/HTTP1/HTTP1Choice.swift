@@ -1,17 +1,19 @@
-/// For which requests the library itself speaks HTTP/1.1. For the others libcurl does, and HTTP/2 where that is negotiated.
+/// For which requests the library itself speaks. For the others libcurl does.
 struct HTTP1Choice: Sendable {
-  /// Whether it does so at all.
+  /// Whether it speaks HTTP/1.1 at all.
   let isOn: Bool
+  /// Whether it speaks HTTP/2, too.
+  var speaksHTTP2 = false
   /// Whether there may be a proxy that is sent `http` URLs (RFC 9112 §3.2.2): libcurl speaks to it.
   let mayUseHTTPProxy: Bool
 
   /// - Parameters:
-  ///   - mayOfferHTTP2: Whether the server may choose HTTP/2 (RFC 7301).
-  ///   - hasChosenHTTP1: Whether it has chosen HTTP/1.1 instead. Until it has, libcurl offers HTTP/2. Only evaluated if it
-  ///     matters.
+  ///   - mayOfferHTTP2: Whether libcurl may offer HTTP/2 to the server (RFC 7301).
+  ///   - hasChosenHTTP1: Whether it has chosen HTTP/1.1 instead. Until it has, libcurl offers HTTP/2, unless the library
+  ///     itself does. Only evaluated if it matters.
   func isOwn(isSecure: Bool, mayOfferHTTP2: Bool, hasChosenHTTP1: @autoclosure () -> Bool) -> Bool {
     guard isSecure else { return isOn && !mayUseHTTPProxy }
-    return isOn && (!mayOfferHTTP2 || hasChosenHTTP1())
+    return isOn && (speaksHTTP2 || !mayOfferHTTP2 || hasChosenHTTP1())
   }
 }
 

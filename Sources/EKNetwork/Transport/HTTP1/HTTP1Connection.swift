@@ -3,39 +3,21 @@
   import Foundation
   import FoundationNetworking
 
-  /// A connection on which the library itself speaks HTTP/1.1 (RFC 9112). libcurl opens it: names, addresses and the
-  /// choice between them are its own. It belongs to the thread that holds the turn of its event loop.
-  ///
-  /// The shell of ``RequestHead``, ``ExchangeState`` and ``ResponseParser``.
-  final class HTTP1Connection: DeadlineHeapElement {
-    private enum Phase {
-      case connecting
-      case open
-      case over
-    }
-
+  /// A connection on which the library itself speaks HTTP/1.1 (RFC 9112): the shell of ``RequestHead``, ``ExchangeState``
+  /// and ``ResponseParser``.
+  final class HTTP1Connection: LoopConnection, LoopExchange {
     /// How often to read and to write in a row, so that a fast server does not keep the others waiting. With TLS one read
     /// returns at most a record (RFC 8446 §5.1).
     private static let (maximumReads, maximumSecureReads, maximumWrites) = (4, 64, 16)
     /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
     private static let retryInterval: UInt64 = 50_000_000
 
-    let number: UInt32
-    /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
-    unowned let pool: CurlPool
-    let origin: Origin
-    /// Its place among the timers, or, while it is idle, among those to be closed.
-    var deadlineIndex = -1
-    var isIdle = false
-    private unowned let eventLoop: CurlEventLoop
-    private var phase = Phase.connecting
-    /// While it is being opened.
-    private var opener: ConnectionOpener?
+    /// `nil` once it is closed.
     private var bytes: ConnectionBytes?
+    private let times: ConnectionOpener.Times
     /// Whether reading stopped although there may be bytes that have left the socket.
     private var hasUnreadBytes = false
     private var outputNeedsInput = false
-    private var times = ConnectionOpener.Times()
 
     private(set) var transfer: CurlTransfer?
     /// The number of requests that were sent over it, including the current one.
@@ -47,83 +29,35 @@
     private var firstByte: UInt64?
     private var version: String?
 
-    init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
-      self.number = number
-      self.pool = pool
-      self.origin = origin
-      self.eventLoop = eventLoop
+    init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
+      self.bytes = bytes
+      self.times = times
+      super.init(inPlaceOf: opening)
     }
 
     private var isSecure: Bool { origin.scheme == "https" }
 
-    // MARK: - Opening
-
-    /// Begins to open the connection for a request.
-    ///
-    /// - Returns: An error if that is not possible.
-    func open(for transfer: CurlTransfer) -> (any Error)? {
-      self.transfer = transfer
-      transfer.loopConnection = self
-      begun = transfer.loopBegun
-      var endpoint = ByteTransportEndpoint(
-        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
-      endpoint.proxies = transfer.request.proxies
-      endpoint.tls = pool.key.connection.tls
-      do {
-        opener = try ConnectionOpener(
-          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,
-          watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
-          setTimer: { [unowned self] in
-            eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))
-          }, mustStop: { [unowned self] in mustStopConnecting })
-      } catch {
-        return error
-      }
-      guard opener != nil else { return CurlEventLoop.resourceError(url: transfer.request.url) }
-      connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
-      return nil
-    }
-
-    private func connect(on descriptor: Int32, events: Int32) {
-      guard let outcome = opener?.act(on: descriptor, events: events) else { return }
-      opener = nil
-      eventLoop.connections.setTimer(self, at: nil)
-      guard let transfer else { return close() }
-      switch outcome {
-      case .opened(let bytes, let times):
-        self.bytes = bytes
-        self.times = times
-        phase = .open
-        exchange()
-      case .failed(let failure): eventLoop.failed(transfer, failure, hasReusedConnection: false, hasResponse: false)
-      case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
-      case .noResources: eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
-      }
-    }
-
-    private var mustStopConnecting: Bool {
-      guard let transfer, !transfer.isOver else { return true }
-      guard transfer.loopDeadline <= MonotonicClock.now() else { return false }
-      transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
-      return true
-    }
-
     // MARK: - Exchanges
 
-    /// Sends a request over an idle connection.
-    func begin(_ transfer: CurlTransfer) {
+    /// Whether an idle connection can be used: nothing has arrived on it.
+    var isQuiet: Bool { bytes?.isQuiet == true }
+
+    /// Sends a request over it.
+    ///
+    /// - Parameter received: What the server has sent before it.
+    func begin(_ transfer: CurlTransfer, received: [UInt8] = []) {
       self.transfer = transfer
       transfer.loopConnection = self
       begun = transfer.loopBegun
-      exchange()
+      exchange(transfer)
+      guard !received.isEmpty, self.transfer != nil else { return }
+      firstByte = MonotonicClock.now()
+      received.withUnsafeBytes { parse($0) }
     }
 
-    /// Whether an idle connection can be used: nothing has arrived on it.
-    var isQuiet: Bool { phase == .open && bytes?.isQuiet == true }
-
-    private func exchange() {
-      guard let transfer else { return }
+    private func exchange(_ transfer: CurlTransfer) {
       exchangeCount += 1
+      eventLoop.sent(transfer, port: Int32(number))
       guard transfer.loopSends(wasRefused: false) else {
         return eventLoop.finish(transfer, with: transfer.loopStopError)
       }
@@ -142,65 +76,45 @@
       write()
     }
 
-    /// Handles a socket that is ready.
-    func ready(_ descriptor: Int32, events: Int32) {
-      switch phase {
-      case .connecting: connect(on: descriptor, events: events)
-      case .open:
-        guard descriptor == bytes?.socket else { return }
-        guard transfer != nil else {
-          if !isQuiet { close() }
-          return
-        }
-        if events & Int32(EKN_CSELECT_OUT) != 0 { write() }
-        if events & ~Int32(EKN_CSELECT_OUT) != 0, phase == .open, transfer != nil { read() }
-        if outputNeedsInput, phase == .open, transfer != nil { write() }
-      case .over: break
+    override func ready(_ descriptor: Int32, events: Int32) {
+      guard let bytes, descriptor == bytes.socket else { return }
+      guard transfer != nil else {
+        if !isQuiet { close() }
+        return
       }
+      if events & Int32(EKN_CSELECT_OUT) != 0 { write() }
+      if events & ~Int32(EKN_CSELECT_OUT) != 0, transfer != nil { read() }
+      if outputNeedsInput, transfer != nil { write() }
     }
 
-    /// Handles the timer of the connection.
-    func timerFired() {
-      switch phase {
-      case .connecting: connect(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
-      case .open:
-        if hasUnreadBytes { read() } else if outputNeedsInput || state.expectationTimedOut() { write() }
-      case .over: break
-      }
+    override func timerFired() {
+      if hasUnreadBytes { read() } else if outputNeedsInput || state.expectationTimedOut() { write() }
     }
 
-    /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
     func resumed() {
       // TLS may have read what its consumer has not: no event would follow.
       if bytes?.mayHoldBytes == true, transfer != nil { read() }
-      guard phase == .open, let transfer else { return }
+      guard let transfer else { return }
       if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { write() } else { watch() }
     }
 
-    /// Notes that the transfer is paused: nothing is read until it is resumed.
-    func paused() { if phase == .open { watch() } }
+    func paused() { watch() }
 
-    /// Ends the exchange before the response is complete: the connection cannot be used again (RFC 9112 §9.6).
-    func abandon() { close() }
+    func delivered() {}
 
-    /// The state of the connection's output in the kernel.
+    /// RFC 9112 §9.6: the connection cannot be used again.
+    func abandon(_ transfer: CurlTransfer) { close() }
+
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
-    /// The timings of the current exchange.
-    var timings: NetworkTimings {
+    func timings(of transfer: CurlTransfer) -> NetworkTimings {
       let isReused = exchangeCount > 1
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
       return NetworkTimings(
         nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
         secureConnect: isReused ? nil : times.secureConnect,
         firstByte: firstByte.map(elapsed), total: elapsed(MonotonicClock.now()), isConnectionReused: isReused,
-        protocolName: version, remoteAddress: peerAddress)
-    }
-
-    private var peerAddress: String? {
-      var text = [CChar](repeating: 0, count: 64)
-      guard let bytes, ekn_socket_get_peer(bytes.socket, &text, text.count) else { return nil }
-      return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+        protocolName: version, remoteAddress: bytes?.peerAddress)
     }
 
     // MARK: - Sending
@@ -208,7 +122,7 @@
     /// Writes as much of the request as possible.
     private func write() {
       for _ in 0..<Self.maximumWrites {
-        guard phase == .open, let bytes, let transfer else { return }
+        guard let bytes, let transfer else { return }
         if output.isEmpty, !fill(transfer) { break }
         outputNeedsInput = false
         switch output.pending.withUnsafeBytes({ bytes.send($0) }) {
@@ -289,7 +203,7 @@
       let buffer = eventLoop.receiveBuffer
       hasUnreadBytes = bytes?.mayHoldBytes == true
       for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
-        guard phase == .open, let bytes, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
+        guard let bytes, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
         switch bytes.receive(into: buffer) {
         case .moved(let count):
           transfer.loopLastActivity = eventLoop.now
@@ -302,8 +216,7 @@
         }
         break
       }
-      guard phase == .open, transfer != nil else { return }
-      watch()
+      if transfer != nil { watch() }
     }
 
     private func parse(_ bytes: UnsafeRawBufferPointer) {
@@ -318,6 +231,7 @@
           // RFC 9112 §9.8: anybody on the way could end such a body early.
           if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
+          eventLoop.responded(transfer, isHTTP2: false)
           state.responded(status: head.statusCode)
           eventLoop.markDirty(transfer)
         case .body(let bytes):
@@ -365,9 +279,10 @@
           with: CurlError.make(
             .badServerResponse, "The server closed before its response head was complete", url: transfer.request.url))
       default:
+        let failure = failure ?? (ending == .nothing ? .emptyReply : .partialBody)
         eventLoop.failed(
-          transfer, failure ?? (ending == .nothing ? .emptyReply : .partialBody),
-          hasReusedConnection: exchangeCount > 1, hasResponse: ending != .nothing)
+          transfer, failure,
+          .init(code: failure.code, hasReusedConnection: exchangeCount > 1, isFinal: ending != .nothing))
       }
     }
 
@@ -387,24 +302,19 @@
       eventLoop.park(self)
     }
 
-    /// Closes the connection.
-    func close() {
-      guard phase != .over else { return }
-      phase = .over
+    override func close() {
+      guard let bytes else { return }
+      self.bytes = nil
       detach()
       eventLoop.connections.remove(self)
-      opener?.cancel()
-      opener = nil
-      guard let bytes else { return }
       eventLoop.willClose(bytes.socket)
       bytes.close()
-      self.bytes = nil
     }
 
     /// Watches the socket for what can be done. It is not watched at all while nothing can: the poller would report the
     /// end of the connection over and over.
     private func watch() {
-      guard phase == .open, let bytes else { return }
+      guard let bytes else { return }
       let mayRead = (transfer?.loopPauseBits ?? 0) & Int(EKN_PAUSE_RECV) == 0
       if outputNeedsInput || hasUnreadBytes && mayRead {
         let interval = hasUnreadBytes && mayRead ? 0 : Self.retryInterval

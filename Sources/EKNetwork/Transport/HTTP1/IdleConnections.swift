@@ -1,5 +1,6 @@
 #if os(Linux)
-  /// The connections of a pool that wait for the next request to their origin.
+  /// The connections of a pool on which nothing is in progress. Those of HTTP/1.1 wait here for the next request to their
+  /// origin; those of HTTP/2 are only counted, and closed in time.
   ///
   /// Sessions share them: credentials belong to requests, not to connections. How many requests of a session are in
   /// progress is limited by ``RequestQueue``.
@@ -11,7 +12,7 @@
     private var idleCount = 0
     private var count = 0
     /// When they are closed: the first has been idle for the longest time.
-    private var ends = DeadlineHeap<HTTP1Connection>()
+    private var ends = DeadlineHeap<LoopConnection>()
 
     /// When ``nextExpired(now:)`` is due; `.max` for never.
     var firstEnd: UInt64 { ends.first ?? .max }
@@ -22,7 +23,7 @@
     mutating func opened() { count += 1 }
 
     /// Notes that a connection of the pool is closed.
-    mutating func closed(_ connection: HTTP1Connection) {
+    mutating func closed(_ connection: LoopConnection) {
       count -= 1
       if connection.isIdle {
         byOrigin[connection.origin]?.removeAll { $0 === connection }
@@ -32,8 +33,13 @@
     }
 
     /// Keeps a connection for the next request. Returns one to close, if there are more than are worth keeping.
-    mutating func park(_ connection: HTTP1Connection, until end: UInt64) -> HTTP1Connection? {
+    mutating func park(_ connection: HTTP1Connection, until end: UInt64) -> LoopConnection? {
       byOrigin[connection.origin, default: []].append(connection)
+      return noteIdle(connection, until: end)
+    }
+
+    /// Notes that nothing is in progress on a connection. Returns one to close, if there are more than are worth keeping.
+    mutating func noteIdle(_ connection: LoopConnection, until end: UInt64) -> LoopConnection? {
       idleCount += 1
       connection.isIdle = true
       ends.insert(connection, at: end)
@@ -51,13 +57,14 @@
       return connection
     }
 
-    private mutating func noteInUse(_ connection: HTTP1Connection) {
+    /// Notes that an idle connection is in use.
+    mutating func noteInUse(_ connection: LoopConnection) {
       idleCount -= 1
       connection.isIdle = false
       ends.remove(connection)
     }
 
     /// Returns an idle connection to close, because its time is over.
-    mutating func nextExpired(now: UInt64) -> HTTP1Connection? { ends.popFirst(notAfter: now) }
+    mutating func nextExpired(now: UInt64) -> LoopConnection? { ends.popFirst(notAfter: now) }
   }
 #endif

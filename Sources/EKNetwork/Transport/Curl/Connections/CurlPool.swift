@@ -26,8 +26,9 @@
     let sharedPool: CurlPool?
     /// When libcurl has to be called even if no socket is ready, in nanoseconds of the loop's clock.
     var timer: UInt64?
-    /// The connections on which the library itself speaks HTTP/1.1.
+    /// The connections on which the library itself speaks.
     var idleConnections = IdleConnections()
+    var shared = SharedConnections()
     private(set) var activeCount = 0
     /// The number of transfers that use the pool, waiting or in progress.
     var users = 0
@@ -84,6 +85,7 @@
     /// Closes all connections permanently. Must only be called when nothing is in progress.
     func close() {
       for connection in idleConnections.all { connection.close() }
+      for connection in shared.all { connection.close() }
       idleHandles = []
       ekn_multi_cleanup(multi)
     }

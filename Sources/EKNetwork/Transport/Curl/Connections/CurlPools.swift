@@ -65,9 +65,10 @@
       return pool
     }
 
-    /// Whether the library itself has an idle connection to an origin.
-    func hasIdleConnection(_ key: CurlPool.Key, to origin: Origin) -> Bool {
-      numbers[key].flatMap { pools[$0] }?.idleConnections.has(origin) == true
+    /// Whether a request to an origin can be sent at once over a connection of the library itself.
+    func hasConnection(_ key: CurlPool.Key, to origin: Origin) -> Bool {
+      guard let pool = numbers[key].flatMap({ pools[$0] }) else { return false }
+      return pool.idleConnections.has(origin) || pool.shared.available(origin) != nil
     }
 
     mutating func release(_ pool: CurlPool, now: UInt64) { unused.end(pool, at: now) }

@@ -13,7 +13,11 @@
     func deliver(_ transfer: CurlTransfer) {
       let delivery = transfer.loopDeliver()
       if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
-      if delivery.pauses, let connection = transfer.loopConnection {
+      if let connection = transfer.loopConnection {
+        guard delivery.pauses else {
+          if transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 { connection.delivered() }
+          return
+        }
         transfer.loopPauseBits |= Int(EKN_PAUSE_RECV)
         connection.paused()
       } else if delivery.pauses, let handle = transfer.loopHandle {
@@ -37,7 +41,8 @@
         deliver(transfer)
       }
       dirty.removeAll(keepingCapacity: true)
-      swap(&deliveries, &finished)
+      if finished.isEmpty { swap(&deliveries, &finished) } else { finished += deliveries }
+      deliveries.removeAll(keepingCapacity: true)
     }
 
     /// Notes that something arrived from the server while a transfer's body had nothing to send.

@@ -10,7 +10,7 @@
 
     func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
       if what == EKN_POLL_REMOVE {
-        guard tag < HTTP1Connections.firstTag || sockets.isWatched(socket) else { return }
+        guard tag < LoopConnections.firstTag || sockets.isWatched(socket) else { return }
         sockets.remove(socket)
       } else if !sockets.want(socket, what, tag: tag) {
         return
@@ -34,7 +34,7 @@
     func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
-        guard event.tag < HTTP1Connections.firstTag else {
+        guard event.tag < LoopConnections.firstTag else {
           let number = UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF
           if number == 0 {
             opening?.act(on: socket, events: event.events)

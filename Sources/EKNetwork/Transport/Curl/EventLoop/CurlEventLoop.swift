@@ -45,7 +45,9 @@
 
     private(set) var now = MonotonicClock.now()
     var pools: CurlPools
-    var connections = HTTP1Connections()
+    var connections = LoopConnections()
+    /// The connections that have something to send at the end of the turn.
+    var unsent: [HTTP2Connection] = []
     /// In which connections without TLS are opened.
     let opening = OpeningMulti()
     /// The addresses that connections with TLS have in common.
@@ -77,7 +79,7 @@
       self.capabilities = capabilities
       self.poller = poller
       pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.supportsHTTP2, loops: group.count)
+      queue = RequestQueue(mayShareConnections: capabilities.mayShareConnections, loops: group.count)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -99,7 +101,7 @@
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
         guard turn.allowsDirectStart,
-          !transfer.request.isSecure || pools.hasIdleConnection(transfer.request.pool, to: transfer.request.origin)
+          !transfer.request.isSecure || pools.hasConnection(transfer.request.pool, to: transfer.request.origin)
         else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
@@ -165,9 +167,21 @@
         // What could not begin in this turn has a timer that is due, so the next turn follows immediately.
         guard admit() else { break }
       }
-      gatherDeliveries(into: &finished)
-      admit()
+      settle(into: &finished)
       turn.ended(queue.count + borrowed.count)
+    }
+
+    /// Sends and delivers what the turn has brought, which may make room for other requests.
+    private func settle(into finished: inout [CurlTransfer.Queue.Delivery]) {
+      var (passes, isSettled) = (0, false)
+      while !isSettled, passes <= Self.maximumPasses {
+        let hasBegun = passes > 0 && admit()
+        let hasSent = flush()
+        gatherDeliveries(into: &finished)
+        isSettled = passes > 0 && !hasBegun && !hasSent && dirty.isEmpty
+        passes += 1
+      }
+      if !isSettled { poller.wake() }
     }
 
     private func perform(_ operation: Operation) {
@@ -214,8 +228,8 @@
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
-      guard !transfer.request.speaksHTTP1 else {
-        if let pool = transfer.loopPool { beginHTTP1(transfer, in: pool) } else { fail(transfer) }
+      guard !transfer.request.isOwn else {
+        if let pool = transfer.loopPool { beginOwn(transfer, in: pool) } else { fail(transfer) }
         return renewDeadline(of: transfer)
       }
       guard let pool = transfer.loopPool, pool.add(transfer) else {
@@ -240,7 +254,8 @@
     /// Notes that libcurl is sending a transfer's request, from this local port.
     func sent(_ transfer: CurlTransfer, port: Int32) {
       transfer.loopLastActivity = now
-      guard transfer.request.isSecure, capabilities.supportsHTTP2, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.isSecure, capabilities.mayShareConnections, let ticket = transfer.loopTicket
+      else { return }
       queue.sent(ticket, port: port)
     }
 
@@ -290,8 +305,8 @@
         transfer.loopCheckProgress(at: now)
         // A transfer that waits for another request on the same connection does not wait for the server. One that is
         // connecting has a socket.
-        if transfer.request.deadline > now, transfer.loopHandle?.watched == nil, let ticket = transfer.loopTicket,
-          queue.waitsForStream(ticket)
+        if transfer.request.deadline > now, let handle = transfer.loopHandle, handle.watched == nil,
+          let ticket = transfer.loopTicket, queue.waitsForStream(ticket)
         {
           transfer.loopLastActivity = now
         }
@@ -314,7 +329,7 @@
     func remove(_ transfer: CurlTransfer) {
       deadlines.remove(transfer)
       transfer.request.upload?.close()
-      transfer.loopConnection?.abandon()
+      transfer.loopConnection?.abandon(transfer)
       if let pool = transfer.loopPool {
         if transfer.loopHandle != nil { pool.remove(transfer) }
         transfer.loopPool = nil

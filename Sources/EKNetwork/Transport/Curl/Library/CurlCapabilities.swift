@@ -36,17 +36,21 @@
     let readsWhilePaused: Bool
     let leavesDataBehind: Bool
     let reusesConnectionsWithData: Bool
+    /// Whether libcurl's HTTP/2 can be relied on.
     let supportsHTTP2: Bool
+    /// Whether the library itself can speak HTTP/2 on connections that libcurl opens.
+    let opensHTTP2: Bool
     let stallsUploads: Bool
     let completesResetUploads: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
-      authorities: CurlAuthorities, seesTLSInput: Bool = true
+      authorities: CurlAuthorities, seesTLSInput: Bool = true, opensHTTP2: Bool = false
     ) {
       self.version = version
       self.authorities = authorities
       self.seesTLSInput = seesTLSInput
+      self.opensHTTP2 = opensHTTP2
       self.tlsLibrary = tlsLibrary
       self.features = features
       self.missingOptions = missingOptions
@@ -70,6 +74,12 @@
         features.contains(.http2) && defects.isDisjoint(with: [.completesResetStreams, .pausesWholeConnections])
     }
 
+    /// Whether requests to one origin can share connections.
+    var mayShareConnections: Bool { supportsHTTP2 || opensHTTP2 }
+
+    /// The TLS libraries in which HTTP/2 can be offered past libcurl.
+    private static let offering = ["OpenSSL/", "LibreSSL/", "BoringSSL", "AWS-LC", "quictls/"]
+
     /// The window with which every stream begins (RFC 9113 §6.9.2).
     private static let initialWindow = 65_535
 
@@ -86,12 +96,18 @@
       defer { ekn_easy_cleanup(easy) }
       let library = ekn_curl_version()
       let version = CurlVersion(number: library.number)
+      let tlsLibrary = library.tls.map { String(cString: $0) }
+      let missingOptions = Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false })
+      let mayOffer =
+        missingOptions.isDisjoint(with: [.sslCtxFunction, .sslEnableAlpn]) && ekn_tls_can_offer()
+        && offering.contains { tlsLibrary?.hasPrefix($0) == true }
       return CurlCapabilities(
-        version: version, tlsLibrary: library.tls.map { String(cString: $0) },
+        version: version, tlsLibrary: tlsLibrary,
         features: Features(rawValue: library.features),
         // A null pointer is valid for every known pointer option, and 0 for every number.
-        missingOptions: Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false }),
-        authorities: CurlAuthorities(easy: easy, version: version), seesTLSInput: ekn_tls_reports_input())
+        missingOptions: missingOptions,
+        authorities: CurlAuthorities(easy: easy, version: version), seesTLSInput: ekn_tls_reports_input(),
+        opensHTTP2: mayOffer && ekn_bare_load() && ekn_http2_load())
     }
   }
 #endif

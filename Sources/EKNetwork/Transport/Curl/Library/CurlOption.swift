@@ -41,6 +41,8 @@
     case seekdata = 10168
     case seekfunction = 20167
     case share = 10100
+    case sslCtxFunction = 20108
+    case sslEnableAlpn = 226
     case sslcert = 10025
     case sslkey = 10087
     case suppressConnectHeaders = 265

@@ -9,11 +9,11 @@
     /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
     let mayUseHTTP2: Bool
     let method: String
-    /// Whether the library itself speaks HTTP/1.1 for it.
-    let speaksHTTP1: Bool
+    /// Whether the library itself speaks, not libcurl.
+    let isOwn: Bool
     /// The fields, for libcurl; `nil` if the library itself speaks.
     let headerLines: CurlHeaderLines?
-    /// The head, as the library itself writes it; empty if libcurl speaks.
+    /// The head, as the library itself writes it over HTTP/1.1; empty if libcurl speaks.
     let head: [UInt8]
     /// Whether the connection must not be used for another request.
     let closesConnection: Bool
@@ -44,7 +44,7 @@
     /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
     /// progress to report.
     var isQuickToStart: Bool {
-      (speaksHTTP1 || !isSecure) && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
+      (isOwn || !isSecure) && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }
   }
 #endif

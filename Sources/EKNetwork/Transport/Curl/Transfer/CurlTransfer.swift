@@ -27,7 +27,7 @@
     var loopTicket: RequestQueue<CurlTransfer>.Ticket?
     /// Set while it is in progress.
     var loopHandle: CurlHandle?
-    var loopConnection: HTTP1Connection?
+    var loopConnection: (any LoopExchange)?
     /// Whether it is in progress.
     var loopIsRunning: Bool { loopHandle != nil || loopConnection != nil }
     /// When it was submitted, and when it was passed to libcurl.
@@ -146,6 +146,9 @@
 
     /// Whether nothing must be read from the transfer's socket, which no other transfer uses.
     var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopIsHTTP2 }
+
+    /// Limits what is kept for a consumer that does not read.
+    func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
 
     func loopReceivedHead(_ head: RawHead) {
       loopIsHTTP2 = head.isHTTP2
@@ -301,7 +304,7 @@
 
     /// Records the timings of a transfer that has ended, while its handle still has them.
     func loopMeasure() {
-      guard request.wantsTimings, var timings = loopConnection?.timings ?? loopHandle?.timings else { return }
+      guard request.wantsTimings, var timings = loopConnection?.timings(of: self) ?? loopHandle?.timings else { return }
       let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
       timings.firstByte? += wait
       timings.total += wait

@@ -29,6 +29,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   /// The amount of memory retained by waiting chunks at which reading from the wire stops. It continues when half of it
   /// is free.
   static var highWater: Int { 512 * 1024 }
+  /// The amount that is allowed.
+  var highWater = Self.highWater
   /// The size up to which waiting chunks are joined: if a server sends single bytes, each must not be kept as an object
   /// of its own.
   private static var joinedSize: Int { 64 * 1024 }
@@ -79,7 +81,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
         chunkWaiter = nil
         delivery.chunk = (waiter, outcome.map { nil })
       }
-    } else if bufferedMemory >= Self.highWater, !isPaused {
+    } else if bufferedMemory >= highWater, !isPaused {
       isPaused = true
       delivery.pauses = true
     }
@@ -122,7 +124,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
         firstChunk = 0
       }
       bufferedMemory -= chunk.memory
-      let resumes = isPaused && bufferedMemory <= Self.highWater / 2
+      let resumes = isPaused && bufferedMemory <= highWater / 2
       if resumes { isPaused = false }
       return .chunk(chunk.data, resumes: resumes)
     }

@@ -200,8 +200,12 @@
       let peak = Locked(0)
       // Not a task, which others that are as slow as under a sanitizer could keep from ever running.
       Thread {
+        var last: Set<UInt16> = []
         while !isOver.withLock({ $0 }) {
-          let count = Self.clientConnections(to: port)
+          // While they are listed, one may be closed and another opened. Those in two lists were open between the two.
+          let ports = Self.clientPorts(to: port)
+          let count = ports.intersection(last).count
+          last = ports
           peak.withLock { $0 = max($0, count) }
         }
       }.start()
@@ -228,16 +232,25 @@
       #expect((1...5).contains(peak.withLock { $0 }))
     }
 
-    /// How many sockets of this process are connected to a port.
-    private static func clientConnections(to port: Int) -> Int {
-      (0..<4_096).count { descriptor in
-        var address = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutableBytes(of: &address) { bytes in
-          getpeername(Int32(descriptor), bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
-        }
-        return result == 0 && Int(UInt16(bigEndian: address.sin_port)) == port
+    /// The local ports of the sockets of this process that are connected to a port.
+    private static func clientPorts(to port: Int) -> Set<UInt16> {
+      var ports: Set<UInt16> = []
+      for descriptor in Int32(0)..<4_096 {
+        let peer = Self.port { getpeername(descriptor, $0, $1) }
+        if peer == UInt16(port), let own = Self.port({ getsockname(descriptor, $0, $1) }) { ports.insert(own) }
       }
+      return ports
+    }
+
+    private static func port(
+      _ name: (UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> UInt16? {
+      var address = sockaddr_in()
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let result = withUnsafeMutableBytes(of: &address) {
+        name($0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+      }
+      return result == 0 ? UInt16(bigEndian: address.sin_port) : nil
     }
   }
 #endif

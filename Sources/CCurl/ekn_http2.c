@@ -1,0 +1,286 @@
+#include "ekn_http2.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+// nghttp2's structures, as far as they are used.
+typedef struct {
+  size_t length;
+  int32_t stream;
+  uint8_t type, flags, reserved;
+} frame_head;
+typedef struct {
+  frame_head head;
+  int32_t last_stream;
+  uint32_t code;
+} goaway_frame;
+typedef struct {
+  uint8_t *name, *value;
+  size_t name_length, value_length;
+  uint8_t flags;
+} pair;
+typedef struct {
+  int32_t id;
+  uint32_t value;
+} setting;
+typedef struct {
+  void *source;
+  ssize_t (*read)(void *, int32_t, uint8_t *, size_t, uint32_t *, void **, void *);
+} provider;
+
+enum { DATA = 0, HEADERS = 1, PING = 6, GOAWAY = 7 };
+enum { END_STREAM = 1, ACK = 1 };
+enum { DATA_END = 1 };
+enum { DEFERRED = -508, STREAM_FAILED = -521, FAILED = -902 };
+enum { ENABLE_PUSH = 2, MAXIMUM_STREAMS = 3, INITIAL_WINDOW = 4, MAXIMUM_HEAD = 6 };
+
+static struct {
+  int (*callbacks_new)(void **);
+  void (*callbacks_del)(void *);
+  void (*callbacks_set_on_begin_frame_callback)(void *, int (*)(void *, const void *, void *));
+  void (*callbacks_set_on_header_callback)(
+    void *, int (*)(void *, const void *, const uint8_t *, size_t, const uint8_t *, size_t, uint8_t, void *));
+  void (*callbacks_set_on_invalid_header_callback)(
+    void *, int (*)(void *, const void *, const uint8_t *, size_t, const uint8_t *, size_t, uint8_t, void *));
+  void (*callbacks_set_on_frame_recv_callback)(void *, int (*)(void *, const void *, void *));
+  void (*callbacks_set_on_data_chunk_recv_callback)(void *, int (*)(void *, uint8_t, int32_t, const uint8_t *, size_t, void *));
+  void (*callbacks_set_on_stream_close_callback)(void *, int (*)(void *, int32_t, uint32_t, void *));
+  int (*client_new2)(void **, const void *, void *, const void *);
+  void (*del)(void *);
+  ssize_t (*mem_recv)(void *, const uint8_t *, size_t);
+  ssize_t (*mem_send)(void *, const uint8_t **);
+  int (*want_read)(void *);
+  int (*want_write)(void *);
+  int (*consume)(void *, int32_t, size_t);
+  int (*resume_data)(void *, int32_t);
+  int (*set_local_window_size)(void *, uint8_t, int32_t, int32_t);
+  uint32_t (*get_remote_settings)(void *, int);
+  int (*check_request_allowed)(void *);
+  int (*terminate_session)(void *, uint32_t);
+} sessions;
+static struct {
+  int (*settings)(void *, uint8_t, const setting *, size_t);
+  int32_t (*request)(void *, const void *, const pair *, size_t, const provider *, void *);
+  int (*rst_stream)(void *, uint8_t, int32_t, uint32_t);
+  int (*ping)(void *, uint8_t, const uint8_t *);
+} submit;
+static struct {
+  int (*option_new)(void **);
+  void (*option_del)(void *);
+  void (*option_set_no_auto_window_update)(void *, int);
+  void (*option_set_no_closed_streams)(void *, int);
+  void (*option_set_max_send_header_block_length)(void *, size_t);
+  const char *(*strerror)(int);
+  struct {
+    int age, number;
+    const char *version;
+  } *(*version)(int);
+} base;
+
+static bool loaded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+  void *library = dlopen("libnghttp2.so.14", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  // ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
+#define EKN_RESOLVE(table, member, name)                  \
+  *(void **)&table.member = dlsym(library, "nghttp2_" name); \
+  if (!table.member) return
+#define EKN_SESSION(member) EKN_RESOLVE(sessions, member, "session_" #member)
+  EKN_SESSION(callbacks_new);
+  EKN_SESSION(callbacks_del);
+  EKN_SESSION(callbacks_set_on_begin_frame_callback);
+  EKN_SESSION(callbacks_set_on_header_callback);
+  EKN_SESSION(callbacks_set_on_invalid_header_callback);
+  EKN_SESSION(callbacks_set_on_frame_recv_callback);
+  EKN_SESSION(callbacks_set_on_data_chunk_recv_callback);
+  EKN_SESSION(callbacks_set_on_stream_close_callback);
+  EKN_SESSION(client_new2);
+  EKN_SESSION(del);
+  EKN_SESSION(mem_recv);
+  EKN_SESSION(mem_send);
+  EKN_SESSION(want_read);
+  EKN_SESSION(want_write);
+  EKN_SESSION(consume);
+  EKN_SESSION(resume_data);
+  EKN_SESSION(set_local_window_size);
+  EKN_SESSION(get_remote_settings);
+  EKN_SESSION(check_request_allowed);
+  EKN_SESSION(terminate_session);
+  EKN_RESOLVE(submit, settings, "submit_settings");
+  EKN_RESOLVE(submit, request, "submit_request");
+  EKN_RESOLVE(submit, rst_stream, "submit_rst_stream");
+  EKN_RESOLVE(submit, ping, "submit_ping");
+  EKN_RESOLVE(base, option_new, "option_new");
+  EKN_RESOLVE(base, option_del, "option_del");
+  EKN_RESOLVE(base, option_set_no_auto_window_update, "option_set_no_auto_window_update");
+  EKN_RESOLVE(base, option_set_no_closed_streams, "option_set_no_closed_streams");
+  EKN_RESOLVE(base, option_set_max_send_header_block_length, "option_set_max_send_header_block_length");
+  EKN_RESOLVE(base, strerror, "strerror");
+  EKN_RESOLVE(base, version, "version");
+  loaded = true;
+}
+
+bool ekn_http2_load(void) {
+  pthread_once(&once, load);
+  return loaded;
+}
+
+const char *ekn_http2_version(void) { return base.version(0)->version; }
+const char *ekn_http2_strerror(int code) { return base.strerror(code); }
+
+struct ekn_http2 {
+  void *session;
+  ekn_http2_callbacks callbacks;
+  void *context;
+};
+
+static int on_begin(void *session, const void *head, void *context) {
+  ekn_http2 *own = context;
+  (void)session, (void)head;
+  own->callbacks.frame(own->context);
+  return 0;
+}
+
+// Otherwise nghttp2 would leave the field out.
+static int on_invalid_field(
+  void *session, const void *frame, const uint8_t *name, size_t name_length, const uint8_t *value, size_t value_length,
+  uint8_t flags, void *context) {
+  (void)session, (void)frame, (void)name, (void)name_length, (void)value, (void)value_length, (void)flags, (void)context;
+  return STREAM_FAILED;
+}
+
+static int on_field(
+  void *session, const void *frame, const uint8_t *name, size_t name_length, const uint8_t *value, size_t value_length,
+  uint8_t flags, void *context) {
+  ekn_http2 *own = context;
+  ekn_http2_field field = {name, value, name_length, value_length};
+  (void)session, (void)flags;
+  return own->callbacks.field(own->context, ((const frame_head *)frame)->stream, field) ? 0 : STREAM_FAILED;
+}
+
+static int on_frame(void *session, const void *frame, void *context) {
+  ekn_http2 *own = context;
+  const frame_head *head = frame;
+  (void)session;
+  switch (head->type) {
+  case HEADERS: own->callbacks.head(own->context, head->stream); break;
+  case PING:
+    if (head->flags & ACK) own->callbacks.pong(own->context);
+    break;
+  case GOAWAY: {
+    const goaway_frame *goaway = frame;
+    own->callbacks.goaway(own->context, goaway->last_stream, goaway->code);
+    break;
+  }
+  default: break;
+  }
+  if ((head->type == HEADERS || head->type == DATA) && head->flags & END_STREAM) own->callbacks.ended(own->context, head->stream);
+  return 0;
+}
+
+static int on_data(void *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t count, void *context) {
+  ekn_http2 *own = context;
+  (void)session, (void)flags;
+  own->callbacks.data(own->context, stream, bytes, count);
+  return 0;
+}
+
+static int on_close(void *session, int32_t stream, uint32_t code, void *context) {
+  ekn_http2 *own = context;
+  (void)session;
+  own->callbacks.closed(own->context, stream, code);
+  return 0;
+}
+
+static ssize_t on_read(
+  void *session, int32_t stream, uint8_t *buffer, size_t length, uint32_t *flags, void **source, void *context) {
+  ekn_http2 *own = context;
+  (void)session, (void)source;
+  bool is_end = false;
+  ptrdiff_t count = own->callbacks.read(own->context, stream, buffer, length, &is_end);
+  if (is_end) *flags |= DATA_END;
+  return count >= 0 ? count : count == EKN_HTTP2_PENDING ? DEFERRED : STREAM_FAILED;
+}
+
+static void *new_session(ekn_http2 *own) {
+  void *callbacks = NULL, *options = NULL, *session = NULL;
+  if (sessions.callbacks_new(&callbacks) == 0 && base.option_new(&options) == 0) {
+    sessions.callbacks_set_on_begin_frame_callback(callbacks, on_begin);
+    sessions.callbacks_set_on_header_callback(callbacks, on_field);
+    sessions.callbacks_set_on_invalid_header_callback(callbacks, on_invalid_field);
+    sessions.callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    sessions.callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    sessions.callbacks_set_on_stream_close_callback(callbacks, on_close);
+    base.option_set_no_auto_window_update(options, 1);
+    base.option_set_no_closed_streams(options, 1);
+    // Its own limit is 64 KiB. Requests may be as large as over HTTP/1.1.
+    base.option_set_max_send_header_block_length(options, 16 << 20);
+    if (sessions.client_new2(&session, callbacks, own, options) != 0) session = NULL;
+  }
+  if (callbacks) sessions.callbacks_del(callbacks);
+  if (options) base.option_del(options);
+  return session;
+}
+
+ekn_http2 *ekn_http2_client(
+  const ekn_http2_callbacks *callbacks, void *context, int32_t stream_window, int32_t connection_window, uint32_t maximum_head) {
+  ekn_http2 *own = malloc(sizeof(*own));
+  if (!own) return NULL;
+  own->callbacks = *callbacks;
+  own->context = context;
+  own->session = new_session(own);
+  setting settings[] = {{ENABLE_PUSH, 0}, {INITIAL_WINDOW, (uint32_t)stream_window}, {MAXIMUM_HEAD, maximum_head}};
+  if (own->session && submit.settings(own->session, 0, settings, 3) == 0 &&
+      sessions.set_local_window_size(own->session, 0, 0, connection_window) == 0) {
+    return own;
+  }
+  ekn_http2_free(own);
+  return NULL;
+}
+
+void ekn_http2_free(ekn_http2 *own) {
+  if (own->session) sessions.del(own->session);
+  free(own);
+}
+
+int ekn_http2_receive(ekn_http2 *own, const uint8_t *bytes, size_t count) {
+  ssize_t done = sessions.mem_recv(own->session, bytes, count);
+  return done < 0 ? (int)done : 0;
+}
+
+ptrdiff_t ekn_http2_take(ekn_http2 *own, const uint8_t **bytes) { return sessions.mem_send(own->session, bytes); }
+bool ekn_http2_wants_to_send(ekn_http2 *own) { return sessions.want_write(own->session); }
+bool ekn_http2_is_over(ekn_http2 *own) { return !sessions.want_read(own->session); }
+
+int32_t ekn_http2_request(ekn_http2 *own, const ekn_http2_field *fields, size_t count, bool has_body) {
+  enum { FEW = 64 };
+  pair few[FEW], *pairs = count <= FEW ? few : malloc(count * sizeof(pair));
+  if (!pairs) return FAILED;
+  for (size_t i = 0; i < count; i++) {
+    pairs[i] = (pair){(uint8_t *)fields[i].name, (uint8_t *)fields[i].value, fields[i].name_length, fields[i].value_length, 0};
+  }
+  provider body = {NULL, on_read};
+  int32_t stream = submit.request(own->session, NULL, pairs, count, has_body ? &body : NULL, NULL);
+  if (pairs != few) free(pairs);
+  return stream;
+}
+
+void ekn_http2_resume(ekn_http2 *own, int32_t stream) { sessions.resume_data(own->session, stream); }
+void ekn_http2_consume(ekn_http2 *own, int32_t stream, size_t count) { sessions.consume(own->session, stream, count); }
+void ekn_http2_reset(ekn_http2 *own, int32_t stream, uint32_t code) { submit.rst_stream(own->session, 0, stream, code); }
+void ekn_http2_ping(ekn_http2 *own) { submit.ping(own->session, 0, NULL); }
+void ekn_http2_goaway(ekn_http2 *own, uint32_t code) { sessions.terminate_session(own->session, code); }
+void ekn_http2_set_window(ekn_http2 *own, int32_t stream, int32_t window) {
+  sessions.set_local_window_size(own->session, 0, stream, window);
+}
+uint32_t ekn_http2_maximum_streams(ekn_http2 *own) { return sessions.get_remote_settings(own->session, MAXIMUM_STREAMS); }
+bool ekn_http2_accepts_requests(ekn_http2 *own) { return sessions.check_request_allowed(own->session); }
+
+#endif

@@ -1,0 +1,83 @@
+// HTTP/2's frames, HPACK and flow control (RFC 9113, RFC 7541), by libnghttp2, which every libcurl with HTTP/2 links. It is
+// opened at run time, like libcurl; the prototypes are those of its ABI, which has been stable since 1.0 (soname 14).
+#ifndef EKN_HTTP2_H
+#define EKN_HTTP2_H
+
+#if defined(__linux__)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ekn_http2 ekn_http2;
+
+// Whether the library could be opened.
+bool ekn_http2_load(void);
+// Its version, such as "1.52.0".
+const char *ekn_http2_version(void);
+
+typedef struct {
+  const uint8_t *name, *value;
+  size_t name_length, value_length;
+} ekn_http2_field;
+
+// What a body has if it has no bytes now: nothing yet, or nothing because it failed, which resets the stream.
+enum { EKN_HTTP2_PENDING = -1, EKN_HTTP2_FAILED = -2 };
+
+// Called while bytes are received or taken. They may submit and consume, but neither receive, take nor free.
+typedef struct {
+  // The peer has begun to send a frame.
+  void (*frame)(void *context);
+  // A field of a head or of trailers. Returns whether the stream goes on; otherwise it is reset.
+  bool (*field)(void *context, int32_t stream, ekn_http2_field field);
+  // The fields are complete.
+  void (*head)(void *context, int32_t stream);
+  void (*data)(void *context, int32_t stream, const uint8_t *bytes, size_t count);
+  // The peer will send nothing more on the stream.
+  void (*ended)(void *context, int32_t stream);
+  // The stream is closed, with an error code of RFC 9113 §7.
+  void (*closed)(void *context, int32_t stream, uint32_t code);
+  // Reads the next bytes of a body into memory, and says whether they are the last.
+  ptrdiff_t (*read)(void *context, int32_t stream, uint8_t *buffer, size_t length, bool *is_end);
+  // The peer will not process streams above that number.
+  void (*goaway)(void *context, int32_t last_stream, uint32_t code);
+  // A PING was acknowledged.
+  void (*pong)(void *context);
+} ekn_http2_callbacks;
+
+// A client's session, or NULL if there is no memory left. Its preface and settings are ready to be sent.
+//
+// - stream_window: the number of bytes of a stream that may be received before they are consumed.
+// - connection_window: likewise for all streams together.
+// - maximum_head: the size of the heads that the peer is asked not to exceed.
+ekn_http2 *ekn_http2_client(
+  const ekn_http2_callbacks *callbacks, void *context, int32_t stream_window, int32_t connection_window, uint32_t maximum_head);
+void ekn_http2_free(ekn_http2 *session);
+
+// Takes bytes from the peer, and returns 0 or an error code of the library's, after which the session is over.
+int ekn_http2_receive(ekn_http2 *session, const uint8_t *bytes, size_t count);
+// The next bytes for the peer, valid until the next call; 0 if there are none, negative for an error.
+ptrdiff_t ekn_http2_take(ekn_http2 *session, const uint8_t **bytes);
+bool ekn_http2_wants_to_send(ekn_http2 *session);
+// Whether nothing more is read: the peer has broken the protocol, or all is over after a GOAWAY.
+bool ekn_http2_is_over(ekn_http2 *session);
+const char *ekn_http2_strerror(int code);
+
+// Begins a stream, and returns its number or an error code. The fields begin with the pseudo-fields, and have names in lower case.
+int32_t ekn_http2_request(ekn_http2 *session, const ekn_http2_field *fields, size_t count, bool has_body);
+// Continues a body that had nothing to send.
+void ekn_http2_resume(ekn_http2 *session, int32_t stream);
+// Frees the window of bytes that were received.
+void ekn_http2_consume(ekn_http2 *session, int32_t stream, size_t count);
+void ekn_http2_reset(ekn_http2 *session, int32_t stream, uint32_t code);
+void ekn_http2_ping(ekn_http2 *session);
+void ekn_http2_goaway(ekn_http2 *session, uint32_t code);
+// Sets the receive window of a stream, which may only grow.
+void ekn_http2_set_window(ekn_http2 *session, int32_t stream, int32_t window);
+// The number of streams that the peer accepts at once (RFC 9113 §6.5.2).
+uint32_t ekn_http2_maximum_streams(ekn_http2 *session);
+// Whether new streams may be begun.
+bool ekn_http2_accepts_requests(ekn_http2 *session);
+
+#endif
+#endif

@@ -1,0 +1,123 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// Requests over connections on which the library itself speaks.
+  extension CurlEventLoop {
+    static func resourceError(url: URL) -> any Error {
+      CurlError.make(.unknown, "The process is out of resources", url: url)
+    }
+
+    /// Sends a request over a connection that it may share, or that is idle, or opens one for it.
+    ///
+    /// - Parameter waits: Whether it may wait for a connection that is being opened for another request.
+    func beginOwn(_ transfer: CurlTransfer, in pool: CurlPool, waits: Bool = true) {
+      let origin = transfer.request.origin
+      let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.trusts(origin)
+      if !transfer.loopResends.hasResent {
+        if offersHTTP2, let connection = pool.shared.available(origin) { return connection.begin(transfer) }
+        while let connection = pool.idleConnections.take(origin) {
+          if connection.isQuiet { return connection.begin(transfer) }
+          connection.close()
+        }
+        if offersHTTP2, waits, let opening = pool.shared.opening(origin) { return opening.join(transfer) }
+      }
+      let opening = OpeningConnection(pool, origin, offersHTTP2: offersHTTP2, for: self)
+      connections.add(opening)
+      pool.shared.opens(opening)
+      if let error = opening.open(for: transfer) { finish(transfer, with: error) }
+    }
+
+    /// Sends the requests that have waited for a connection to be opened.
+    func opened(
+      _ opening: OpeningConnection, _ bytes: ConnectionBytes, _ times: ConnectionOpener.Times,
+      for transfers: [CurlTransfer]
+    ) {
+      var received: [UInt8] = []
+      if opening.offersHTTP2 {
+        // libcurl only tells what was negotiated once the connection was used.
+        if case .moved(let count) = bytes.receive(into: receiveBuffer) { received = Array(receiveBuffer[..<count]) }
+        if bytes.hasNegotiatedHTTP2 {
+          let connection = HTTP2Connection(bytes, times, inPlaceOf: opening)
+          connections.replace(with: connection)
+          opening.pool.shared.add(connection)
+          for transfer in transfers {
+            if connection.hasRoom { connection.begin(transfer) } else { beginOwn(transfer, in: opening.pool) }
+          }
+          return connection.received(received)
+        }
+        opening.pool.shared.chose1(opening.origin)
+      }
+      let connection = HTTP1Connection(bytes, times, inPlaceOf: opening)
+      connections.replace(with: connection)
+      guard let first = transfers.first else { return connection.close() }
+      connection.begin(first, received: received)
+      for transfer in transfers.dropFirst() { beginOwn(transfer, in: opening.pool, waits: false) }
+    }
+
+    /// Handles the end of a connection, or of a stream, before its response was complete.
+    func failed(_ transfer: CurlTransfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
+      var ending = ending
+      if transfer.loopFailure != nil { ending.isFinal = true }
+      if resends(transfer, after: ending) { return }
+      transfer.loopMeasure()
+      finish(transfer, with: transfer.loopFailure ?? CurlError.urlError(failure, url: transfer.request.url))
+    }
+
+    /// Sends a request again over another connection, if that is allowed, and returns whether it is.
+    func resends(_ transfer: CurlTransfer, after ending: ResendState.Ending) -> Bool {
+      guard transfer.loopMayResend(ending) else { return false }
+      transfer.loopConnection?.abandon(transfer)
+      deadlines.remove(transfer)
+      resend(transfer)
+      return true
+    }
+
+    /// Sends what the connections have gathered in the turn, and returns whether there was anything.
+    func flush() -> Bool {
+      let hasSent = !unsent.isEmpty
+      while let connection = unsent.popLast() { connection.flush() }
+      return hasSent
+    }
+
+    /// Watches a socket for a connection.
+    func watch(_ socket: Int32, _ what: Int32, connection: UInt32) {
+      let tag = LoopConnections.firstTag | UInt64(connection) << 32
+      watch(socket, what, tag: tag | UInt64(UInt32(bitPattern: socket)))
+    }
+
+    /// Calls the connections whose timers are due, and returns whether there were any.
+    func fireConnectionTimers() -> Bool {
+      opening?.fireTimer(now: now)
+      // Each once: libcurl may set a timer that is due at once, which the next turn calls.
+      var due: [LoopConnection] = []
+      while let connection = connections.nextTimer(now: now) { due.append(connection) }
+      for connection in due { connection.timerFired() }
+      return !due.isEmpty
+    }
+
+    /// Keeps a connection for the next request.
+    func park(_ connection: HTTP1Connection) {
+      connection.pool.idleConnections.park(connection, until: now.addingClamped(pools.lifetime))?.close()
+    }
+  }
+
+  extension CurlError.Failure {
+    static let emptyReply = CurlError.Failure(
+      code: CurlError.emptyReply, text: "Empty reply from server", systemError: 0, verifyResult: 0)
+    static let partialBody = CurlError.Failure(
+      code: CurlError.partialBody, text: "The server closed the connection before the body was complete",
+      systemError: 0, verifyResult: 0)
+
+    static func sending(_ error: Int32) -> CurlError.Failure {
+      CurlError.Failure(
+        code: 55, text: "Send failure: \(String(cString: strerror(error)))", systemError: Int(error), verifyResult: 0)
+    }
+
+    static func receiving(_ error: Int32) -> CurlError.Failure {
+      CurlError.Failure(
+        code: 56, text: "Recv failure: \(String(cString: strerror(error)))", systemError: Int(error), verifyResult: 0)
+    }
+  }
+#endif

@@ -1,0 +1,106 @@
+#if os(Linux)
+  import CCurl
+
+  /// A connection of an event loop, while it is being opened, and whatever is spoken on it then. It belongs to the thread
+  /// that holds the turn of its loop.
+  class LoopConnection: DeadlineHeapElement {
+    let number: UInt32
+    /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
+    unowned let pool: CurlPool
+    let origin: Origin
+    unowned let eventLoop: CurlEventLoop
+    /// Its place among the timers, or, while it is idle, among those to be closed.
+    var deadlineIndex = -1
+    var isIdle = false
+
+    init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
+      self.number = number
+      self.pool = pool
+      self.origin = origin
+      self.eventLoop = eventLoop
+    }
+
+    /// Takes the place of a connection, which must not be used any more.
+    init(inPlaceOf other: LoopConnection) {
+      number = other.number
+      pool = other.pool
+      origin = other.origin
+      eventLoop = other.eventLoop
+    }
+
+    /// Handles a socket that is ready.
+    func ready(_ descriptor: Int32, events: Int32) {}
+
+    /// Handles the timer of the connection.
+    func timerFired() {}
+
+    /// Closes the connection.
+    func close() {}
+  }
+
+  /// What carries a transfer on an event loop's own connections.
+  protocol LoopExchange: AnyObject {
+    /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
+    func resumed()
+    /// Notes that the transfer is paused: nothing is read for it until it is resumed.
+    func paused()
+    /// Notes that what was received was passed to the consumer, who takes more.
+    func delivered()
+    /// Ends the exchange before the response is complete.
+    func abandon(_ transfer: CurlTransfer)
+    /// The state of the connection's output in the kernel.
+    var kernelOutput: ekn_socket_output { get }
+    /// The timings of the exchange.
+    func timings(of transfer: CurlTransfer) -> NetworkTimings
+  }
+
+  /// The connections of an event loop.
+  struct LoopConnections {
+    private var connections: [UInt32: LoopConnection] = [:]
+    /// The timers of those in use.
+    private var timers = DeadlineHeap<LoopConnection>()
+    private var lastNumber: UInt32 = 0
+
+    /// The number of the poller's tags from which on they are those of these connections.
+    static let firstTag: UInt64 = 1 << 63
+
+    /// The earliest timer of a connection in use; `.max` for none.
+    var timer: UInt64 { timers.first ?? .max }
+
+    subscript(number: UInt32) -> LoopConnection? { connections[number] }
+
+    /// Returns a number that no connection has.
+    mutating func nextNumber() -> UInt32 {
+      // The largest tag is that of the waker, and the first one that of ``CurlEventLoop/opening``.
+      repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while lastNumber == 0 || connections[lastNumber] != nil
+      return lastNumber
+    }
+
+    mutating func add(_ connection: LoopConnection) {
+      connections[connection.number] = connection
+      connection.pool.idleConnections.opened()
+    }
+
+    /// Puts a connection in the place of the one with its number.
+    mutating func replace(with connection: LoopConnection) {
+      if let old = connections.updateValue(connection, forKey: connection.number) { timers.remove(old) }
+    }
+
+    /// Forgets a connection that is closed.
+    mutating func remove(_ connection: LoopConnection) {
+      guard connections[connection.number] === connection else { return }
+      connections[connection.number] = nil
+      if !connection.isIdle { timers.remove(connection) }
+      connection.pool.idleConnections.closed(connection)
+    }
+
+    /// Sets when a connection in use has to be called; `nil` for never.
+    mutating func setTimer(_ connection: LoopConnection, at time: UInt64?) {
+      guard !connection.isIdle else { return }
+      timers.remove(connection)
+      if let time { timers.insert(connection, at: time) }
+    }
+
+    mutating func nextTimer(now: UInt64) -> LoopConnection? { timers.popFirst(notAfter: now) }
+  }
+#endif

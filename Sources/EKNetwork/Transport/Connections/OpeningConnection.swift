@@ -1,0 +1,107 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// A connection that is being opened for a request. Others to the same origin wait for it, too, as long as it may become
+  /// one that they can share (RFC 9113 §5).
+  final class OpeningConnection: LoopConnection, LoopExchange {
+    let offersHTTP2: Bool
+    private var opener: ConnectionOpener?
+    private var transfers: [CurlTransfer] = []
+
+    init(_ pool: CurlPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: CurlEventLoop) {
+      self.offersHTTP2 = offersHTTP2
+      super.init(number: eventLoop.connections.nextNumber(), pool: pool, origin: origin, eventLoop: eventLoop)
+    }
+
+    /// Begins to open the connection for a request.
+    ///
+    /// - Returns: An error if that is not possible.
+    func open(for transfer: CurlTransfer) -> (any Error)? {
+      join(transfer)
+      var endpoint = ByteTransportEndpoint(
+        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
+      endpoint.proxies = transfer.request.proxies
+      endpoint.tls = pool.key.connection.tls
+      endpoint.offersHTTP2 = offersHTTP2
+      do {
+        opener = try ConnectionOpener(
+          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,
+          watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
+          setTimer: { [unowned self] in
+            eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))
+          }, mustStop: { [unowned self] in mustStop })
+      } catch {
+        return error
+      }
+      guard opener != nil else { return CurlEventLoop.resourceError(url: transfer.request.url) }
+      act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
+      return nil
+    }
+
+    /// Lets another request wait for it.
+    func join(_ transfer: CurlTransfer) {
+      transfers.append(transfer)
+      transfer.loopConnection = self
+    }
+
+    override func ready(_ descriptor: Int32, events: Int32) { act(on: descriptor, events: events) }
+
+    override func timerFired() { act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0) }
+
+    private func act(on descriptor: Int32, events: Int32) {
+      guard let outcome = opener?.act(on: descriptor, events: events) else { return }
+      opener = nil
+      pool.shared.opened(self)
+      let transfers = transfers
+      if case .opened(let bytes, let times) = outcome {
+        for transfer in transfers { transfer.loopConnection = nil }
+        self.transfers = []
+        return eventLoop.opened(self, bytes, times, for: transfers)
+      }
+      for transfer in transfers {
+        switch outcome {
+        case .opened: break
+        case .failed(let failure): eventLoop.failed(transfer, failure, .init(code: failure.code))
+        case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
+        case .noResources: eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
+        }
+      }
+      close()
+    }
+
+    private var mustStop: Bool {
+      let now = MonotonicClock.now()
+      for transfer in transfers where !transfer.isOver && transfer.loopDeadline <= now {
+        transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+      }
+      return transfers.allSatisfy { $0.isOver || $0.loopFailure != nil }
+    }
+
+    override func close() {
+      pool.shared.opened(self)
+      eventLoop.connections.remove(self)
+      opener?.cancel()
+      opener = nil
+    }
+
+    func resumed() {}
+    func paused() {}
+    func delivered() {}
+
+    func abandon(_ transfer: CurlTransfer) {
+      transfer.loopConnection = nil
+      transfers.removeAll { $0 === transfer }
+      if transfers.isEmpty { close() }
+    }
+
+    var kernelOutput: ekn_socket_output { ekn_socket_output() }
+
+    func timings(of transfer: CurlTransfer) -> NetworkTimings {
+      let now = MonotonicClock.now()
+      return NetworkTimings(
+        total: .nanoseconds(Int64(clamping: now - min(transfer.loopBegun, now))), isConnectionReused: false)
+    }
+  }
+#endif

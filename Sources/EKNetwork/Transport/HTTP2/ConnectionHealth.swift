@@ -1,0 +1,61 @@
+/// Whether a connection of HTTP/2 can be trusted with another request, and whether its server is at work or only keeps the
+/// client busy. Times are nanoseconds of the loop's clock.
+struct ConnectionHealth {
+  /// How long a connection may be quiet and still be trusted with a request that cannot be sent again.
+  static let trustedQuiet: UInt64 = 10 * 1_000_000_000
+  /// How long a server may take to answer a PING (RFC 9113 §6.7).
+  static let answerTime: UInt64 = 2 * 1_000_000_000
+  /// The number of frames in one interval that may bring nothing: SETTINGS, PING, empty DATA, CONTINUATION and others.
+  static let maximumIdleFrames = 5_000
+  /// The same in bytes, also of frames that are unknown and ignored (RFC 9113 §4.1).
+  static let maximumIdleBytes = 1024 * 1024
+  static let interval: UInt64 = 10 * 1_000_000_000
+
+  /// When something was last received.
+  private(set) var lastReceived: UInt64
+  /// When a PING was sent that has not been answered.
+  private(set) var asked: UInt64?
+  private var idleFrames = 0
+  private var idleBytes = 0
+  private var intervalStart: UInt64
+
+  init(now: UInt64) {
+    lastReceived = now
+    intervalStart = now
+  }
+
+  /// When the answer to a PING is overdue; `nil` if there is none.
+  var answerEnd: UInt64? { asked?.addingClamped(Self.answerTime) }
+
+  /// Whether a request has to wait for the answer to a PING. One that may be sent again need not.
+  func mustAsk(isIdempotent: Bool, now: UInt64) -> Bool {
+    asked != nil || !isIdempotent && now >= lastReceived.addingClamped(Self.trustedQuiet)
+  }
+
+  /// Notes that a PING is sent. Returns `false` if one is on its way.
+  mutating func asks(now: UInt64) -> Bool {
+    guard asked == nil else { return false }
+    asked = now
+    return true
+  }
+
+  mutating func answered() { asked = nil }
+
+  /// Whether the server floods the connection.
+  var isFlooded: Bool { idleFrames > Self.maximumIdleFrames || idleBytes > Self.maximumIdleBytes }
+
+  mutating func received(_ count: Int, now: UInt64) {
+    lastReceived = now
+    if now >= intervalStart.addingClamped(Self.interval) {
+      intervalStart = now
+      progressed()
+    }
+    idleBytes += count
+  }
+
+  /// Notes a frame.
+  mutating func frame() { idleFrames += 1 }
+
+  /// Notes that a request or a response has got on.
+  mutating func progressed() { (idleFrames, idleBytes) = (0, 0) }
+}

@@ -1,0 +1,475 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// A connection on which the library speaks HTTP/2 (RFC 9113): the shell around nghttp2, which knows frames, HPACK and
+  /// windows. What streams gather in a turn is sent at its end.
+  final class HTTP2Connection: LoopConnection {
+    /// How often to read and to write in a row, so that a fast server does not keep the others waiting.
+    private static let (maximumReads, maximumWrites) = (64, 16)
+    /// How much is gathered before it is sent.
+    private static let writeSize = 64 * 1024
+    /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
+    private static let retryInterval: UInt64 = 50_000_000
+    /// The number of requests at once, whatever the server allows.
+    private static let maximumStreams = ConnectionLimit.maximumStreams
+
+    /// `nil` once it is closed.
+    private var bytes: ConnectionBytes?
+    private let times: ConnectionOpener.Times
+    private var session: OpaquePointer?
+    /// Whether nghttp2 is at work, which may call back.
+    private var isInSession = false
+    private var streams: [Int32: HTTP2Stream] = [:]
+    /// The requests that wait for the answer to a PING, or for a body that may be empty.
+    private var held: [HTTP2Stream] = []
+    private var failing: [HTTP2Stream] = []
+    /// The streams that wait for their servers to ask for the bodies, and until when (RFC 9110 §10.1.1).
+    private var expecting: [(stream: HTTP2Stream, end: UInt64)] = []
+    private var health: ConnectionHealth
+    /// Whether the server takes more requests.
+    private var accepts = true
+    /// Whether a request was sent over it.
+    private var hasServed = false
+    private var output: [UInt8] = []
+    private var outputStart = 0
+    private var outputNeedsInput = false
+    private var hasUnreadBytes = false
+    private var isToBeFlushed = false
+
+    init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
+      self.bytes = bytes
+      self.times = times
+      health = ConnectionHealth(now: opening.eventLoop.now)
+      super.init(inPlaceOf: opening)
+      session = withUnsafePointer(to: HTTP2Callbacks.all) {
+        ekn_http2_client(
+          $0, Unmanaged.passUnretained(self).toOpaque(), Int32(ReceiveWindow.initial), Int32(ReceiveWindow.connection),
+          UInt32(ResponseHeadRules.maximumSize))
+      }
+      mustFlush()
+    }
+
+    deinit { if let session { ekn_http2_free(session) } }
+
+    /// Whether one more request can be sent over it.
+    var hasRoom: Bool {
+      guard accepts, let session else { return false }
+      let limit = min(Int(ekn_http2_maximum_streams(session)), Self.maximumStreams)
+      return streams.count + held.count < limit && ekn_http2_accepts_requests(session)
+    }
+
+    var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
+
+    func timings(isReused: Bool) -> NetworkTimings {
+      NetworkTimings(
+        nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
+        secureConnect: isReused ? nil : times.secureConnect, total: .zero, isConnectionReused: isReused,
+        remoteAddress: bytes?.peerAddress)
+    }
+
+    // MARK: - Requests
+
+    /// Sends a request over it.
+    func begin(_ transfer: CurlTransfer) {
+      if isIdle { pool.idleConnections.noteInUse(self) }
+      let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
+      hasServed = true
+      transfer.loopConnection = stream
+      transfer.loopLimitBuffer(to: ReceiveWindow.initial)
+      mustFlush()
+      if health.mustAsk(isIdempotent: transfer.request.isIdempotent, now: eventLoop.now) {
+        held.append(stream)
+        return ask()
+      }
+      submit(stream)
+    }
+
+    /// Asks the server whether it is still there (RFC 9113 §6.7).
+    private func ask() {
+      guard health.asks(now: eventLoop.now), let session else { return }
+      ekn_http2_ping(session)
+      mustFlush()
+    }
+
+    private func submit(_ stream: HTTP2Stream) {
+      let transfer = stream.transfer
+      switch stream.checkEmptyBody() {
+      case nil: return held.append(stream)
+      case false: return finish(stream, with: stream.failure)
+      default: break
+      }
+      guard transfer.loopSends(wasRefused: false) else { return finish(stream, with: transfer.loopStopError) }
+      let hasBody = stream.state.output != .complete
+      let head = HTTP2RequestHead(transfer.request.head, isSecure: transfer.request.isSecure)
+      let number = session.map { session in
+        head.withFields { ekn_http2_request(session, $0.baseAddress, $0.count, hasBody) }
+      }
+      guard let number, number > 0 else {
+        return finish(stream, with: CurlEventLoop.resourceError(url: transfer.request.url))
+      }
+      stream.number = number
+      streams[number] = stream
+      eventLoop.sent(transfer, port: Int32(self.number))
+      if stream.state.output == .expecting {
+        let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
+        expecting.append((stream, eventLoop.now.addingClamped(timeout)))
+      }
+    }
+
+    /// Continues to send a body.
+    func sendMore(_ stream: HTTP2Stream) {
+      if stream.number > 0 {
+        if let session { ekn_http2_resume(session, stream.number) }
+      } else if stream.state.output == .checking, let index = held.firstIndex(where: { $0 === stream }) {
+        held.remove(at: index)
+        submit(stream)
+      }
+      mustFlush()
+    }
+
+    /// Lets the server send what was read again.
+    func consumed(_ count: Int, of stream: HTTP2Stream, window: Int?) {
+      guard let session else { return }
+      ekn_http2_consume(session, stream.number, count)
+      if let window { ekn_http2_set_window(session, stream.number, Int32(window)) }
+      mustFlush()
+    }
+
+    // MARK: - The end of an exchange
+
+    private func detach(_ stream: HTTP2Stream) {
+      if stream.number > 0 { streams[stream.number] = nil } else { held.removeAll { $0 === stream } }
+      if !expecting.isEmpty { expecting.removeAll { $0.stream === stream } }
+      stream.transfer.loopConnection = nil
+      // Also of a stream that is closed: it counts for the connection's window.
+      if let session, stream.window.unread > 0 { ekn_http2_consume(session, stream.number, stream.window.unread) }
+      mustFlush()
+    }
+
+    private func reset(_ stream: HTTP2Stream) {
+      let cancel: UInt32 = 8
+      if stream.number > 0, let session { ekn_http2_reset(session, stream.number, cancel) }
+    }
+
+    private func finish(_ stream: HTTP2Stream, with error: (any Error)?) {
+      stream.transfer.loopMeasure()
+      detach(stream)
+      eventLoop.finish(stream.transfer, with: error)
+    }
+
+    /// Ends an exchange whose consumer has left, or which has timed out.
+    func abandon(_ stream: HTTP2Stream) {
+      reset(stream)
+      detach(stream)
+      // If the server is silent, the next request must not wait for it as long.
+      if stream.number > 0, health.lastReceived < stream.transfer.loopBegun { ask() }
+    }
+
+    /// Handles an exchange that ends with its stream or its connection.
+    private func lost(_ stream: HTTP2Stream, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
+      stream.transfer.loopMeasure()
+      detach(stream)
+      eventLoop.failed(stream.transfer, failure, ending)
+    }
+
+    // MARK: - Events of the loop
+
+    override func ready(_ descriptor: Int32, events: Int32) {
+      guard descriptor == bytes?.socket else { return }
+      if events & ~Int32(EKN_CSELECT_OUT) != 0 { read() }
+      mustFlush()
+    }
+
+    override func timerFired() {
+      if hasUnreadBytes { read() }
+      let now = eventLoop.now
+      while let first = expecting.first, first.end <= now {
+        expecting.removeFirst()
+        if first.stream.state.expectationTimedOut() { sendMore(first.stream) }
+      }
+      if let end = health.answerEnd, end <= now { notAnswered() }
+      mustFlush()
+    }
+
+    /// Sends the requests that wait for an answer elsewhere. Those in progress may still be answered.
+    private func notAnswered() {
+      accepts = false
+      health.answered()
+      for stream in held where stream.state.output != .checking {
+        detach(stream)
+        eventLoop.beginOwn(stream.transfer, in: pool)
+      }
+    }
+
+    private func read() {
+      hasUnreadBytes = true
+      for _ in 0..<Self.maximumReads {
+        guard let bytes else { return }
+        switch bytes.receive(into: eventLoop.receiveBuffer) {
+        case .moved(let count):
+          received(UnsafeRawBufferPointer(rebasing: eventLoop.receiveBuffer[..<count]))
+          continue
+        case .mustWait: hasUnreadBytes = false
+        case .closed: ended(.emptyReply)
+        case .failed(let failure): ended(failure)
+        }
+        break
+      }
+    }
+
+    /// Takes what has arrived before.
+    func received(_ bytes: [UInt8]) { bytes.withUnsafeBytes { received($0) } }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+      guard let session, !bytes.isEmpty else { return }
+      health.received(bytes.count, now: eventLoop.now)
+      let memory = bytes.assumingMemoryBound(to: UInt8.self)
+      let code = inSession { ekn_http2_receive(session, memory.baseAddress, memory.count) }
+      guard code == 0, !health.isFlooded else {
+        return broken(code == 0 ? "it floods the connection" : String(cString: ekn_http2_strerror(code)))
+      }
+      mustFlush()
+    }
+
+    private func inSession<Result>(_ body: () -> Result) -> Result {
+      isInSession = true
+      let result = body()
+      isInSession = false
+      while let stream = failing.popLast() {
+        guard streams[stream.number] === stream else { continue }
+        reset(stream)
+        finish(stream, with: stream.failure)
+      }
+      return result
+    }
+
+    // MARK: - Sending
+
+    private func mustFlush() {
+      guard !isToBeFlushed, bytes != nil else { return }
+      isToBeFlushed = true
+      eventLoop.unsent.append(self)
+    }
+
+    /// Sends as much as possible.
+    func flush() {
+      isToBeFlushed = false
+      outputNeedsInput = false
+      for _ in 0..<Self.maximumWrites {
+        guard let bytes else { return }
+        if outputStart == output.count, !gather() { break }
+        switch output[outputStart...].withUnsafeBytes({ bytes.send($0) }) {
+        case .moved(let count):
+          outputStart += count
+          continue
+        case .mustWait, .closed: outputNeedsInput = bytes.outputNeedsInput
+        case .failed(let failure): return ended(failure)
+        }
+        break
+      }
+      settle()
+    }
+
+    /// Gathers frames to send, and returns whether there are any.
+    private func gather() -> Bool {
+      output.removeAll(keepingCapacity: output.capacity <= 2 * Self.writeSize)
+      outputStart = 0
+      guard let session else { return false }
+      inSession {
+        var frames: UnsafePointer<UInt8>?
+        while output.count < Self.writeSize {
+          let count = ekn_http2_take(session, &frames)
+          guard count > 0 else { break }
+          output += UnsafeBufferPointer(start: frames, count: count)
+        }
+      }
+      return !output.isEmpty
+    }
+
+    /// Waits for what comes next.
+    private func settle() {
+      guard let bytes, let session else { return }
+      // Once nghttp2 has sent the GOAWAY for an error of the server.
+      if ekn_http2_is_over(session), !streams.isEmpty { return broken("a frame is invalid") }
+      let isOutputLeft = outputStart < output.count || ekn_http2_wants_to_send(session)
+      let isIdle = streams.isEmpty && held.isEmpty && !hasUnreadBytes && !isOutputLeft
+      if isIdle, !accepts || !ekn_http2_accepts_requests(session) { return close() }
+      let what = Int32(EKN_POLL_IN) | (isOutputLeft && !outputNeedsInput ? Int32(EKN_POLL_OUT) : 0)
+      eventLoop.watch(bytes.socket, what, connection: number)
+      guard !self.isIdle else { return }
+      eventLoop.connections.setTimer(self, at: isIdle ? nil : nextTimer)
+      if isIdle {
+        pool.idleConnections.noteIdle(self, until: eventLoop.now.addingClamped(eventLoop.pools.lifetime))?.close()
+      }
+    }
+
+    private var nextTimer: UInt64? {
+      if hasUnreadBytes { return eventLoop.now }
+      let retry = outputNeedsInput ? eventLoop.now.addingClamped(Self.retryInterval) : nil
+      let answer = held.isEmpty ? nil : health.answerEnd
+      return [retry, answer, expecting.first?.end].compactMap { $0 }.min()
+    }
+
+    // MARK: - The end of the connection
+
+    /// Handles a server that does not keep to the protocol (RFC 9113 §5.4.1).
+    private func broken(_ text: String) {
+      guard let session else { return }
+      let (protocolError, enhanceYourCalm): (UInt32, UInt32) = (1, 11)
+      ekn_http2_goaway(session, health.isFlooded ? enhanceYourCalm : protocolError)
+      if let bytes, gather() { _ = output.withUnsafeBytes { bytes.send($0) } }
+      ended(
+        CurlError.Failure(
+          code: CurlError.framingLoss, text: "The server violates HTTP/2: \(text)", systemError: 0, verifyResult: 0),
+        isFinal: true)
+    }
+
+    private func ended(_ failure: CurlError.Failure, isFinal: Bool = false) {
+      let (streams, held) = (streams.values.sorted { $0.number < $1.number }, held)
+      close()
+      for stream in streams {
+        let failure = stream.hasHead && failure.code == CurlError.emptyReply ? .partialBody : failure
+        lost(
+          stream, failure,
+          .init(
+            code: failure.code, hasReusedConnection: stream.isReused, isFinal: isFinal || stream.hasResponse))
+      }
+      // Nothing of them was sent.
+      for stream in held {
+        stream.transfer.loopConnection = nil
+        eventLoop.beginOwn(stream.transfer, in: pool)
+      }
+    }
+
+    override func close() {
+      guard let bytes else { return }
+      if streams.isEmpty, let session, !isInSession, !ekn_http2_is_over(session) {
+        ekn_http2_goaway(session, 0)
+        if outputStart == output.count, gather() { _ = output.withUnsafeBytes { bytes.send($0) } }
+      }
+      self.bytes = nil
+      accepts = false
+      pool.shared.remove(self)
+      eventLoop.connections.remove(self)
+      eventLoop.willClose(bytes.socket)
+      bytes.close()
+    }
+  }
+
+  // MARK: - Callbacks of nghttp2
+
+  extension HTTP2Connection {
+    fileprivate func frameBegan() { health.frame() }
+
+    /// Acts on a stream, and notes whether it fails.
+    private func with<Result>(_ number: Int32, _ body: (HTTP2Stream) -> Result) -> Result? {
+      guard let stream = streams[number] else { return nil }
+      stream.transfer.loopLastActivity = eventLoop.now
+      let result = body(stream)
+      if stream.failure != nil { failing.append(stream) }
+      return result
+    }
+
+    fileprivate func received(field: ekn_http2_field, on number: Int32) -> Bool {
+      with(number) {
+        $0.field(
+          UnsafeRawBufferPointer(start: field.name, count: field.name_length),
+          UnsafeRawBufferPointer(start: field.value, count: field.value_length))
+      } ?? true
+    }
+
+    fileprivate func headEnded(on number: Int32) {
+      with(number) { $0.headEnded() }
+      health.progressed()
+    }
+
+    fileprivate func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
+      if data.count > 0 { health.progressed() }
+      guard streams[number] != nil else {
+        // Nobody reads it any more.
+        if let session { ekn_http2_consume(session, number, data.count) }
+        return
+      }
+      with(number) { $0.data(data) }
+    }
+
+    fileprivate func responseEnded(on number: Int32) {
+      guard let stream = streams[number], stream.failure == nil else { return }
+      // RFC 9113 §8.1: the rest of the request is not needed.
+      let isComplete = stream.state.output == .complete
+      stream.state.ended()
+      if !isComplete { reset(stream) }
+      finish(stream, with: nil)
+    }
+
+    fileprivate func closed(_ number: Int32, code: UInt32) {
+      guard let stream = streams[number] else { return }
+      if let failure = stream.failure { return finish(stream, with: failure) }
+      let (refused, needsHTTP1): (UInt32, UInt32) = (7, 13)
+      if code == needsHTTP1 { pool.distrust(origin) }
+      let failure = CurlError.Failure(
+        code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2Callbacks.name(of: code))", systemError: 0,
+        verifyResult: 0)
+      // RFC 9113 §8.7: the request was not processed.
+      let wasRefused = code == refused || code == needsHTTP1
+      lost(
+        stream, failure,
+        .init(
+          code: wasRefused ? CurlError.framingLoss : failure.code, wasRefused: wasRefused,
+          hasReusedConnection: stream.isReused, isFinal: stream.hasResponse))
+    }
+
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool, for number: Int32) -> Int {
+      guard let count = with(number, { $0.read(into: buffer, isEnd: &isEnd) }) else { return Int(EKN_HTTP2_FAILED) }
+      if count > 0 { health.progressed() }
+      return count
+    }
+
+    fileprivate func goesAway(code: UInt32) {
+      let needsHTTP1: UInt32 = 13
+      if code == needsHTTP1 { pool.distrust(origin) }
+      accepts = false
+    }
+
+    fileprivate func answered() {
+      health.answered()
+      let waiting = held
+      held.removeAll { $0.state.output != .checking }
+      for stream in waiting where stream.state.output != .checking { submit(stream) }
+    }
+  }
+
+  private enum HTTP2Callbacks {
+    /// RFC 9113 §7.
+    private static let names = [
+      "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+      "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+      "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+    ]
+
+    static func name(of code: UInt32) -> String { code < names.count ? names[Int(code)] : "error \(code)" }
+
+    private static func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Connection? {
+      context.map { Unmanaged<HTTP2Connection>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    static let all = ekn_http2_callbacks(
+      frame: { connection($0)?.frameBegan() },
+      field: { connection($0)?.received(field: $2, on: $1) ?? false },
+      head: { connection($0)?.headEnded(on: $1) },
+      data: { connection($0)?.received(UnsafeRawBufferPointer(start: $2, count: $3), on: $1) },
+      ended: { connection($0)?.responseEnded(on: $1) },
+      closed: { connection($0)?.closed($1, code: $2) },
+      read: { context, number, buffer, count, isEnd in
+        var isLast = false
+        let read = connection(context)?.read(
+          into: UnsafeMutableRawBufferPointer(start: buffer, count: count), isEnd: &isLast, for: number)
+        isEnd?.pointee = isLast
+        return read ?? Int(EKN_HTTP2_FAILED)
+      },
+      goaway: { context, _, code in connection(context)?.goesAway(code: code) },
+      pong: { connection($0)?.answered() })
+  }
+#endif

@@ -1,0 +1,191 @@
+#if os(Linux)
+  import CCurl
+  import Foundation
+  import FoundationNetworking
+
+  /// One exchange on a connection of HTTP/2 (RFC 9113 §5.1). It belongs to the thread that holds the loop's turn.
+  final class HTTP2Stream: LoopExchange {
+    /// 0 before the request is sent.
+    var number: Int32 = 0
+    let transfer: CurlTransfer
+    unowned let connection: HTTP2Connection
+    var state: ExchangeState
+    private(set) var window = ReceiveWindow()
+    /// Whether the connection has served another request before.
+    let isReused: Bool
+    /// Why the exchange fails, found while nghttp2 is at work.
+    private(set) var failure: (any Error)?
+    private var head: [UInt8] = []
+    private var headSize = 0
+    private(set) var hasHead = false
+    private var firstByte: UInt64?
+
+    init(_ transfer: CurlTransfer, on connection: HTTP2Connection, isReused: Bool) {
+      self.transfer = transfer
+      self.connection = connection
+      self.isReused = isReused
+      let upload = transfer.request.upload
+      state = ExchangeState(
+        hasBody: upload != nil && upload?.length != 0, expects: transfer.request.hasExpectation,
+        isDeclaredEmpty: upload?.isDeclaredEmpty == true)
+    }
+
+    private var url: URL { transfer.request.url }
+
+    /// Whether part of a final response was received.
+    var hasResponse: Bool { hasHead || !head.isEmpty }
+
+    private func fail(_ code: URLError.Code, _ text: String) {
+      if failure == nil { failure = CurlError.make(code, text, url: url) }
+    }
+
+    private func fail(_ failure: ResponseHeadRules.Failure) { fail(failure.code, failure.text) }
+
+    // MARK: - Receiving
+
+    /// Takes a field of a head or of trailers, and returns whether the stream may go on.
+    func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+      if firstByte == nil { firstByte = MonotonicClock.now() }
+      // All heads and the trailers count, and an empty field, too.
+      headSize += name.count + value.count + 32
+      let line = name.count + value.count
+      if line > ResponseHeadRules.maximumLine { fail(ResponseHeadRules.lineIsTooLong) }
+      if headSize > ResponseHeadRules.maximumSize {
+        fail(hasHead ? ResponseHeadRules.trailersAreTooLong : ResponseHeadRules.headIsTooLong)
+      }
+      guard failure == nil else { return false }
+      // Trailers are not passed on.
+      guard !hasHead else { return true }
+      if name.elementsEqual(":status".utf8) {
+        head += "HTTP/2 ".utf8
+        head += value
+        head += " \r\n".utf8
+      } else {
+        head += name
+        head += ": ".utf8
+        head += value
+        head += "\r\n".utf8
+      }
+      return true
+    }
+
+    /// Handles the end of a head or of trailers.
+    func headEnded() {
+      guard !hasHead, failure == nil else { return }
+      head += "\r\n".utf8
+      let bytes = head
+      head = []
+      guard let head = RawHead(bytes: bytes, url: url) else { return fail(ResponseHeadRules.malformedStatusLine) }
+      if let failure = ResponseHeadRules.failure(of: head, method: transfer.request.method) { return fail(failure) }
+      guard head.statusCode >= 200 else {
+        if state.interim(status: head.statusCode) { connection.sendMore(self) }
+        return
+      }
+      hasHead = true
+      headSize = 0
+      // RFC 9110 §15.5.20: the server does not want such requests over this connection.
+      if head.statusCode == 421 { connection.pool.distrust(transfer.request.origin) }
+      transfer.loopReceivedHead(head)
+      state.responded(status: head.statusCode)
+      connection.eventLoop.responded(transfer, isHTTP2: true)
+      connection.eventLoop.markDirty(transfer)
+    }
+
+    func data(_ bytes: UnsafeRawBufferPointer) {
+      window.received(bytes.count)
+      connection.eventLoop.markDirty(transfer)
+      if transfer.loopReceivedBody(bytes) { connection.eventLoop.deliver(transfer) }
+    }
+
+    // MARK: - Sending
+
+    /// Finds out whether a body that is declared to be empty is. Returns `nil` if that is not known yet.
+    func checkEmptyBody() -> Bool? {
+      guard state.output == .checking, let upload = transfer.request.upload else { return true }
+      guard transfer.loopIsAtBodyStart(upload) else {
+        failure = transfer.loopFailure
+        return false
+      }
+      var byte: UInt8 = 0
+      switch withUnsafeMutableBytes(of: &byte, { upload.read(into: $0) }) {
+      case .bytes: fail(.requestBodyStreamExhausted, "The body is longer than its length")
+      case .end:
+        transfer.loopEndedBody()
+        state.wroteBody()
+        return true
+      case .pending:
+        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        return nil
+      case .failed(let error): failure = error
+      }
+      return false
+    }
+
+    /// Reads the next piece of the body. Returns the number of bytes, or `EKN_HTTP2_…`.
+    func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool) -> Int {
+      guard state.output == .body, let upload = transfer.request.upload,
+        transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0
+      else { return Int(EKN_HTTP2_PENDING) }
+      guard transfer.loopIsAtBodyStart(upload) else {
+        failure = transfer.loopFailure
+        return Int(EKN_HTTP2_FAILED)
+      }
+      let rest = upload.length.map { $0 - transfer.loopBodyCount } ?? .max
+      let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(rest, Int64(buffer.count)))])
+      transfer.loopLastActivity = connection.eventLoop.now
+      switch upload.read(into: space) {
+      case .bytes(let count):
+        transfer.loopReadBody(count)
+        if transfer.loopBodyCount == upload.length {
+          state.wroteBody()
+          isEnd = true
+        }
+        return count
+      case .end:
+        transfer.loopEndedBody()
+        guard upload.length == nil else {
+          fail(.requestBodyStreamExhausted, "The body is shorter than its length")
+          return Int(EKN_HTTP2_FAILED)
+        }
+        state.wroteBody()
+        isEnd = true
+        return 0
+      case .pending:
+        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        return Int(EKN_HTTP2_PENDING)
+      case .failed(let error):
+        failure = error
+        return Int(EKN_HTTP2_FAILED)
+      }
+    }
+
+    // MARK: - Exchange
+
+    func resumed() {
+      if transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 { delivered() }
+      if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { connection.sendMore(self) }
+    }
+
+    func paused() {}
+
+    func delivered() {
+      guard window.unread > 0 else { return }
+      let (count, grown) = window.consume()
+      connection.consumed(count, of: self, window: grown)
+    }
+
+    func abandon(_ transfer: CurlTransfer) { connection.abandon(self) }
+
+    var kernelOutput: ekn_socket_output { connection.kernelOutput }
+
+    func timings(of transfer: CurlTransfer) -> NetworkTimings {
+      let (begun, now) = (transfer.loopBegun, MonotonicClock.now())
+      func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
+      var timings = connection.timings(isReused: isReused)
+      timings.firstByte = firstByte.map(elapsed)
+      timings.total = elapsed(now)
+      timings.protocolName = hasHead ? "HTTP/2" : nil
+      return timings
+    }
+  }
+#endif

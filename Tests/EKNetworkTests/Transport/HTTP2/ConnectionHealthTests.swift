@@ -1,0 +1,64 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct ConnectionHealthTests {
+  private static let second: UInt64 = 1_000_000_000
+
+  @Test func quietConnectionIsAskedBeforeAnUnsafeRequest() {
+    var health = ConnectionHealth(now: Self.second)
+    let quiet = Self.second + ConnectionHealth.trustedQuiet
+    #expect(!health.mustAsk(isIdempotent: false, now: quiet - 1))
+    #expect(health.mustAsk(isIdempotent: false, now: quiet))
+    #expect(!health.mustAsk(isIdempotent: true, now: quiet))
+    health.received(1, now: quiet)
+    #expect(!health.mustAsk(isIdempotent: false, now: quiet + 1))
+  }
+
+  @Test func oneQuestionAtATime() {
+    var health = ConnectionHealth(now: 0)
+    #expect(health.answerEnd == nil)
+    do { let result = health.asks(now: 5); #expect(result) }
+    do { let result = health.asks(now: 6); #expect(!result) }
+    #expect(health.answerEnd == 5 + ConnectionHealth.answerTime)
+    // Until it is answered, nobody trusts the connection.
+    #expect(health.mustAsk(isIdempotent: true, now: 6))
+    health.answered()
+    #expect(health.answerEnd == nil)
+    #expect(!health.mustAsk(isIdempotent: true, now: 7))
+  }
+
+  @Test func framesAndBytesThatBringNothingAreLimited() {
+    var (frames, bytes) = (ConnectionHealth(now: 0), ConnectionHealth(now: 0))
+    for _ in 0..<ConnectionHealth.maximumIdleFrames { frames.frame() }
+    bytes.received(ConnectionHealth.maximumIdleBytes, now: 1)
+    #expect(!frames.isFlooded && !bytes.isFlooded)
+    frames.frame()
+    bytes.received(1, now: 1)
+    #expect(frames.isFlooded && bytes.isFlooded)
+  }
+
+  @Test func progressAndTimeForgive() {
+    var health = ConnectionHealth(now: 0)
+    for _ in 0..<10 {
+      for _ in 0..<ConnectionHealth.maximumIdleFrames { health.frame() }
+      health.received(ConnectionHealth.maximumIdleBytes, now: 1)
+      #expect(!health.isFlooded)
+      health.progressed()
+    }
+    for _ in 0..<ConnectionHealth.maximumIdleFrames { health.frame() }
+    health.received(1, now: ConnectionHealth.interval)
+    health.frame()
+    #expect(!health.isFlooded)
+  }
+
+  @Test func lastTimesDoNotOverflow() {
+    var health = ConnectionHealth(now: .max)
+    #expect(health.mustAsk(isIdempotent: false, now: .max))
+    let asks = health.asks(now: .max)
+    #expect(asks)
+    #expect(health.answerEnd == .max)
+    health.received(1, now: .max)
+    #expect(!health.isFlooded)
+  }
+}
