@@ -2,7 +2,7 @@
 """Measures the library against its peers: run.py [--quick] [--check] [--namespace] [SECTION…]
 
 Starts its own nginx on loopback, runs every contender in its own process in alternating rounds, and prints the medians.
-Sections: http, https, loops, flat, stream, parsing, cache, httpcache, burst, soak, transfers, waiting, websocket. --check fails
+Sections: http, https, http2, loops, flat, stream, parsing, cache, httpcache, burst, soak, transfers, waiting, websocket. --check fails
 if a ratio is out of its bound. Bounds are well away from the values of an idle machine: they detect regressions, not small
 changes. A request ratio that is out of bounds after the first rounds is measured in 18 more rounds, and the median of all
 rounds decides, because a single round on a shared machine can be off by a third. With --namespace nginx has its own network
@@ -13,7 +13,7 @@ import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.req
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ["http", "https", "loops", "flat", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
+SECTIONS = ["http", "https", "http2", "loops", "flat", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
             "websocket"]
 # The goal for the first is 3. It is relative to a request over the network, which gets cheaper too.
 FLOORS = {"HTTP cache: send vs a hit in memory": 2.4, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
@@ -91,7 +91,7 @@ class Nginx:
         with open(path("huge"), "wb") as file:
             file.truncate(10 << 30)
         certify(path("key.pem"), path("ca.pem"), host)
-        self.ca, plain, tls, others = path("ca.pem"), port(), port(), [port() for _ in range(4)]
+        self.ca, plain, tls, http2, others = path("ca.pem"), port(), port(), port(), [port() for _ in range(4)]
         with open(path("nginx.conf"), "w") as file:
             file.write(f"""
 worker_processes 1; daemon off; error_log {path("error.log")}; pid {path("pid")};
@@ -106,10 +106,14 @@ http {{
     {" ".join(f"listen {host}:{other};" for other in others)}
     ssl_certificate {path("ca.pem")}; ssl_certificate_key {path("key.pem")};
   }}
+  server {{
+    listen {host}:{http2} ssl http2; root {self.folder};
+    ssl_certificate {path("ca.pem")}; ssl_certificate_key {path("key.pem")};
+  }}
 }}""")
         self.process = subprocess.Popen([*self.place.prefix, shutil.which("nginx") or "/usr/sbin/nginx", "-c", path("nginx.conf")])
         self.http = f"http://{host}:{plain}"
-        self.https = f"https://{'localhost' if host == Loopback.host else host}:{tls}"
+        self.https, self.http2 = (f"https://{'localhost' if host == Loopback.host else host}:{number}" for number in (tls, http2))
         self.origins = [f"http://{host}:{other}" for other in others]
         for _ in range(100):
             try:
@@ -161,7 +165,8 @@ def requests(title, base, load, bare, quick, go, ca=None):
         commands = {name: [load, name, "get", url, str(width), seconds, *extra] for name in ("eknetwork", "async-http-client")}
         if not ca:
             commands["urlsession"] = [load, "urlsession", "get", url, str(width), seconds]
-        commands["bare libcurl"] = [bare, url, str(width), seconds, *extra]
+        if title != "http2":
+            commands["bare libcurl"] = [bare, url, str(width), seconds, *extra]
         if go:
             commands["Go's net/http"] = [go, url, str(width), seconds, *extra]
         found = {}
@@ -170,7 +175,7 @@ def requests(title, base, load, bare, quick, go, ca=None):
             own = table[width]["eknetwork"]
             for name in [name for name in commands if name != "eknetwork"]:
                 for figure, key in (("requests", "perSecond"), ("CPU", "cpuMicroseconds")):
-                    ratios[f"{'https ' if ca else ''}{figure} vs {name} at {width}"] = own[key] / table[width][name][key]
+                    ratios[f"{title + ' ' if ca else ''}{figure} vs {name} at {width}"] = own[key] / table[width][name][key]
             if not any(name.endswith(f" at {width}") for name in beyond_bounds()):
                 break
     for name in table[1]:
@@ -409,6 +414,8 @@ def over_http(wanted, quick, place):
             requests("http", server.http, load, bare, quick, go)
         if "https" in wanted:
             requests("https", server.https, load, bare, quick, go, server.ca)
+        if "http2" in wanted:
+            requests("http2", server.http2, load, bare, quick, go, server.ca)
         if "loops" in wanted:
             loops(server, load, quick)
         left += flat(server, load, quick) if "flat" in wanted else []

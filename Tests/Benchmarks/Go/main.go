@@ -59,6 +59,7 @@ func main() {
 		}
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(authorities)
+		transport.ForceAttemptHTTP2 = true
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	client := &http.Client{Transport: transport}
