@@ -61,6 +61,7 @@ static struct {
   int (*set_local_window_size)(void *, uint8_t, int32_t, int32_t);
   uint32_t (*get_remote_settings)(void *, int);
   int (*check_request_allowed)(void *);
+  void *(*find_stream)(void *, int32_t);
   int (*terminate_session)(void *, uint32_t);
 } sessions;
 static struct {
@@ -112,6 +113,7 @@ static void load(void) {
   EKN_SESSION(set_local_window_size);
   EKN_SESSION(get_remote_settings);
   EKN_SESSION(check_request_allowed);
+  EKN_SESSION(find_stream);
   EKN_SESSION(terminate_session);
   EKN_RESOLVE(submit, settings, "submit_settings");
   EKN_RESOLVE(submit, request, "submit_request");
@@ -281,6 +283,7 @@ void ekn_http2_set_window(ekn_http2 *own, int32_t stream, int32_t window) {
   sessions.set_local_window_size(own->session, 0, stream, window);
 }
 uint32_t ekn_http2_maximum_streams(ekn_http2 *own) { return sessions.get_remote_settings(own->session, MAXIMUM_STREAMS); }
+bool ekn_http2_has_sent(ekn_http2 *own, int32_t stream) { return sessions.find_stream(own->session, stream); }
 bool ekn_http2_accepts_requests(ekn_http2 *own) { return sessions.check_request_allowed(own->session); }
 
 #endif

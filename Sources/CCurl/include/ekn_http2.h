@@ -76,6 +76,8 @@ void ekn_http2_goaway(ekn_http2 *session, uint32_t code);
 void ekn_http2_set_window(ekn_http2 *session, int32_t stream, int32_t window);
 // The number of streams that the peer accepts at once (RFC 9113 §6.5.2).
 uint32_t ekn_http2_maximum_streams(ekn_http2 *session);
+// Whether anything of a stream that is not closed was sent.
+bool ekn_http2_has_sent(ekn_http2 *session, int32_t stream);
 // Whether new streams may be begun.
 bool ekn_http2_accepts_requests(ekn_http2 *session);
 

@@ -313,9 +313,35 @@
         for method in [HTTPMethod.get, .post, .post] {
           group.addTask { [self] in try await manager.send(Probe<Size>(path: "/ok", method: method)).size }
         }
+        // Its body is only known to be empty once it was read.
+        group.addTask { [self] in
+          var probe = Probe<Size>(path: "/ok", method: .post)
+          probe.body = RequestBody(sequence: AsyncStream<Data> { $0.finish() }, contentType: "a/b", length: 0)
+          return try await manager.send(probe).size
+        }
         for try await size in group { #expect(size == 0) }
       }
       #expect(clock.now - start < .seconds(30))
+    }
+
+    /// What is on its way is no flood, although nobody gets it.
+    @Test("A large download that is left does not end the connection", .enabled(if: CurlTransport.speaksHTTP2ByDefault))
+    func leftDownload() async throws {
+      let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed", timeout: .seconds(60)))
+      for _ in 0..<5 {
+        var count = 0
+        for try await chunk in try await manager.stream(Probe<StatusCodeResponse>(path: "/endless/left")).chunks {
+          count += chunk.count
+          if count > 16 << 20 { break }
+        }
+      }
+      _ = try await manager.send(Probe<StatusCodeResponse>(path: "/next"))
+      var count = 0
+      for try await chunk in feed.chunks {
+        count += chunk.count
+        if count == 2_000 { break }
+      }
+      #expect(count == 2_000)
     }
 
     @Test("Interim responses are not taken for the final one, however many")

@@ -16,7 +16,10 @@
       let origin = transfer.request.origin
       let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.trusts(origin)
       if !transfer.loopResends.hasResent {
-        if offersHTTP2, let connection = pool.shared.available(origin) { return connection.begin(transfer) }
+        while offersHTTP2, let connection = pool.shared.available(origin) {
+          if connection.isIdle { connection.readBeforeUse() }
+          if connection.hasRoom { return connection.begin(transfer) }
+        }
         while let connection = pool.idleConnections.take(origin) {
           if connection.isQuiet { return connection.begin(transfer) }
           connection.close()

@@ -17,6 +17,9 @@ struct ConnectionHealth {
   private(set) var asked: UInt64?
   private var idleFrames = 0
   private var idleBytes = 0
+  /// The bytes of abandoned streams that may still arrive.
+  private var ignoredBytes = 0
+  private var isIgnoring = false
   private var intervalStart: UInt64
 
   init(now: UInt64) {
@@ -50,11 +53,17 @@ struct ConnectionHealth {
       intervalStart = now
       progressed()
     }
-    idleBytes += count
+    isIgnoring = ignoredBytes > 0
+    let ignored = min(count, ignoredBytes)
+    ignoredBytes -= ignored
+    idleBytes += count - ignored
   }
 
+  /// Notes that a stream is abandoned to which the server may send that much before it knows.
+  mutating func ignores(_ count: Int) { ignoredBytes = min(ignoredBytes + count, ReceiveWindow.connection) }
+
   /// Notes a frame.
-  mutating func frame() { idleFrames += 1 }
+  mutating func frame() { if !isIgnoring { idleFrames += 1 } }
 
   /// Notes that a request or a response has got on.
   mutating func progressed() { (idleFrames, idleBytes) = (0, 0) }

@@ -25,6 +25,8 @@
     /// The requests that wait for the answer to a PING, or for a body that may be empty.
     private var held: [HTTP2Stream] = []
     private var failing: [HTTP2Stream] = []
+    /// What the streams may receive together.
+    private var windows = 0
     /// The streams that wait for their servers to ask for the bodies, and until when (RFC 9110 §10.1.1).
     private var expecting: [(stream: HTTP2Stream, end: UInt64)] = []
     private var health: ConnectionHealth
@@ -78,11 +80,8 @@
       hasServed = true
       transfer.loopConnection = stream
       transfer.loopLimitBuffer(to: ReceiveWindow.initial)
+      windows += stream.window.size
       mustFlush()
-      if health.mustAsk(isIdempotent: transfer.request.isIdempotent, now: eventLoop.now) {
-        held.append(stream)
-        return ask()
-      }
       submit(stream)
     }
 
@@ -95,6 +94,10 @@
 
     private func submit(_ stream: HTTP2Stream) {
       let transfer = stream.transfer
+      guard !health.mustAsk(isIdempotent: transfer.request.isIdempotent, now: eventLoop.now) else {
+        held.append(stream)
+        return ask()
+      }
       switch stream.checkEmptyBody() {
       case nil: return held.append(stream)
       case false: return finish(stream, with: stream.failure)
@@ -129,11 +132,17 @@
       mustFlush()
     }
 
-    /// Lets the server send what was read again.
-    func consumed(_ count: Int, of stream: HTTP2Stream, window: Int?) {
+    /// How much the windows may grow, so that streams that are not read any more leave room for others.
+    var spareWindow: Int { ReceiveWindow.connection / 2 - windows }
+
+    /// Lets the server send what was read again, and perhaps more.
+    func consumed(_ count: Int, of stream: HTTP2Stream, growth: Int) {
       guard let session else { return }
       ekn_http2_consume(session, stream.number, count)
-      if let window { ekn_http2_set_window(session, stream.number, Int32(window)) }
+      if growth > 0 {
+        windows += growth
+        ekn_http2_set_window(session, stream.number, Int32(stream.window.size))
+      }
       mustFlush()
     }
 
@@ -142,6 +151,7 @@
     private func detach(_ stream: HTTP2Stream) {
       if stream.number > 0 { streams[stream.number] = nil } else { held.removeAll { $0 === stream } }
       if !expecting.isEmpty { expecting.removeAll { $0.stream === stream } }
+      windows -= stream.window.size
       stream.transfer.loopConnection = nil
       // Also of a stream that is closed: it counts for the connection's window.
       if let session, stream.window.unread > 0 { ekn_http2_consume(session, stream.number, stream.window.unread) }
@@ -150,7 +160,10 @@
 
     private func reset(_ stream: HTTP2Stream) {
       let cancel: UInt32 = 8
-      if stream.number > 0, let session { ekn_http2_reset(session, stream.number, cancel) }
+      guard stream.number > 0, let session else { return }
+      ekn_http2_reset(session, stream.number, cancel)
+      // The server cannot know yet.
+      health.ignores(stream.window.size)
     }
 
     private func finish(_ stream: HTTP2Stream, with error: (any Error)?) {
@@ -184,6 +197,7 @@
 
     override func timerFired() {
       if hasUnreadBytes { read() }
+      guard bytes != nil else { return }
       let now = eventLoop.now
       while let first = expecting.first, first.end <= now {
         expecting.removeFirst()
@@ -197,13 +211,22 @@
     private func notAnswered() {
       accepts = false
       health.answered()
-      for stream in held where stream.state.output != .checking {
+      beginElsewhere()
+    }
+
+    /// Begins the requests of which nothing was sent on other connections.
+    private func beginElsewhere() {
+      for stream in held {
         detach(stream)
         eventLoop.beginOwn(stream.transfer, in: pool)
       }
     }
 
-    private func read() {
+    /// Takes what has arrived on an idle connection, which may be its end.
+    func readBeforeUse() { read() }
+
+    /// - Parameter failure: Why nothing can be sent any more. The responses may have been sent before.
+    private func read(orEndWith failure: CurlError.Failure? = nil) {
       hasUnreadBytes = true
       for _ in 0..<Self.maximumReads {
         guard let bytes else { return }
@@ -212,11 +235,12 @@
           received(UnsafeRawBufferPointer(rebasing: eventLoop.receiveBuffer[..<count]))
           continue
         case .mustWait: hasUnreadBytes = false
-        case .closed: ended(.emptyReply)
-        case .failed(let failure): ended(failure)
+        case .closed: return ended(failure ?? .emptyReply)
+        case .failed(let error): return ended(failure ?? error)
         }
         break
       }
+      if let failure, bytes != nil { ended(failure) }
     }
 
     /// Takes what has arrived before.
@@ -265,7 +289,7 @@
           outputStart += count
           continue
         case .mustWait, .closed: outputNeedsInput = bytes.outputNeedsInput
-        case .failed(let failure): return ended(failure)
+        case .failed(let failure): return read(orEndWith: failure)
         }
         break
       }
@@ -294,8 +318,10 @@
       // Once nghttp2 has sent the GOAWAY for an error of the server.
       if ekn_http2_is_over(session), !streams.isEmpty { return broken("a frame is invalid") }
       let isOutputLeft = outputStart < output.count || ekn_http2_wants_to_send(session)
-      let isIdle = streams.isEmpty && held.isEmpty && !hasUnreadBytes && !isOutputLeft
-      if isIdle, !accepts || !ekn_http2_accepts_requests(session) { return close() }
+      let isUnused = streams.isEmpty && held.isEmpty
+      if isUnused, !accepts || !ekn_http2_accepts_requests(session) { return close() }
+      let isIdle = isUnused && !hasUnreadBytes && !isOutputLeft
+      if self.isIdle, !isIdle { pool.idleConnections.noteInUse(self) }
       let what = Int32(EKN_POLL_IN) | (isOutputLeft && !outputNeedsInput ? Int32(EKN_POLL_OUT) : 0)
       eventLoop.watch(bytes.socket, what, connection: number)
       guard !self.isIdle else { return }
@@ -327,20 +353,18 @@
     }
 
     private func ended(_ failure: CurlError.Failure, isFinal: Bool = false) {
-      let (streams, held) = (streams.values.sorted { $0.number < $1.number }, held)
+      let streams = streams.values.sorted { $0.number < $1.number }
       close()
       for stream in streams {
         let failure = stream.hasHead && failure.code == CurlError.emptyReply ? .partialBody : failure
+        let wasSent = session.map { ekn_http2_has_sent($0, stream.number) } ?? true
         lost(
           stream, failure,
           .init(
-            code: failure.code, hasReusedConnection: stream.isReused, isFinal: isFinal || stream.hasResponse))
+            code: wasSent ? failure.code : CurlError.framingLoss, wasRefused: !wasSent,
+            hasReusedConnection: stream.isReused, isFinal: wasSent && (isFinal || stream.hasResponse)))
       }
-      // Nothing of them was sent.
-      for stream in held {
-        stream.transfer.loopConnection = nil
-        eventLoop.beginOwn(stream.transfer, in: pool)
-      }
+      beginElsewhere()
     }
 
     override func close() {
@@ -436,8 +460,8 @@
     fileprivate func answered() {
       health.answered()
       let waiting = held
-      held.removeAll { $0.state.output != .checking }
-      for stream in waiting where stream.state.output != .checking { submit(stream) }
+      held = []
+      for stream in waiting { submit(stream) }
     }
   }
 

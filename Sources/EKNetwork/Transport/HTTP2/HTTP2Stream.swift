@@ -170,8 +170,8 @@
 
     func delivered() {
       guard window.unread > 0 else { return }
-      let (count, grown) = window.consume()
-      connection.consumed(count, of: self, window: grown)
+      let (count, growth) = window.consume(spare: connection.spareWindow)
+      connection.consumed(count, of: self, growth: growth)
     }
 
     func abandon(_ transfer: CurlTransfer) { connection.abandon(self) }

@@ -17,14 +17,16 @@ struct ReceiveWindow {
 
   /// Takes what the consumer has read, which the server may send again.
   ///
-  /// - Returns: The number of bytes, and the new size of the window if it has to grow.
-  mutating func consume() -> (count: Int, grown: Int?) {
+  /// - Parameter spare: How much it may grow.
+  /// - Returns: The number of bytes, and by how much the window has grown.
+  mutating func consume(spare: Int) -> (count: Int, growth: Int) {
     let count = unread
     unread = 0
     read += count
-    guard read >= size, size < Self.maximum else { return (count, nil) }
+    let growth = min(size, Self.maximum - size)
+    guard read >= size, growth <= spare else { return (count, 0) }
     read = 0
-    size = min(size * 2, Self.maximum)
-    return (count, size)
+    size += growth
+    return (count, growth)
   }
 }

@@ -52,6 +52,19 @@ import Testing
     #expect(!health.isFlooded)
   }
 
+  /// RFC 9113 §5.1: after a reset the server may send what it has begun to.
+  @Test func dataOfAbandonedStreamsIsNoFlood() {
+    var health = ConnectionHealth(now: 0)
+    health.ignores(4 * ConnectionHealth.maximumIdleBytes)
+    for _ in 0..<4 {
+      health.received(ConnectionHealth.maximumIdleBytes, now: 1)
+      for _ in 0..<ConnectionHealth.maximumIdleFrames { health.frame() }
+    }
+    #expect(!health.isFlooded)
+    health.received(ConnectionHealth.maximumIdleBytes + 1, now: 1)
+    #expect(health.isFlooded)
+  }
+
   @Test func lastTimesDoNotOverflow() {
     var health = ConnectionHealth(now: .max)
     #expect(health.mustAsk(isIdempotent: false, now: .max))

@@ -13,22 +13,35 @@ import Testing
 
   @Test func growsWithWhatIsRead() {
     var window = ReceiveWindow()
-    var sizes: [Int] = []
+    var growths: [Int] = []
     for _ in 0..<200 {
       window.received(64 * 1024)
-      let (count, grown) = window.consume()
+      let (count, growth) = window.consume(spare: .max)
       #expect(count == 64 * 1024)
-      if let grown { sizes.append(grown / 1024) }
+      if growth > 0 { growths.append(growth / 1024) }
     }
-    #expect(sizes == [256, 512, 1_024, 2_048, 4_096])
+    #expect(growths == [128, 256, 512, 1_024, 2_048])
     #expect(window.size == ReceiveWindow.maximum)
     #expect(window.unread == 0)
   }
 
+  @Test func growsNoMoreThanThereIsRoomFor() {
+    var window = ReceiveWindow()
+    for spare in [ReceiveWindow.initial - 1, 0, -1] {
+      window.received(ReceiveWindow.initial)
+      let growth = window.consume(spare: spare).growth
+      #expect(growth == 0)
+    }
+    // As soon as there is room.
+    let growth = window.consume(spare: ReceiveWindow.initial).growth
+    #expect(growth == ReceiveWindow.initial)
+    #expect(window.size == 2 * ReceiveWindow.initial)
+  }
+
   @Test func nothingReadIsNothing() {
     var window = ReceiveWindow()
-    let (count, grown) = window.consume()
+    let (count, growth) = window.consume(spare: .max)
     #expect(count == 0)
-    #expect(grown == nil)
+    #expect(growth == 0)
   }
 }
