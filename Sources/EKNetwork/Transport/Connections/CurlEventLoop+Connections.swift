@@ -17,7 +17,8 @@
       let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.trusts(origin)
       if !transfer.loopResends.hasResent {
         while offersHTTP2, let connection = pool.shared.available(origin) {
-          if connection.isIdle { connection.readBeforeUse() }
+          // One that may be sent again need not know whether the server has just left.
+          if connection.isIdle, !transfer.request.isIdempotent { connection.readBeforeUse() }
           if connection.hasRoom { return connection.begin(transfer) }
         }
         while let connection = pool.idleConnections.take(origin) {
@@ -107,20 +108,16 @@
   }
 
   extension CurlError.Failure {
-    static let emptyReply = CurlError.Failure(
-      code: CurlError.emptyReply, text: "Empty reply from server", systemError: 0, verifyResult: 0)
+    static let emptyReply = CurlError.Failure(code: CurlError.emptyReply, text: "Empty reply from server")
     static let partialBody = CurlError.Failure(
-      code: CurlError.partialBody, text: "The server closed the connection before the body was complete",
-      systemError: 0, verifyResult: 0)
+      code: CurlError.partialBody, text: "The server closed the connection before the body was complete")
 
     static func sending(_ error: Int32) -> CurlError.Failure {
-      CurlError.Failure(
-        code: 55, text: "Send failure: \(String(cString: strerror(error)))", systemError: Int(error), verifyResult: 0)
+      CurlError.Failure(code: 55, text: "Send failure: \(String(cString: strerror(error)))", systemError: Int(error))
     }
 
     static func receiving(_ error: Int32) -> CurlError.Failure {
-      CurlError.Failure(
-        code: 56, text: "Recv failure: \(String(cString: strerror(error)))", systemError: Int(error), verifyResult: 0)
+      CurlError.Failure(code: 56, text: "Recv failure: \(String(cString: strerror(error)))", systemError: Int(error))
     }
   }
 #endif

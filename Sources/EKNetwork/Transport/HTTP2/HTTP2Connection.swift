@@ -159,9 +159,8 @@
     }
 
     private func reset(_ stream: HTTP2Stream) {
-      let cancel: UInt32 = 8
       guard stream.number > 0, let session else { return }
-      ekn_http2_reset(session, stream.number, cancel)
+      ekn_http2_reset(session, stream.number, HTTP2ErrorCode.cancel.rawValue)
       // The server cannot know yet.
       health.ignores(stream.window.size)
     }
@@ -343,13 +342,10 @@
     /// Handles a server that does not keep to the protocol (RFC 9113 §5.4.1).
     private func broken(_ text: String) {
       guard let session else { return }
-      let (protocolError, enhanceYourCalm): (UInt32, UInt32) = (1, 11)
-      ekn_http2_goaway(session, health.isFlooded ? enhanceYourCalm : protocolError)
+      let code = health.isFlooded ? HTTP2ErrorCode.enhanceYourCalm : .protocolError
+      ekn_http2_goaway(session, code.rawValue)
       if let bytes, gather() { _ = output.withUnsafeBytes { bytes.send($0) } }
-      ended(
-        CurlError.Failure(
-          code: CurlError.framingLoss, text: "The server violates HTTP/2: \(text)", systemError: 0, verifyResult: 0),
-        isFinal: true)
+      ended(.init(code: CurlError.framingLoss, text: "The server violates HTTP/2: \(text)"), isFinal: true)
     }
 
     private func ended(_ failure: CurlError.Failure, isFinal: Bool = false) {
@@ -382,10 +378,9 @@
     }
   }
 
-  // MARK: - Callbacks of nghttp2
-
+  /// What ``HTTP2Callbacks`` calls while nghttp2 is at work.
   extension HTTP2Connection {
-    fileprivate func frameBegan() { health.frame() }
+    func frameBegan() { health.frame() }
 
     /// Acts on a stream, and notes whether it fails.
     private func with<Result>(_ number: Int32, _ body: (HTTP2Stream) -> Result) -> Result? {
@@ -396,7 +391,7 @@
       return result
     }
 
-    fileprivate func received(field: ekn_http2_field, on number: Int32) -> Bool {
+    func received(field: ekn_http2_field, on number: Int32) -> Bool {
       with(number) {
         $0.field(
           UnsafeRawBufferPointer(start: field.name, count: field.name_length),
@@ -404,12 +399,12 @@
       } ?? true
     }
 
-    fileprivate func headEnded(on number: Int32) {
+    func headEnded(on number: Int32) {
       with(number) { $0.headEnded() }
       health.progressed()
     }
 
-    fileprivate func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
+    func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
       if data.count > 0 { health.progressed() }
       guard streams[number] != nil else {
         // Nobody reads it any more.
@@ -419,7 +414,7 @@
       with(number) { $0.data(data) }
     }
 
-    fileprivate func responseEnded(on number: Int32) {
+    func responseEnded(on number: Int32) {
       guard let stream = streams[number], stream.failure == nil else { return }
       // RFC 9113 §8.1: the rest of the request is not needed.
       let isComplete = stream.state.output == .complete
@@ -428,16 +423,15 @@
       finish(stream, with: nil)
     }
 
-    fileprivate func closed(_ number: Int32, code: UInt32) {
+    func closed(_ number: Int32, code: UInt32) {
       guard let stream = streams[number] else { return }
       if let failure = stream.failure { return finish(stream, with: failure) }
-      let (refused, needsHTTP1): (UInt32, UInt32) = (7, 13)
-      if code == needsHTTP1 { pool.distrust(origin) }
+      let reason = HTTP2ErrorCode(rawValue: code)
+      if reason == .http11Required { pool.distrust(origin) }
       let failure = CurlError.Failure(
-        code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2Callbacks.name(of: code))", systemError: 0,
-        verifyResult: 0)
+        code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
       // RFC 9113 §8.7: the request was not processed.
-      let wasRefused = code == refused || code == needsHTTP1
+      let wasRefused = reason == .refusedStream || reason == .http11Required
       lost(
         stream, failure,
         .init(
@@ -445,55 +439,22 @@
           hasReusedConnection: stream.isReused, isFinal: stream.hasResponse))
     }
 
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool, for number: Int32) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool, for number: Int32) -> Int {
       guard let count = with(number, { $0.read(into: buffer, isEnd: &isEnd) }) else { return Int(EKN_HTTP2_FAILED) }
       if count > 0 { health.progressed() }
       return count
     }
 
-    fileprivate func goesAway(code: UInt32) {
-      let needsHTTP1: UInt32 = 13
-      if code == needsHTTP1 { pool.distrust(origin) }
+    func goesAway(code: UInt32) {
+      if HTTP2ErrorCode(rawValue: code) == .http11Required { pool.distrust(origin) }
       accepts = false
     }
 
-    fileprivate func answered() {
+    func answered() {
       health.answered()
       let waiting = held
       held = []
       for stream in waiting { submit(stream) }
     }
-  }
-
-  private enum HTTP2Callbacks {
-    /// RFC 9113 §7.
-    private static let names = [
-      "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
-      "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
-      "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-    ]
-
-    static func name(of code: UInt32) -> String { code < names.count ? names[Int(code)] : "error \(code)" }
-
-    private static func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Connection? {
-      context.map { Unmanaged<HTTP2Connection>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    static let all = ekn_http2_callbacks(
-      frame: { connection($0)?.frameBegan() },
-      field: { connection($0)?.received(field: $2, on: $1) ?? false },
-      head: { connection($0)?.headEnded(on: $1) },
-      data: { connection($0)?.received(UnsafeRawBufferPointer(start: $2, count: $3), on: $1) },
-      ended: { connection($0)?.responseEnded(on: $1) },
-      closed: { connection($0)?.closed($1, code: $2) },
-      read: { context, number, buffer, count, isEnd in
-        var isLast = false
-        let read = connection(context)?.read(
-          into: UnsafeMutableRawBufferPointer(start: buffer, count: count), isEnd: &isLast, for: number)
-        isEnd?.pointee = isLast
-        return read ?? Int(EKN_HTTP2_FAILED)
-      },
-      goaway: { context, _, code in connection(context)?.goesAway(code: code) },
-      pong: { connection($0)?.answered() })
   }
 #endif

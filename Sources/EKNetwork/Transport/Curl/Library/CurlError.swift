@@ -13,9 +13,9 @@
       /// The status of a proxy's response to `CONNECT`; 0 if there was none.
       var proxyStatus = 0
       /// The `errno` of the last failed system call.
-      var systemError: Int
+      var systemError = 0
       /// OpenSSL's verification result for the certificate (`X509_V_ERR_…`); 0 if there is none.
-      var verifyResult: Int
+      var verifyResult = 0
     }
 
     /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
