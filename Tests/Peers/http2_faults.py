@@ -161,6 +161,9 @@ class Faulty(asyncio.Protocol):
             self.refused.add(stream)
             if how == "reset":
                 self.h2.reset_stream(stream, Codes.HTTP_1_1_REQUIRED)
+            elif how == "goaway":
+                self.flush()
+                self.transport.write(frame(7, 0, 0, max(0, stream - 2).to_bytes(4, "big") + Codes.HTTP_1_1_REQUIRED.to_bytes(4, "big")))
             else:
                 self.respond(stream, b"", status="421")
         elif kind == "reset-head":

@@ -107,10 +107,11 @@
       var requests: Int
     }
 
-    /// A reset with HTTP_1_1_REQUIRED (RFC 9113 §7) says that the request was not processed; 421 is a response.
+    /// A reset or a GOAWAY with HTTP_1_1_REQUIRED (RFC 9113 §7) says that the request was not processed; 421 is a response.
     @Test(
       "A server that does not want a request over HTTP/2 gets it, and all that follow, over HTTP/1.1",
-      arguments: ["reset", "misdirected"], [HTTPMethod.get, .post])
+      arguments: ["reset", "misdirected"] + (CurlTransport.speaksHTTP2ByDefault ? ["goaway"] : []),
+      [HTTPMethod.get, .post])
     func onlyHTTP1(kind: String, method: HTTPMethod) async throws {
       var probe = Probe<Numbered>(path: "/only-1.1/\(kind)/\(method)", method: method)
       if method == .post { probe.body = RequestBody(data: Data(count: 1_000), contentType: "a/b") }
@@ -304,7 +305,7 @@
     @Test("A connection on which nobody answers is not used again", .enabled(if: CurlTransport.speaksHTTP2ByDefault))
     func silence() async throws {
       try await isWell()
-      let probe = Probe<StatusCodeResponse>(path: "/freeze", timeout: .milliseconds(200))
+      let probe = Probe<StatusCodeResponse>(path: "/freeze", timeout: .milliseconds(1_100))
       #expect(await sent(probe).code == .timedOut)
       // They wait for the answer to a PING, and are then sent over another one.
       let clock = ContinuousClock()

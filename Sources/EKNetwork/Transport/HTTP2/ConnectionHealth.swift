@@ -3,6 +3,8 @@
 struct ConnectionHealth {
   /// How long a connection may be quiet and still be trusted with a request that cannot be sent again.
   static let trustedQuiet: UInt64 = 10 * 1_000_000_000
+  /// How long a server must have said nothing before it is asked because a request was given up. Some take offence at PINGs.
+  static let suspiciousQuiet: UInt64 = 1_000_000_000
   /// How long a server may take to answer a PING (RFC 9113 §6.7).
   static let answerTime: UInt64 = 2 * 1_000_000_000
   /// The number of frames in one interval that may bring nothing: SETTINGS, PING, empty DATA, CONTINUATION and others.
@@ -12,7 +14,7 @@ struct ConnectionHealth {
   static let interval: UInt64 = 10 * 1_000_000_000
 
   /// When something was last received.
-  private(set) var lastReceived: UInt64
+  private var lastReceived: UInt64
   /// When a PING was sent that has not been answered.
   private(set) var asked: UInt64?
   private var idleFrames = 0
@@ -33,6 +35,11 @@ struct ConnectionHealth {
   /// Whether a request has to wait for the answer to a PING. One that may be sent again need not.
   func mustAsk(isIdempotent: Bool, now: UInt64) -> Bool {
     asked != nil || !isIdempotent && now >= lastReceived.addingClamped(Self.trustedQuiet)
+  }
+
+  /// Whether the server has said nothing for a while since a request was sent.
+  func isSilent(since begun: UInt64, now: UInt64) -> Bool {
+    lastReceived < begun && now >= begun.addingClamped(Self.suspiciousQuiet)
   }
 
   /// Notes that a PING is sent. Returns `false` if one is on its way.

@@ -176,7 +176,7 @@
       reset(stream)
       detach(stream)
       // If the server is silent, the next request must not wait for it as long.
-      if stream.number > 0, health.lastReceived < stream.transfer.loopBegun { ask() }
+      if stream.number > 0, health.isSilent(since: stream.transfer.loopBegun, now: eventLoop.now) { ask() }
     }
 
     /// Handles an exchange that ends with its stream or its connection.

@@ -15,6 +15,15 @@ import Testing
     #expect(!health.mustAsk(isIdempotent: false, now: quiet + 1))
   }
 
+  @Test func serverThatSaysNothingIsSilent() {
+    var health = ConnectionHealth(now: 5)
+    let later = 10 + ConnectionHealth.suspiciousQuiet
+    #expect(!health.isSilent(since: 10, now: later - 1))
+    #expect(health.isSilent(since: 10, now: later))
+    health.received(1, now: 10)
+    #expect(!health.isSilent(since: 10, now: later))
+  }
+
   @Test func oneQuestionAtATime() {
     var health = ConnectionHealth(now: 0)
     #expect(health.answerEnd == nil)
