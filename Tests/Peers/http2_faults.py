@@ -79,7 +79,11 @@ class Faulty(asyncio.Protocol):
         if self.is_frozen:
             return
         try:
-            for event in self.h2.receive_data(data):
+            events = self.h2.receive_data(data)
+            # Before anything else is sent: for `h2` they are closed already.
+            reset = {event.stream_id for event in events if isinstance(event, h2.events.StreamReset)}
+            self.endless = [stream for stream in self.endless if stream not in reset]
+            for event in events:
                 self.received(event)
         except h2.exceptions.ProtocolError:
             pass
@@ -132,8 +136,6 @@ class Faulty(asyncio.Protocol):
         elif isinstance(event, (h2.events.WindowUpdated, h2.events.RemoteSettingsChanged)):
             for stream in self.endless:
                 self.pump(stream)
-        elif isinstance(event, h2.events.StreamReset):
-            self.endless = [stream for stream in self.endless if stream != event.stream_id]
         elif isinstance(event, h2.events.StreamEnded):
             if event.stream_id in self.refused:
                 return
