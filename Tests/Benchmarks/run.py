@@ -20,9 +20,10 @@ FLOORS = {"HTTP cache: send vs a hit in memory": 2.4, "requests vs urlsession at
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
-          "ws echo at 16 vs websockets": 1}
+          "ws echo at 16 vs websockets": 1, "http2 requests vs async-http-client at 16": 1.5}
 # CPU time is steadier than throughput on a machine with other load.
 CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95,
+            "http2 CPU vs async-http-client at 16": 0.6,
             "ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}
 ratios = {}
 
