@@ -51,7 +51,7 @@
           }
           return connection.received(received)
         }
-        opening.pool.shared.chose1(opening.origin)
+        opening.pool.shared.noteHTTP1(opening.origin)
       }
       let connection = HTTP1Connection(bytes, times, inPlaceOf: opening)
       connections.replace(with: connection)

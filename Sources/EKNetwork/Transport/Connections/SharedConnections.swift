@@ -27,7 +27,7 @@
     }
 
     /// Notes that an origin has chosen HTTP/1.1: requests to it need not wait for each other's connections.
-    mutating func chose1(_ origin: Origin) {
+    mutating func noteHTTP1(_ origin: Origin) {
       if http1.count >= Self.maximumOrigins { http1.removeAll() }
       http1.insert(origin)
     }

@@ -23,10 +23,9 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault,
-      speaksHTTP2: Bool = Self.speaksHTTP2ByDefault
+      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
     ) {
-      guard let capabilities = CurlLibrary.capabilities else { return nil }
+      guard CurlLibrary.capabilities != nil else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
@@ -35,8 +34,8 @@
       let isOn = speaksHTTP1 && ekn_bare_load()
       choice = HTTP1Choice(
         isOn: isOn,
-        // Neither TLS connection would be offered HTTP/2 alone.
-        speaksHTTP2: isOn && speaksHTTP2 && capabilities.opensHTTP2 && !(proxies == nil && EnvironmentProxies.hasTLS),
+        // A proxy that is connected to with TLS would be offered HTTP/2 as well.
+        speaksHTTP2: isOn && Self.speaksHTTP2ByDefault && !(proxies == nil && EnvironmentProxies.hasTLS),
         mayUseHTTPProxy: proxies.map { $0.plain?.hasPrefix("http:") == true } ?? EnvironmentProxies.hasPlain)
     }
 

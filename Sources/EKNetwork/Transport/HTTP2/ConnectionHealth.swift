@@ -3,10 +3,10 @@
 struct ConnectionHealth {
   /// How long a connection may be quiet and still be trusted with a request that cannot be sent again.
   static let trustedQuiet: UInt64 = 10 * 1_000_000_000
-  /// How long a server must have said nothing before it is asked because a request was given up. Some take offence at PINGs.
+  /// How long a server must have said nothing before it is sent a PING because a request was given up. Some take offence at PINGs.
   static let suspiciousQuiet: UInt64 = 1_000_000_000
-  /// How long a server may take to answer a PING (RFC 9113 §6.7).
-  static let answerTime: UInt64 = 2 * 1_000_000_000
+  /// How long a server may take to acknowledge a PING (RFC 9113 §6.7).
+  static let pingTimeout: UInt64 = 2 * 1_000_000_000
   /// The number of frames in one interval that may bring nothing: SETTINGS, PING, empty DATA, CONTINUATION and others.
   static let maximumIdleFrames = 5_000
   /// The same in bytes, also of frames that are unknown and ignored (RFC 9113 §4.1).
@@ -15,8 +15,8 @@ struct ConnectionHealth {
 
   /// When something was last received.
   private var lastReceived: UInt64
-  /// When a PING was sent that has not been answered.
-  private(set) var asked: UInt64?
+  /// When a PING was sent that has not been acknowledged.
+  private(set) var pinged: UInt64?
   private var idleFrames = 0
   private var idleBytes = 0
   /// The bytes of abandoned streams that may still arrive.
@@ -29,12 +29,12 @@ struct ConnectionHealth {
     intervalStart = now
   }
 
-  /// When the answer to a PING is overdue; `nil` if there is none.
-  var answerEnd: UInt64? { asked?.addingClamped(Self.answerTime) }
+  /// When a PING has to be acknowledged; `nil` if there is none.
+  var pingDeadline: UInt64? { pinged?.addingClamped(Self.pingTimeout) }
 
-  /// Whether a request has to wait for the answer to a PING. One that may be sent again need not.
-  func mustAsk(isIdempotent: Bool, now: UInt64) -> Bool {
-    asked != nil || !isIdempotent && now >= lastReceived.addingClamped(Self.trustedQuiet)
+  /// Whether a request has to wait for a PING to be acknowledged. One that may be sent again need not.
+  func mustPing(isIdempotent: Bool, now: UInt64) -> Bool {
+    pinged != nil || !isIdempotent && now >= lastReceived.addingClamped(Self.trustedQuiet)
   }
 
   /// Whether the server has said nothing for a while since a request was sent.
@@ -43,13 +43,13 @@ struct ConnectionHealth {
   }
 
   /// Notes that a PING is sent. Returns `false` if one is on its way.
-  mutating func asks(now: UInt64) -> Bool {
-    guard asked == nil else { return false }
-    asked = now
+  mutating func pings(now: UInt64) -> Bool {
+    guard pinged == nil else { return false }
+    pinged = now
     return true
   }
 
-  mutating func answered() { asked = nil }
+  mutating func acknowledged() { pinged = nil }
 
   /// Whether the server floods the connection.
   var isFlooded: Bool { idleFrames > Self.maximumIdleFrames || idleBytes > Self.maximumIdleBytes }

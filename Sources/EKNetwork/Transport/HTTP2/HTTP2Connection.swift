@@ -18,20 +18,18 @@
     /// `nil` once it is closed.
     private var bytes: ConnectionBytes?
     private let times: ConnectionOpener.Times
-    private var session: OpaquePointer?
-    /// Whether nghttp2 is at work, which may call back.
-    private var isInSession = false
-    private var streams: [Int32: HTTP2Stream] = [:]
-    /// The requests that wait for the answer to a PING, or for a body that may be empty.
-    private var held: [HTTP2Stream] = []
-    private var failing: [HTTP2Stream] = []
+    var session: OpaquePointer?
+    var streams: [Int32: HTTP2Stream] = [:]
+    /// The requests that wait for a PING to be acknowledged, or for a body that may be empty.
+    var held: [HTTP2Stream] = []
+    var failing: [HTTP2Stream] = []
     /// What the streams may receive together.
     private var windows = 0
     /// The streams that wait for their servers to ask for the bodies, and until when (RFC 9110 §10.1.1).
     private var expecting: [(stream: HTTP2Stream, end: UInt64)] = []
-    private var health: ConnectionHealth
+    var health: ConnectionHealth
     /// Whether the server takes more requests.
-    private var accepts = true
+    var accepts = true
     /// Whether a request was sent over it.
     private var hasServed = false
     private var output: [UInt8] = []
@@ -85,18 +83,18 @@
       submit(stream)
     }
 
-    /// Asks the server whether it is still there (RFC 9113 §6.7).
-    private func ask() {
-      guard health.asks(now: eventLoop.now), let session else { return }
+    /// Checks whether the server is still there (RFC 9113 §6.7).
+    private func ping() {
+      guard health.pings(now: eventLoop.now), let session else { return }
       ekn_http2_ping(session)
       mustFlush()
     }
 
-    private func submit(_ stream: HTTP2Stream) {
+    func submit(_ stream: HTTP2Stream) {
       let transfer = stream.transfer
-      guard !health.mustAsk(isIdempotent: transfer.request.isIdempotent, now: eventLoop.now) else {
+      guard !health.mustPing(isIdempotent: transfer.request.isIdempotent, now: eventLoop.now) else {
         held.append(stream)
-        return ask()
+        return ping()
       }
       switch stream.checkEmptyBody() {
       case nil: return held.append(stream)
@@ -158,14 +156,14 @@
       mustFlush()
     }
 
-    private func reset(_ stream: HTTP2Stream) {
+    func reset(_ stream: HTTP2Stream) {
       guard stream.number > 0, let session else { return }
       ekn_http2_reset(session, stream.number, HTTP2ErrorCode.cancel.rawValue)
       // The server cannot know yet.
       health.ignores(stream.window.size)
     }
 
-    private func finish(_ stream: HTTP2Stream, with error: (any Error)?) {
+    func finish(_ stream: HTTP2Stream, with error: (any Error)?) {
       stream.transfer.loopMeasure()
       detach(stream)
       eventLoop.finish(stream.transfer, with: error)
@@ -176,11 +174,11 @@
       reset(stream)
       detach(stream)
       // If the server is silent, the next request must not wait for it as long.
-      if stream.number > 0, health.isSilent(since: stream.transfer.loopBegun, now: eventLoop.now) { ask() }
+      if stream.number > 0, health.isSilent(since: stream.transfer.loopBegun, now: eventLoop.now) { ping() }
     }
 
     /// Handles an exchange that ends with its stream or its connection.
-    private func lost(_ stream: HTTP2Stream, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
+    func lost(_ stream: HTTP2Stream, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
       stream.transfer.loopMeasure()
       detach(stream)
       eventLoop.failed(stream.transfer, failure, ending)
@@ -202,14 +200,14 @@
         expecting.removeFirst()
         if first.stream.state.expectationTimedOut() { sendMore(first.stream) }
       }
-      if let end = health.answerEnd, end <= now { notAnswered() }
+      if let end = health.pingDeadline, end <= now { pingTimedOut() }
       mustFlush()
     }
 
-    /// Sends the requests that wait for an answer elsewhere. Those in progress may still be answered.
-    private func notAnswered() {
+    /// Sends the requests that wait for an acknowledgement elsewhere. Those in progress may still be answered.
+    private func pingTimedOut() {
       accepts = false
-      health.answered()
+      health.acknowledged()
       beginElsewhere()
     }
 
@@ -256,10 +254,9 @@
       mustFlush()
     }
 
+    /// Lets nghttp2 work, which calls back, and ends the exchanges that have failed meanwhile.
     private func inSession<Result>(_ body: () -> Result) -> Result {
-      isInSession = true
       let result = body()
-      isInSession = false
       while let stream = failing.popLast() {
         guard streams[stream.number] === stream else { continue }
         reset(stream)
@@ -333,8 +330,8 @@
     private var nextTimer: UInt64? {
       if hasUnreadBytes { return eventLoop.now }
       let retry = outputNeedsInput ? eventLoop.now.addingClamped(Self.retryInterval) : nil
-      let answer = held.isEmpty ? nil : health.answerEnd
-      return [retry, answer, expecting.first?.end].compactMap { $0 }.min()
+      let ping = held.isEmpty ? nil : health.pingDeadline
+      return [retry, ping, expecting.first?.end].compactMap { $0 }.min()
     }
 
     // MARK: - The end of the connection
@@ -365,7 +362,7 @@
 
     override func close() {
       guard let bytes else { return }
-      if streams.isEmpty, let session, !isInSession, !ekn_http2_is_over(session) {
+      if streams.isEmpty, let session, !ekn_http2_is_over(session) {
         ekn_http2_goaway(session, 0)
         if outputStart == output.count, gather() { _ = output.withUnsafeBytes { bytes.send($0) } }
       }
@@ -375,86 +372,6 @@
       eventLoop.connections.remove(self)
       eventLoop.willClose(bytes.socket)
       bytes.close()
-    }
-  }
-
-  /// What ``HTTP2Callbacks`` calls while nghttp2 is at work.
-  extension HTTP2Connection {
-    func frameBegan() { health.frame() }
-
-    /// Acts on a stream, and notes whether it fails.
-    private func with<Result>(_ number: Int32, _ body: (HTTP2Stream) -> Result) -> Result? {
-      guard let stream = streams[number] else { return nil }
-      stream.transfer.loopLastActivity = eventLoop.now
-      let result = body(stream)
-      if stream.failure != nil { failing.append(stream) }
-      return result
-    }
-
-    func received(field: ekn_http2_field, on number: Int32) -> Bool {
-      with(number) {
-        $0.field(
-          UnsafeRawBufferPointer(start: field.name, count: field.name_length),
-          UnsafeRawBufferPointer(start: field.value, count: field.value_length))
-      } ?? true
-    }
-
-    func headEnded(on number: Int32) {
-      with(number) { $0.headEnded() }
-      health.progressed()
-    }
-
-    func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
-      if data.count > 0 { health.progressed() }
-      guard streams[number] != nil else {
-        // Nobody reads it any more.
-        if let session { ekn_http2_consume(session, number, data.count) }
-        return
-      }
-      with(number) { $0.data(data) }
-    }
-
-    func responseEnded(on number: Int32) {
-      guard let stream = streams[number], stream.failure == nil else { return }
-      // RFC 9113 §8.1: the rest of the request is not needed.
-      let isComplete = stream.state.output == .complete
-      stream.state.ended()
-      if !isComplete { reset(stream) }
-      finish(stream, with: nil)
-    }
-
-    func closed(_ number: Int32, code: UInt32) {
-      guard let stream = streams[number] else { return }
-      if let failure = stream.failure { return finish(stream, with: failure) }
-      let reason = HTTP2ErrorCode(rawValue: code)
-      if reason == .http11Required { pool.distrust(origin) }
-      let failure = CurlError.Failure(
-        code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
-      // RFC 9113 §8.7: the request was not processed.
-      let wasRefused = reason == .refusedStream || reason == .http11Required
-      lost(
-        stream, failure,
-        .init(
-          code: wasRefused ? CurlError.framingLoss : failure.code, wasRefused: wasRefused,
-          hasReusedConnection: stream.isReused, isFinal: stream.hasResponse))
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool, for number: Int32) -> Int {
-      guard let count = with(number, { $0.read(into: buffer, isEnd: &isEnd) }) else { return Int(EKN_HTTP2_FAILED) }
-      if count > 0 { health.progressed() }
-      return count
-    }
-
-    func goesAway(code: UInt32) {
-      if HTTP2ErrorCode(rawValue: code) == .http11Required { pool.distrust(origin) }
-      accepts = false
-    }
-
-    func answered() {
-      health.answered()
-      let waiting = held
-      held = []
-      for stream in waiting { submit(stream) }
     }
   }
 #endif

@@ -9,9 +9,7 @@
     /// What the pseudo-fields need beside the head.
     private static let constants = Array(":method:scheme:authority:pathhttps".utf8)
     /// RFC 9113 §8.2.2.
-    private static let connectionFields = [
-      "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
-    ]
+    private static let connectionFields = ["keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
 
     /// The head with names in lower case, and the constants.
     private var bytes: [UInt8]

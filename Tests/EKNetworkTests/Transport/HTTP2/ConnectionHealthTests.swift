@@ -8,11 +8,11 @@ import Testing
   @Test func quietConnectionIsAskedBeforeAnUnsafeRequest() {
     var health = ConnectionHealth(now: Self.second)
     let quiet = Self.second + ConnectionHealth.trustedQuiet
-    #expect(!health.mustAsk(isIdempotent: false, now: quiet - 1))
-    #expect(health.mustAsk(isIdempotent: false, now: quiet))
-    #expect(!health.mustAsk(isIdempotent: true, now: quiet))
+    #expect(!health.mustPing(isIdempotent: false, now: quiet - 1))
+    #expect(health.mustPing(isIdempotent: false, now: quiet))
+    #expect(!health.mustPing(isIdempotent: true, now: quiet))
     health.received(1, now: quiet)
-    #expect(!health.mustAsk(isIdempotent: false, now: quiet + 1))
+    #expect(!health.mustPing(isIdempotent: false, now: quiet + 1))
   }
 
   @Test func serverThatSaysNothingIsSilent() {
@@ -26,15 +26,15 @@ import Testing
 
   @Test func oneQuestionAtATime() {
     var health = ConnectionHealth(now: 0)
-    #expect(health.answerEnd == nil)
-    do { let result = health.asks(now: 5); #expect(result) }
-    do { let result = health.asks(now: 6); #expect(!result) }
-    #expect(health.answerEnd == 5 + ConnectionHealth.answerTime)
-    // Until it is answered, nobody trusts the connection.
-    #expect(health.mustAsk(isIdempotent: true, now: 6))
-    health.answered()
-    #expect(health.answerEnd == nil)
-    #expect(!health.mustAsk(isIdempotent: true, now: 7))
+    #expect(health.pingDeadline == nil)
+    do { let result = health.pings(now: 5); #expect(result) }
+    do { let result = health.pings(now: 6); #expect(!result) }
+    #expect(health.pingDeadline == 5 + ConnectionHealth.pingTimeout)
+    // Until it is acknowledged, nobody trusts the connection.
+    #expect(health.mustPing(isIdempotent: true, now: 6))
+    health.acknowledged()
+    #expect(health.pingDeadline == nil)
+    #expect(!health.mustPing(isIdempotent: true, now: 7))
   }
 
   @Test func framesAndBytesThatBringNothingAreLimited() {
@@ -76,10 +76,10 @@ import Testing
 
   @Test func lastTimesDoNotOverflow() {
     var health = ConnectionHealth(now: .max)
-    #expect(health.mustAsk(isIdempotent: false, now: .max))
-    let asks = health.asks(now: .max)
-    #expect(asks)
-    #expect(health.answerEnd == .max)
+    #expect(health.mustPing(isIdempotent: false, now: .max))
+    let pings = health.pings(now: .max)
+    #expect(pings)
+    #expect(health.pingDeadline == .max)
     health.received(1, now: .max)
     #expect(!health.isFlooded)
   }
