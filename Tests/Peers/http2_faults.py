@@ -158,6 +158,11 @@ class Faulty(asyncio.Protocol):
             self.flush()
             last = max(0, stream - 2)
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
+        elif kind == "expects" and path.split("/")[2] == "continue":
+            self.h2.send_headers(stream, [(":status", "100")])
+        elif kind == "expects" and path.split("/")[2] == "refuse":
+            self.refused.add(stream)
+            self.respond(stream, b"", status="413")
         elif kind == "only-1.1":
             how = path.split("/")[2]
             self.refused.add(stream)
@@ -198,7 +203,7 @@ class Faulty(asyncio.Protocol):
         held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
-        if kind in ("ok", "refuse-once", "goaway-refuse"):
+        if kind in ("ok", "refuse-once", "goaway-refuse", "expects"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
         elif kind == "counts":
             target = path[len("/counts"):]

@@ -17,6 +17,8 @@
 
     private struct Size: Decodable { var size: Int }
 
+    private struct Received: Decodable { var received: Int }
+
     /// The number of bytes before the error, and the error.
     private struct Outcome {
       var count = 0
@@ -343,6 +345,29 @@
         if count == 2_000 { break }
       }
       #expect(count == 2_000)
+    }
+
+    /// RFC 9110 §10.1.1. A server that says nothing gets the body after a second.
+    @Test(
+      "A body waits until the server expects it", .enabled(if: CurlTransport.speaksHTTP2ByDefault),
+      arguments: ["continue", "refuse", "ignore"])
+    func expectation(kind: String) async throws {
+      let path = "/expects/\(kind)"
+      var probe = Probe<Size>(path: path, method: .post)
+      probe.body = RequestBody(data: Data(count: 100_000), contentType: "a/b")
+      probe.expectsContinue = true
+      let clock = ContinuousClock()
+      let start = clock.now
+      if kind == "refuse" {
+        let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+        #expect(error?.statusCode == 413)
+        // Nothing of the body was sent.
+        #expect(try await manager.send(Probe<Received>(path: "/counts\(path)")).received == 0)
+      } else {
+        #expect(try await manager.send(probe).size == 100_000)
+        if kind == "ignore" { #expect(clock.now - start > .milliseconds(900)) }
+      }
+      try await isWell()
     }
 
     @Test("Interim responses are not taken for the final one, however many")
