@@ -40,13 +40,11 @@ static struct {
   ekn_version_data *(*version_info)(int);
   ekn_easy *(*easy_init)(void);
   void (*easy_cleanup)(ekn_easy *);
-  void (*easy_reset)(ekn_easy *);
   int (*easy_setopt)(ekn_easy *, int, ...);
   int (*easy_getinfo)(ekn_easy *, int, ...);
-  int (*easy_pause)(ekn_easy *, int);
   const char *(*easy_strerror)(int);
-  ekn_slist *(*slist_append)(ekn_slist *, const char *);
-  void (*slist_free_all)(ekn_slist *);
+  int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
+  int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
   ekn_multi *(*multi_init)(void);
   int (*multi_cleanup)(ekn_multi *);
   int (*multi_setopt)(ekn_multi *, int, ...);
@@ -75,15 +73,11 @@ EKN_LINKED(global_init);
 EKN_LINKED(version_info);
 EKN_LINKED(easy_init);
 EKN_LINKED(easy_cleanup);
-EKN_LINKED(easy_reset);
 EKN_LINKED(easy_setopt);
 EKN_LINKED(easy_getinfo);
-EKN_LINKED(easy_pause);
 EKN_LINKED(easy_strerror);
 EKN_LINKED(easy_send);
 EKN_LINKED(easy_recv);
-EKN_LINKED(slist_append);
-EKN_LINKED(slist_free_all);
 EKN_LINKED(multi_init);
 EKN_LINKED(multi_cleanup);
 EKN_LINKED(multi_setopt);
@@ -124,13 +118,11 @@ static void load(void) {
   EKN_RESOLVE(curl, version_info);
   EKN_RESOLVE(curl, easy_init);
   EKN_RESOLVE(curl, easy_cleanup);
-  EKN_RESOLVE(curl, easy_reset);
   EKN_RESOLVE(curl, easy_setopt);
   EKN_RESOLVE(curl, easy_getinfo);
-  EKN_RESOLVE(curl, easy_pause);
   EKN_RESOLVE(curl, easy_strerror);
-  EKN_RESOLVE(curl, slist_append);
-  EKN_RESOLVE(curl, slist_free_all);
+  EKN_RESOLVE(curl, easy_send);
+  EKN_RESOLVE(curl, easy_recv);
   EKN_RESOLVE(curl, multi_init);
   EKN_RESOLVE(curl, multi_cleanup);
   EKN_RESOLVE(curl, multi_setopt);
@@ -164,7 +156,6 @@ ekn_version ekn_curl_version(void) {
 
 ekn_easy *ekn_easy_init(void) { return curl.easy_init(); }
 void ekn_easy_cleanup(ekn_easy *easy) { curl.easy_cleanup(easy); }
-void ekn_easy_reset(ekn_easy *easy) { curl.easy_reset(easy); }
 
 bool ekn_easy_knows(ekn_easy *easy, int option) {
   enum { POINTERS = 10000, OFFSETS = 30000, NOT_BUILT_IN = 4, UNKNOWN_OPTION = 48 };
@@ -175,94 +166,19 @@ bool ekn_easy_knows(ekn_easy *easy, int option) {
 }
 
 int ekn_easy_set_long(ekn_easy *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
-int ekn_easy_set_offset(ekn_easy *easy, int option, int64_t value) { return curl.easy_setopt(easy, option, value); }
 int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value) {
   return curl.easy_setopt(easy, option, value);
 }
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value) {
   return curl.easy_setopt(easy, option, value);
 }
-int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback) {
-  return curl.easy_setopt(easy, option, callback);
-}
-int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback) {
-  return curl.easy_setopt(easy, EKN_OPT_SEEKFUNCTION, callback);
-}
-int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context) {
-  int code = curl.easy_setopt(easy, EKN_OPT_PREREQDATA, context);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_PREREQFUNCTION, callback);
-}
-int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context) {
-  int code = curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETDATA, context);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_CLOSESOCKETFUNCTION, callback);
-}
-
 int ekn_easy_offer_http2(ekn_easy *easy) { return curl.easy_setopt(easy, EKN_OPT_SSL_CTX_FUNCTION, ekn_tls_offer_http2); }
-
-typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
-
-static bool begins_with(const char *line, const char *text) { return strncmp(line, text, strlen(text)) == 0; }
-
-// The wording of all versions from 7.76 on. Only at the beginning of a line: the rest may be the server's text.
-void ekn_resend_note(ekn_resend *resend, const char *line) {
-  unsigned int stream = 0;
-  const char *mark;
-  if (begins_with(line, "Using Stream ID: ")) {
-    // In hexadecimal digits before 7.84: the number read then is never too large, and at worst misses a refusal.
-    if (sscanf(line, "Using Stream ID: %u", &stream) == 1) resend->stream = stream;
-  } else if (begins_with(line, "[HTTP/2] [")) {
-    int length = 0;
-    if (sscanf(line, "[HTTP/2] [%u] OPENED stream for %n", &stream, &length) == 1 && length) resend->stream = stream;
-  } else if (begins_with(line, "REFUSED_STREAM, ")) {
-    resend->is_refused = true;
-  } else if (begins_with(line, "received GOAWAY, ") || begins_with(line, "recveived GOAWAY, ")) {
-    if ((mark = strstr(line, ", last_stream=")) && sscanf(mark, ", last_stream=%u", &stream) == 1 &&
-        stream < resend->stream)
-      resend->is_refused = true;
-  } else if (begins_with(line, "Downgrades to HTTP/1.1")) {
-    resend->is_refused = true;
-    resend->needs_http1 = true;
-  } else if (begins_with(line, "Issue another request to this URL: ")) {
-    if (resend->has_response || !(resend->is_harmless || resend->is_refused)) resend->must_stop = true;
-    if (resend->decides) {
-      resend->is_refused = false;
-      resend->stream = 0;
-    }
-  }
-}
-
-static int note_text(ekn_easy *easy, int kind, char *text, size_t length, void *resend) {
-  char line[128];
-  (void)easy;
-  if (kind != 0) return 0;
-  if (length >= sizeof line) length = sizeof line - 1;
-  memcpy(line, text, length);
-  line[length] = 0;
-  ekn_resend_note(resend, line);
-  return 0;
-}
-
-int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend) {
-  int code = curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, resend);
-  if (!code) code = curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, (debug_callback)note_text);
-  return code ? code : curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
-}
 
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context) {
   int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, context);
   if (!code) code = curl.easy_setopt(easy, EKN_OPT_XFERINFOFUNCTION, callback);
   // Without a function, libcurl would write a progress meter to the standard error.
   return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, callback ? 0L : 1L);
-}
-
-static int stops(void *resend, int64_t total, int64_t now, int64_t total_up, int64_t now_up) {
-  (void)total, (void)now, (void)total_up, (void)now_up;
-  return ((ekn_resend *)resend)->must_stop;
-}
-
-int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend) {
-  resend->decides = true;
-  return ekn_easy_set_progress_callback(easy, stops, resend);
 }
 
 // The fields of libcurl's curl_sockaddr that are used.
@@ -273,20 +189,11 @@ typedef struct {
 typedef int (*resolver_callback)(void *, void *, void *);
 typedef int (*socket_opener)(void *, int, socket_address *);
 
-static int64_t time_sent(ekn_easy *easy) { return ekn_easy_info_offset(easy, EKN_INFO_PRETRANSFER_TIME); }
-
 static int lookup_begins(void *resolver, void *reserved, void *context) {
   ekn_lookup *lookup = context;
   (void)resolver, (void)reserved;
   lookup->is_running = true;
-  lookup->time_sent_before = time_sent(lookup->easy);
   return 0;
-}
-
-// Through a SOCKS proxy the name is looked up once the socket is open (socks.c), and before 7.80 there is no callback
-// before the request is sent. But sending it adds to this time (progress.c), each time that it is sent.
-bool ekn_lookup_is_running(const ekn_lookup *lookup) {
-  return lookup->is_running && (!lookup->easy || time_sent(lookup->easy) == lookup->time_sent_before);
 }
 
 // libcurl opens a socket once the name has been resolved.
@@ -295,11 +202,10 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
   (void)purpose;
   lookup->is_running = false;
   lookup->sockets++;
-  return lookup->is_abandoned ? -1 : socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+  return socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
 }
 
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {
-  lookup->easy = easy;
   int code = curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_DATA, lookup);
   return code ? code : curl.easy_setopt(easy, EKN_OPT_RESOLVER_START_FUNCTION, (resolver_callback)lookup_begins);
 }
@@ -335,7 +241,6 @@ void *ekn_easy_context(ekn_easy *easy) {
   void *context = NULL;
   return curl.easy_getinfo(easy, EKN_INFO_PRIVATE, &context) == 0 ? context : NULL;
 }
-int ekn_easy_pause(ekn_easy *easy, int bits) { return curl.easy_pause(easy, bits); }
 const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 
 ekn_share *ekn_share_names(void) {
@@ -343,9 +248,6 @@ ekn_share *ekn_share_names(void) {
   if (share) sharing.share_setopt(share, EKN_SHOPT_SHARE, EKN_LOCK_DATA_DNS);
   return share;
 }
-
-ekn_slist *ekn_slist_append(ekn_slist *list, const char *line) { return curl.slist_append(list, line); }
-void ekn_slist_free(ekn_slist *list) { curl.slist_free_all(list); }
 
 // Since 8.20 the resolver threads belong to the multi handle: at most 20, which its cleanup waits for. Older versions
 // know neither option and do not need them: each lookup has a thread of its own.
@@ -358,7 +260,6 @@ ekn_multi *ekn_multi_init(void) {
   return multi;
 }
 void ekn_multi_cleanup(ekn_multi *multi) { curl.multi_cleanup(multi); }
-int ekn_multi_set_long(ekn_multi *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
   return code ? code : curl.multi_setopt(multi, EKN_MOPT_SOCKETFUNCTION, callback);
@@ -386,33 +287,13 @@ ekn_completion ekn_multi_next_completion(ekn_multi *multi) {
   return completion;
 }
 
-static struct {
-  int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
-  int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
-} bare;
-
-static bool bare_loaded;
-static pthread_once_t bare_once = PTHREAD_ONCE_INIT;
-
-static void load_bare(void) {
-  if (!ekn_curl_load()) return;
-  EKN_RESOLVE(bare, easy_send);
-  EKN_RESOLVE(bare, easy_recv);
-  bare_loaded = true;
-}
-
-bool ekn_bare_load(void) {
-  pthread_once(&bare_once, load_bare);
-  return bare_loaded;
-}
-
-int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent) {
+int ekn_easy_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent) {
   *sent = 0;
-  return bare.easy_send(easy, bytes, length, sent);
+  return curl.easy_send(easy, bytes, length, sent);
 }
-int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received) {
+int ekn_easy_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received) {
   *received = 0;
-  return bare.easy_recv(easy, bytes, length, received);
+  return curl.easy_recv(easy, bytes, length, received);
 }
 
 #endif

@@ -77,10 +77,6 @@ static struct {
   void (*option_set_no_closed_streams)(void *, int);
   void (*option_set_max_send_header_block_length)(void *, size_t);
   const char *(*strerror)(int);
-  struct {
-    int age, number;
-    const char *version;
-  } *(*version)(int);
 } base;
 
 static bool loaded;
@@ -125,7 +121,6 @@ static void load(void) {
   EKN_RESOLVE(base, option_set_no_closed_streams, "option_set_no_closed_streams");
   EKN_RESOLVE(base, option_set_max_send_header_block_length, "option_set_max_send_header_block_length");
   EKN_RESOLVE(base, strerror, "strerror");
-  EKN_RESOLVE(base, version, "version");
   loaded = true;
 }
 
@@ -134,7 +129,6 @@ bool ekn_http2_load(void) {
   return loaded;
 }
 
-const char *ekn_http2_version(void) { return base.version(0)->version; }
 const char *ekn_http2_strerror(int code) { return base.strerror(code); }
 
 struct ekn_http2 {

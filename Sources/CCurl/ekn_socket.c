@@ -38,11 +38,10 @@ ekn_socket_output ekn_socket_get_output(int socket) {
   return output;
 }
 
-ekn_socket_input ekn_socket_get_input(int socket) {
+bool ekn_socket_is_quiet(int socket) {
   char byte;
   ssize_t count = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (count > 0) return EKN_SOCKET_READABLE;
-  return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) ? EKN_SOCKET_QUIET : EKN_SOCKET_AT_END;
+  return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
 bool ekn_socket_is_writable(int socket) {
@@ -55,31 +54,6 @@ typedef union {
   struct sockaddr_in v4;
   struct sockaddr_in6 v6;
 } any_address;
-
-bool ekn_socket_has_peer(int socket, const char *text, int port) {
-  any_address peer;
-  socklen_t size = sizeof peer;
-  if (!text || getpeername(socket, &peer.any, &size) != 0) return false;
-  if (peer.any.sa_family == AF_INET) {
-    struct in_addr address;
-    return ntohs(peer.v4.sin_port) == port && inet_pton(AF_INET, text, &address) == 1 &&
-           address.s_addr == peer.v4.sin_addr.s_addr;
-  }
-  struct in6_addr address;
-  return peer.any.sa_family == AF_INET6 && ntohs(peer.v6.sin6_port) == port && inet_pton(AF_INET6, text, &address) == 1 &&
-         memcmp(&address, &peer.v6.sin6_addr, sizeof address) == 0;
-}
-
-int ekn_socket_local_port(int socket) {
-  int type = 0;
-  socklen_t size = sizeof type;
-  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return 0;
-  any_address address;
-  size = sizeof address;
-  if (getsockname(socket, &address.any, &size) != 0) return 0;
-  if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
-  return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
-}
 
 long ekn_socket_receive(int socket, void *bytes, size_t length, int *error) {
   ssize_t count;
@@ -120,8 +94,6 @@ bool ekn_socket_get_peer(int socket, char *text, size_t length) {
   const void *address = peer.any.sa_family == AF_INET ? (const void *)&peer.v4.sin_addr : (const void *)&peer.v6.sin6_addr;
   return inet_ntop(peer.any.sa_family, address, text, (socklen_t)length) != NULL;
 }
-
-void ekn_socket_shut_down(int descriptor) { (void)shutdown(descriptor, SHUT_RDWR); }
 
 int ekn_socket_open_netlink(uint32_t groups) {
   // struct sockaddr_nl, which only the kernel's headers declare. The kernel chooses the port.

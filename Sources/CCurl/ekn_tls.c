@@ -8,20 +8,14 @@
 // NULL if libcurl uses another TLS library, or does not expose its symbols.
 static struct {
   void (*alpn_selected)(const void *, const unsigned char **, unsigned int *);
-  int (*pending)(const void *);
   void (*set_read_ahead)(void *, int);
   uint64_t (*clear_options)(void *, uint64_t);
   int (*get_shutdown)(const void *);
   int (*set_alpn_protos)(void *, const unsigned char *, unsigned int);
 } openssl;
-static struct {
-  int (*alpn_selected)(void *, void *);
-  size_t (*pending)(void *);
-} gnutls;
 
 #define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
 EKN_LINKED(SSL_get0_alpn_selected);
-EKN_LINKED(SSL_has_pending);
 EKN_LINKED(SSL_set_read_ahead);
 EKN_LINKED(SSL_clear_options);
 EKN_LINKED(SSL_get_shutdown);
@@ -33,19 +27,11 @@ EKN_LINKED(SSL_CTX_set_alpn_protos);
 
 void ekn_tls_load(void *library) {
   EKN_RESOLVE(alpn_selected, SSL_get0_alpn_selected);
-  EKN_RESOLVE(pending, SSL_has_pending);
   EKN_RESOLVE(set_read_ahead, SSL_set_read_ahead);
   EKN_RESOLVE(clear_options, SSL_clear_options);
   EKN_RESOLVE(get_shutdown, SSL_get_shutdown);
   EKN_RESOLVE(set_alpn_protos, SSL_CTX_set_alpn_protos);
-  if (!library) return;
-  // Older forks of OpenSSL.
-  if (!openssl.pending) *(void **)&openssl.pending = dlsym(library, "SSL_pending");
-  *(void **)&gnutls.alpn_selected = dlsym(library, "gnutls_alpn_get_selected_protocol");
-  *(void **)&gnutls.pending = dlsym(library, "gnutls_record_check_pending");
 }
-
-enum { OPENSSL = 1, GNUTLS = 2 };
 
 // libcurl's curl_tlssessioninfo.
 typedef struct {
@@ -53,26 +39,19 @@ typedef struct {
   void *session;
 } tls_session;
 
-// The session if it is one of that library; NULL too if the connection has no TLS.
-static void *session_of(ekn_easy *easy, int backend) {
+// NULL if it is not one of OpenSSL, or the connection has no TLS.
+static void *session_of(ekn_easy *easy) {
+  enum { OPENSSL = 1 };
   const tls_session *tls = ekn_easy_info_pointer(easy, EKN_INFO_TLS_SSL_PTR);
-  return tls && tls->backend == backend ? tls->session : NULL;
+  return tls && tls->backend == OPENSSL ? tls->session : NULL;
 }
 
-ekn_alpn ekn_easy_alpn(ekn_easy *easy) {
-  struct {
-    const unsigned char *data;
-    unsigned int size;
-  } name = {NULL, 0};
-  void *session = session_of(easy, OPENSSL);
-  if (session && openssl.alpn_selected) {
-    openssl.alpn_selected(session, &name.data, &name.size);
-  } else if ((session = session_of(easy, GNUTLS)) && gnutls.alpn_selected) {
-    if (gnutls.alpn_selected(session, &name) != 0) name.size = 0;
-  } else {
-    return EKN_ALPN_UNKNOWN;
-  }
-  return name.size == 2 && memcmp(name.data, "h2", 2) == 0 ? EKN_ALPN_HTTP2 : EKN_ALPN_OTHER;
+bool ekn_easy_has_chosen_http2(ekn_easy *easy) {
+  const unsigned char *name = NULL;
+  unsigned int size = 0;
+  void *session = session_of(easy);
+  if (session && openssl.alpn_selected) openssl.alpn_selected(session, &name, &size);
+  return size == 2 && memcmp(name, "h2", 2) == 0;
 }
 
 bool ekn_tls_can_offer(void) { return openssl.set_alpn_protos && openssl.alpn_selected; }
@@ -84,18 +63,8 @@ int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused) {
   return openssl.set_alpn_protos(context, names, sizeof names - 1) == 0 ? 0 : aborted;
 }
 
-bool ekn_tls_reports_input(void) { return openssl.pending || gnutls.pending; }
-
-bool ekn_easy_has_tls_input(ekn_easy *easy) {
-  void *session = session_of(easy, OPENSSL);
-  if (session && openssl.pending) return openssl.pending(session) != 0;
-  session = session_of(easy, GNUTLS);
-  if (session && gnutls.pending) return gnutls.pending(session) != 0;
-  return true;
-}
-
 void ekn_easy_read_ahead(ekn_easy *easy) {
-  void *session = session_of(easy, OPENSSL);
+  void *session = session_of(easy);
   if (session && openssl.set_read_ahead) openssl.set_read_ahead(session, 1);
 }
 
@@ -103,13 +72,13 @@ void ekn_easy_read_ahead(ekn_easy *easy) {
 // libcurl, as since 7.87: they do not tell it that the connection has ended.
 void ekn_easy_require_close_notify(ekn_easy *easy) {
   const uint64_t ignore_unexpected_eof = 1 << 7;
-  void *session = session_of(easy, OPENSSL);
+  void *session = session_of(easy);
   if (session && openssl.clear_options) openssl.clear_options(session, ignore_unexpected_eof);
 }
 
 bool ekn_easy_has_close_notify(ekn_easy *easy) {
   const int received = 2;
-  void *session = session_of(easy, OPENSSL);
+  void *session = session_of(easy);
   return !session || !openssl.get_shutdown || (openssl.get_shutdown(session) & received);
 }
 

@@ -15,11 +15,7 @@ let package = Package(
       dependencies: [
         .product(name: "EKNetwork", package: "EKNetwork"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
-      ]),
-    // The library's C prototypes, without the library.
-    .target(name: "BareZlib"),
-    .target(name: "BareCurl", dependencies: ["BareZlib"]),
-    .executableTarget(name: "BareLoad", dependencies: ["BareCurl"]),
+      ])
   ],
   swiftLanguageModes: [.v6]
 )

@@ -155,8 +155,8 @@ def built_go(folder):
     return program
 
 
-def requests(title, base, load, bare, quick, go, ca=None):
-    print(f"\n{title}: GET of 57 bytes of JSON, decoded (bare libcurl does not decode)")
+def requests(title, base, load, quick, go, ca=None):
+    print(f"\n{title}: GET of 57 bytes of JSON, decoded")
     print(f"{'':20}" + "".join(f"{f'{width} at once':>34}" for width in (1, 16, 64)))
     print(f"{'':20}" + f"{'req/s':>14}{'us CPU':>10}{'MiB':>10}" * 3)
     seconds, extra = "0.7" if quick else "2", [ca] if ca else []
@@ -166,8 +166,6 @@ def requests(title, base, load, bare, quick, go, ca=None):
         commands = {name: [load, name, "get", url, str(width), seconds, *extra] for name in ("eknetwork", "async-http-client")}
         if not ca:
             commands["urlsession"] = [load, "urlsession", "get", url, str(width), seconds]
-        if title != "http2":
-            commands["bare libcurl"] = [bare, url, str(width), seconds, *extra]
         if go:
             commands["Go's net/http"] = [go, url, str(width), seconds, *extra]
         found = {}
@@ -267,7 +265,7 @@ def latency(load):
 
 
 def pause(server, load):
-    """Checks that memory does not grow when a consumer stops reading, beyond the buffers of libcurl and the system."""
+    """Checks that memory does not grow when a consumer stops reading, beyond the buffers of the library and the system."""
     found = measured(load, "eknetwork", "pause", server.http + "/huge", "1", "2")
     print(f"\nA body of 10 GiB that is not read: {found['growthMegabytes']:.1f} MiB of memory growth")
     return ["growth while not reading"] if found["growthMegabytes"] > 16 else []
@@ -407,16 +405,16 @@ def over_http(wanted, quick, place):
     """Runs the sections over HTTP; returns the names of those whose bounds are exceeded, apart from the ratios."""
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
     folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
-    load, bare = os.path.join(folder, "Load"), os.path.join(folder, "BareLoad")
+    load = os.path.join(folder, "Load")
     go = built_go(folder)
     left = []
     with Nginx(place()) as server:
         if "http" in wanted:
-            requests("http", server.http, load, bare, quick, go)
+            requests("http", server.http, load, quick, go)
         if "https" in wanted:
-            requests("https", server.https, load, bare, quick, go, server.ca)
+            requests("https", server.https, load, quick, go, server.ca)
         if "http2" in wanted:
-            requests("http2", server.http2, load, bare, quick, go, server.ca)
+            requests("http2", server.http2, load, quick, go, server.ca)
         if "loops" in wanted:
             loops(server, load, quick)
         left += flat(server, load, quick) if "flat" in wanted else []

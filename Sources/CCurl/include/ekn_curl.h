@@ -13,56 +13,32 @@
 typedef struct ekn_easy ekn_easy;
 typedef struct ekn_multi ekn_multi;
 typedef struct ekn_share ekn_share;
-typedef struct ekn_slist ekn_slist;
 
 // The options that are set in C. The others are in CurlOption.swift.
 enum {
-  EKN_OPT_VERBOSE = 41,
   EKN_OPT_NOPROGRESS = 43,
-  EKN_OPT_DEBUGDATA = 10095,
-  EKN_OPT_DEBUGFUNCTION = 20094,
-  EKN_OPT_CLOSESOCKETDATA = 10209,
-  EKN_OPT_CLOSESOCKETFUNCTION = 20208,
   EKN_OPT_OPENSOCKETDATA = 10164,
   EKN_OPT_OPENSOCKETFUNCTION = 20163,
-  EKN_OPT_PREREQDATA = 10313,
-  EKN_OPT_PREREQFUNCTION = 20312,
-  EKN_OPT_PRIVATE = 10103,
   EKN_OPT_RESOLVER_START_DATA = 10273,
   EKN_OPT_RESOLVER_START_FUNCTION = 20272,
-  EKN_OPT_SEEKFUNCTION = 20167,
   EKN_OPT_SSL_CTX_FUNCTION = 20108,
   EKN_OPT_XFERINFODATA = 10057,
   EKN_OPT_XFERINFOFUNCTION = 20219,
-
-  EKN_PROTO_HTTP = 1,
-  EKN_PROTO_HTTPS = 2,
 
   EKN_INFO_PRIVATE = 0x100000 + 21,
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
   EKN_INFO_HTTP_CONNECTCODE = 0x200000 + 22,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
-  EKN_INFO_NUM_CONNECTS = 0x200000 + 26,
-  EKN_INFO_PRIMARY_IP = 0x100000 + 32,
   EKN_INFO_CAINFO = 0x100000 + 61,
-  EKN_INFO_PRIMARY_PORT = 0x200000 + 40,
-  EKN_INFO_LOCAL_PORT = 0x200000 + 42,
-  EKN_INFO_HTTP_VERSION = 0x200000 + 46,
   EKN_INFO_TLS_SSL_PTR = 0x400000 + 45,
-  EKN_INFO_SIZE_UPLOAD = 0x600000 + 7,
-  EKN_INFO_TOTAL_TIME = 0x600000 + 50,
   EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
   EKN_INFO_CONNECT_TIME = 0x600000 + 52,
-  EKN_INFO_PRETRANSFER_TIME = 0x600000 + 53,
-  EKN_INFO_STARTTRANSFER_TIME = 0x600000 + 54,
   EKN_INFO_APPCONNECT_TIME = 0x600000 + 56,
 
   EKN_MOPT_SOCKETFUNCTION = 20001,
   EKN_MOPT_SOCKETDATA = 10002,
   EKN_MOPT_TIMERFUNCTION = 20004,
   EKN_MOPT_TIMERDATA = 10005,
-  EKN_MOPT_MAXCONNECTS = 6,
-  EKN_MOPT_MAX_HOST_CONNECTIONS = 7,
   EKN_MOPT_RESOLVE_THREADS_MAX = 20,
   EKN_MOPT_QUICK_EXIT = 21,
   EKN_SHOPT_SHARE = 1,
@@ -78,63 +54,28 @@ enum {
   EKN_CSELECT_OUT = 2,
   EKN_CSELECT_ERR = 4,
 
-  EKN_PAUSE_CONT = 0,
-  EKN_PAUSE_RECV = 1,
-  EKN_PAUSE_SEND = 4,
-
-  EKN_READFUNC_ABORT = 0x10000000,
-  EKN_READFUNC_PAUSE = 0x10000001,
-  EKN_SEEKFUNC_OK = 0,
-  EKN_SEEKFUNC_FAIL = 1,
-  EKN_PREREQFUNC_OK = 0,
-  EKN_PREREQFUNC_ABORT = 1,
+  EKN_HTTP_VERSION_1_1 = 2,
+  EKN_INFO_ACTIVESOCKET = 0x500000 + 44,
+  EKN_AGAIN = 81,
 
   EKN_ERROR_SIZE = 256,
   EKN_SOCKET_TIMEOUT = -1
 };
 
-typedef size_t (*ekn_data_callback)(char *data, size_t size, size_t count, void *context);
-typedef int (*ekn_seek_callback)(void *context, int64_t offset, int origin);
-typedef int (*ekn_prereq_callback)(void *context, char *address, char *own_address, int port, int own_port);
 typedef int (*ekn_progress_callback)(void *context, int64_t total, int64_t now, int64_t total_up, int64_t now_up);
-typedef int (*ekn_close_callback)(void *context, int socket);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
 
-// A finished transfer, copied from libcurl's message, which is invalidated by the next call.
+// A connection that is open, or could not be opened, copied from libcurl's message, which is invalidated by the next call.
 typedef struct {
   ekn_easy *easy;
   int code;
 } ekn_completion;
 
-// The state that decides whether a request may be sent again, most of it from libcurl's log, the only place where
-// libcurl reports it.
+// A connection while it is opened.
 typedef struct {
-  // The request's HTTP/2 stream, 0 for none.
-  unsigned int stream;
-  // The server has not processed the request: it sent REFUSED_STREAM, or a GOAWAY that excludes it (RFC 9113 §6.8,
-  // §8.7).
-  bool is_refused;
-  // The server requires HTTP/1.1 (RFC 9113 §7), and has not processed the request.
-  bool needs_http1;
-  // A response has begun.
-  bool has_response;
-  // The request may be sent twice in any case.
-  bool is_harmless;
-  // libcurl is about to send a request again that must not be sent again.
-  bool must_stop;
-  // This libcurl has no callback before it sends a request.
-  bool decides;
-} ekn_resend;
-
-// A transfer and its name lookup.
-typedef struct {
+  // Whether its name is being looked up.
   bool is_running;
-  ekn_easy *easy;
-  // When a request had been sent before the lookup began, as libcurl measures it; 0 if none had.
-  int64_t time_sent_before;
-  // The transfer was abandoned: no connection must be made.
-  bool is_abandoned;
   // The number of sockets that were opened.
   unsigned int sockets;
 } ekn_lookup;
@@ -158,77 +99,50 @@ ekn_version ekn_curl_version(void);
 
 ekn_easy *ekn_easy_init(void);
 void ekn_easy_cleanup(ekn_easy *easy);
-void ekn_easy_reset(ekn_easy *easy);
 // Whether an option is known, and built in. Sets it to NULL or 0.
 bool ekn_easy_knows(ekn_easy *easy, int option);
 int ekn_easy_set_long(ekn_easy *easy, int option, long value);
-int ekn_easy_set_offset(ekn_easy *easy, int option, int64_t value);
 int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
-int ekn_easy_set_data_callback(ekn_easy *easy, int option, ekn_data_callback callback);
-int ekn_easy_set_seek_callback(ekn_easy *easy, ekn_seek_callback callback);
-int ekn_easy_set_prereq_callback(ekn_easy *easy, ekn_prereq_callback callback, void *context);
 // Sets a callback that can end the transfer (CURLE 42). Some versions of libcurl read a proxy's response to CONNECT for
 // as long as there is one, and call nothing else in that time, but this for each byte.
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
-// Sets the callback that closes the sockets of connections that the handle opens, for as long as they exist.
-int ekn_easy_set_close_callback(ekn_easy *easy, ekn_close_callback callback, void *context);
 // Offers HTTP/2 and HTTP/1.1 in TLS (RFC 7301), in place of what libcurl offers.
 int ekn_easy_offer_http2(ekn_easy *easy);
-// Keeps `*resend`, which must outlive the transfer, up to date from libcurl's log.
-int ekn_easy_watch_resend(ekn_easy *easy, ekn_resend *resend);
-// Ends the transfer if a watched request would be sent again and must not be (CURLE 42).
-int ekn_easy_stop_resend(ekn_easy *easy, ekn_resend *resend);
-// Handles one line of the log.
-void ekn_resend_note(ekn_resend *resend, const char *line);
 // Opens sockets that no other program inherits, which not every version does by itself.
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
-// Keeps `*lookup`, which must outlive the transfer, up to date; needs ekn_easy_open_sockets.
+// Keeps `*lookup`, which must outlive the handle, up to date; needs ekn_easy_open_sockets.
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
-// Whether the name is still being resolved.
-bool ekn_lookup_is_running(const ekn_lookup *lookup);
 long ekn_easy_info_long(ekn_easy *easy, int info);
-// Microseconds, for the times; bytes, for the sizes.
+// Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const char *ekn_easy_info_string(ekn_easy *easy, int info);
 // NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const void *ekn_easy_info_pointer(ekn_easy *easy, int info);
-// The socket of a bare connection; -1 if there is none. For other transfers libcurl only reports it after their end.
+// The socket of an open connection; -1 if there is none.
 int ekn_easy_socket(ekn_easy *easy);
-// The value that was set as EKN_OPT_PRIVATE.
+// The value that was set as CURLOPT_PRIVATE.
 void *ekn_easy_context(ekn_easy *easy);
-int ekn_easy_pause(ekn_easy *easy, int bits);
 const char *ekn_easy_strerror(int code);
 
 // A cache of addresses for handles of one thread, which have nothing else in common; NULL if there is none.
 ekn_share *ekn_share_names(void);
-ekn_slist *ekn_slist_append(ekn_slist *list, const char *line);
-void ekn_slist_free(ekn_slist *list);
 
 ekn_multi *ekn_multi_init(void);
 void ekn_multi_cleanup(ekn_multi *multi);
-int ekn_multi_set_long(ekn_multi *multi, int option, long value);
 int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context);
 int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context);
 int ekn_multi_add(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running);
-// The next finished transfer; `easy` is NULL if there is none.
+// The next one; `easy` is NULL if there is none.
 ekn_completion ekn_multi_next_completion(ekn_multi *multi);
 
-// A connection without HTTP on it (CURLOPT_CONNECT_ONLY), for WebSockets.
-enum {
-  EKN_HTTP_VERSION_1_1 = 2,
-  EKN_INFO_ACTIVESOCKET = 0x500000 + 44,
-  EKN_AGAIN = 81
-};
-
-// Whether libcurl has the functions that a bare connection needs.
-bool ekn_bare_load(void);
-int ekn_bare_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
+// Of an open connection (CURLOPT_CONNECT_ONLY).
+int ekn_easy_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
 // No bytes and no error mean that the peer has closed the connection.
-int ekn_bare_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
+int ekn_easy_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
 
 #endif
 #endif

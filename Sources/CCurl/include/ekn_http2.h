@@ -13,8 +13,6 @@ typedef struct ekn_http2 ekn_http2;
 
 // Whether the library could be opened.
 bool ekn_http2_load(void);
-// Its version, such as "1.52.0".
-const char *ekn_http2_version(void);
 
 typedef struct {
   const uint8_t *name, *value;

@@ -18,21 +18,10 @@ typedef struct {
 
 ekn_socket_output ekn_socket_get_output(int socket);
 
-typedef enum {
-  // There is nothing to read for now.
-  EKN_SOCKET_QUIET,
-  EKN_SOCKET_READABLE,
-  // The peer has closed its side, and everything that it sent has been read; or the connection is broken.
-  EKN_SOCKET_AT_END,
-} ekn_socket_input;
-
-ekn_socket_input ekn_socket_get_input(int socket);
+// Whether there is nothing to read, and the connection has not ended.
+bool ekn_socket_is_quiet(int socket);
 // Whether the system has room for more output.
 bool ekn_socket_is_writable(int socket);
-// Whether the socket is connected to this numeric address and port.
-bool ekn_socket_has_peer(int socket, const char *address, int port);
-// The local port of a TCP socket; 0 for any other.
-int ekn_socket_local_port(int socket);
 // Receives without waiting: the number of bytes, 0 at the end, or -1 with the error in `*error`.
 long ekn_socket_receive(int socket, void *bytes, size_t length, int *error);
 // Sends without waiting and without a signal: the number of bytes, or -1 with the error in `*error`.
@@ -45,8 +34,6 @@ int ekn_socket_replace(int socket);
 void ekn_socket_close(int socket);
 // The numeric address of the peer; false if it has none.
 bool ekn_socket_get_peer(int socket, char *text, size_t length);
-// Ends the connection in both directions: nothing can be sent over it any more.
-void ekn_socket_shut_down(int socket);
 
 // A socket that receives the kernel's messages about networks (rtnetlink) in these groups; -1 if it cannot be opened.
 int ekn_socket_open_netlink(uint32_t groups);

@@ -1,4 +1,4 @@
-// What the TLS library under libcurl knows of a connection and libcurl does not tell: OpenSSL's kind or GnuTLS.
+// What the TLS library under libcurl knows of a connection and libcurl does not tell, if it is one of OpenSSL's kind.
 #ifndef EKN_TLS_H
 #define EKN_TLS_H
 
@@ -9,20 +9,13 @@
 // Finds their functions in what libcurl depends on, or in the program if that is NULL.
 void ekn_tls_load(void *library);
 
-// The protocol that TLS has negotiated for the connection of a transfer in progress (RFC 7301).
-typedef enum { EKN_ALPN_UNKNOWN, EKN_ALPN_HTTP2, EKN_ALPN_OTHER } ekn_alpn;
-ekn_alpn ekn_easy_alpn(ekn_easy *easy);
+// Whether TLS has negotiated HTTP/2 (RFC 7301). The connection must have been used before.
+bool ekn_easy_has_chosen_http2(ekn_easy *easy);
 // Whether HTTP/2 can be offered past libcurl, which would speak it: with OpenSSL's kind, if libcurl was built with it.
 bool ekn_tls_can_offer(void);
 // A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) that offers HTTP/2 and HTTP/1.1.
 int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused);
-// Whether the TLS library has bytes of that connection that libcurl has not read, and which do not make its socket
-// readable; true if that is not known.
-bool ekn_easy_has_tls_input(ekn_easy *easy);
-// Whether a TLS library is known that reports it.
-bool ekn_tls_reports_input(void);
-
-// Of a bare connection, which must have been used before:
+// Of a connection, which must have been used before:
 
 // Reads as much of the socket at once as there is, not the head and the rest of each record. The socket is then only ready again
 // for bytes that come after those that can be received.

@@ -45,26 +45,3 @@ struct SessionProxies: Sendable, Hashable {
     password = text("kCFProxyPasswordKey")
   }
 }
-
-#if os(Linux)
-  extension SessionProxies? {
-    /// Whether there may be a proxy for `http` URLs, or for `https` URLs; without a value, that of the environment.
-    func mayApply(isSecure: Bool) -> Bool {
-      if let self { return (isSecure ? self.secure : self.plain) != nil }
-      return isSecure ? EnvironmentProxies.hasSecure : EnvironmentProxies.hasPlain
-    }
-  }
-
-  /// The proxies that libcurl takes from the environment, for some of its hosts (`NO_PROXY`) or for all.
-  enum EnvironmentProxies {
-    /// Whether there may be one for `http` URLs.
-    static let hasPlain = isSet(["http_proxy", "all_proxy", "ALL_PROXY"])
-    /// Whether there may be one for `https` URLs.
-    static let hasSecure = isSet(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-    /// Whether one of them is connected to with TLS, inside which there may be that of the server.
-    static let hasTLS = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-      .contains { (name: String) in getenv(name).map { String(cString: $0).lowercased().hasPrefix("https:") } ?? false }
-
-    private static func isSet(_ names: [String]) -> Bool { names.contains { getenv($0) != nil } }
-  }
-#endif

@@ -2,9 +2,10 @@ import Foundation
 
 /// The implementation that sends the requests of ordinary sessions in this process, and what it supports.
 ///
-/// On Apple's platforms that is `URLSession`. On Linux it is the installed libcurl: each distribution ships another
-/// version, with its own limits and defects, and ``workarounds`` lists what is done about them. Where no usable libcurl
-/// is installed, Foundation's own `URLSession` is used instead, and ``reason`` says what to install.
+/// On Apple's platforms that is `URLSession`. On Linux it is the library's own HTTP on connections that the installed
+/// libcurl opens: each distribution ships another version, with its own defects, and ``workarounds`` lists what is done
+/// about them. Where no usable libcurl is installed, Foundation's own `URLSession` is used instead, and ``reason`` says
+/// what to install.
 ///
 /// ```swift
 /// print(TransportDescription.current)
@@ -12,7 +13,7 @@ import Foundation
 public struct TransportDescription: Sendable, Hashable, CustomStringConvertible {
   /// The implementations that can send requests.
   public enum Implementation: String, Sendable, Hashable {
-    /// libcurl itself.
+    /// The library's own HTTP, on connections that libcurl opens.
     case libcurl
     /// Foundation's `URLSession`.
     case urlSession
@@ -108,7 +109,7 @@ public struct TransportDescription: Sendable, Hashable, CustomStringConvertible 
   extension TransportDescription {
     init(_ curl: CurlCapabilities) {
       let features: [(name: String, isThere: Bool)] = [
-        ("http2", curl.supportsHTTP2 || CurlTransport.wantsHTTP2 && curl.opensHTTP2),
+        ("http2", curl.opensHTTP2),
         ("ipv6", curl.features.contains(.ipv6)),
         ("tls", curl.features.contains(.tls)), ("pinning", !curl.missingOptions.contains(.pinnedpublickey)),
         ("asynchronousNames", curl.features.contains(.asynchronousResolver)),

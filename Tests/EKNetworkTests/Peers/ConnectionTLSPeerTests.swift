@@ -20,7 +20,7 @@
       ["surplus", "surplus-1.2"].map { (kind, $0) }
     }
 
-    /// libcurl reads what a body needs, and leaves the rest of its record in the TLS library.
+    /// The rest of a record that ends a body stays in the TLS library.
     @Test("What follows a complete response is not the response to the next request", arguments: surpluses)
     func surplus(kind: String, server: String) async throws {
       for method in [HTTPMethod.get, .post] {
@@ -36,9 +36,8 @@
         let first = try await text("/\(kind)")
         #expect(first.hasPrefix("/\(kind) "))
         if kind == "late" { #expect(try peer.ask("send") == "sent") }
-        var before = 0
-        // HTTP/2 was offered on the first one, but may not be on the next.
-        if kind == "none" { before = Int(try await text("/none").dropFirst("/none ".count)) ?? 0 }
+        // The same one, if nothing followed.
+        let before = kind == "none" ? Int(first.dropFirst("/none ".count)) ?? 0 : 0
         for number in 1...3 { #expect(try await text("/next") == "/next \(before + number)") }
       }
     }
@@ -50,35 +49,29 @@
       arguments: ["ending", "ending-1.2"], ["announced", "length", "chunked", "identity", "cut"])
     func endOfConnection(server: String, kind: String) async throws {
       let url = try peer.url(server, path: "/\(kind)")
-      // HTTP/2 is offered at first.
-      for transport in [try own(), try own(speaksHTTP1: false)] {
-        for _ in 0..<3 {
-          guard kind == "cut" || kind == "identity" else {
-            #expect(try await text(transport, url) == "body")
-            continue
-          }
-          let error = await #expect(throws: URLError.self) { try await text(transport, url) }
-          #expect(error?.code == .networkConnectionLost)
+      let transport = try own()
+      for _ in 0..<3 {
+        guard kind == "cut" || kind == "identity" else {
+          #expect(try await text(transport, url) == "body")
+          continue
         }
+        let error = await #expect(throws: URLError.self) { try await text(transport, url) }
+        #expect(error?.code == .networkConnectionLost)
       }
     }
 
-    private func own(speaksHTTP1: Bool = true) throws -> CurlTransport {
+    private func own() throws -> CurlTransport {
       try #require(
         CurlTransport(
           configuration: .ephemeral, tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
-          eventLoops: CurlEventLoops(count: 1), speaksHTTP1: speaksHTTP1))
+          eventLoops: CurlEventLoops(count: 1)))
     }
 
-    /// RFC 7301: one connection is opened, whatever the server chooses, and it outlasts the session tickets of TLS 1.3. If
-    /// libcurl speaks HTTP/2, it is the one that offers it, until the server has chosen HTTP/1.1.
+    /// RFC 7301: it outlasts the session tickets of TLS 1.3.
     @Test("An origin that has chosen HTTP/1.1 gets it over one connection", arguments: ["surplus", "surplus-1.2"])
     func origin(_ server: String) async throws {
       let transport = try own()
-      var numbers: [String] = []
-      for _ in 0..<4 { numbers.append(try await text(transport, peer.url(server, path: "/none"))) }
-      let isOffered = CurlLibrary.capabilities?.supportsHTTP2 == true && !CurlTransport.speaksHTTP2ByDefault
-      #expect(numbers == (isOffered ? ["/none 1", "/none 1", "/none 2", "/none 3"] : (1...4).map { "/none \($0)" }))
+      for number in 1...4 { #expect(try await text(transport, peer.url(server, path: "/none")) == "/none \(number)") }
     }
 
     /// A record that TLS has read does not make the socket ready: nothing of it may be forgotten when a reader pauses.

@@ -72,11 +72,7 @@
 
     /// The window of the connection is used up by another stream (RFC 9113 §5.2.1). Newer versions of libcurl count as
     /// sent what waits for it.
-    @Test(
-      "A response to a body that has been read and cannot be sent ends the upload",
-      .enabled(
-        if: CurlTransport.speaksHTTP2ByDefault
-          || CurlLibrary.capabilities.map { $0.version < CurlVersion(8, 6) } == true))
+    @Test("A response to a body that has been read and cannot be sent ends the upload")
     func earlyResponseWithoutWindow() async throws {
       let first = start("/stall/first") { RequestBody(data: Data(count: 60_000), contentType: "a/b") }
       while try await counts("/stall/first").received < 60_000 {}
@@ -131,7 +127,7 @@
     }
 
     @Test(
-      "A response without content ends an upload", .enabled(if: HTTP2FaultPeerTests.allowsWaitingBodies),
+      "A response without content ends an upload",
       arguments: [0, 1, 100])
     func noContent(pieces: Int) async throws {
       let (body, input) = unending(pieces)
@@ -142,14 +138,10 @@
       try await isWell()
     }
 
-    /// Newer versions of libcurl do not tell a reset without an error from the end of the response.
-    private static let codes =
-      ["CANCEL", "INTERNAL_ERROR"]
-      + (CurlTransport.speaksHTTP2ByDefault || CurlLibrary.capabilities?.completesResetUploads == true
-        ? ["NO_ERROR"] : [])
-
     @Test(
-      "An upload whose stream is reset after the head of a response has failed", arguments: codes, [0, 1, 100])
+      "An upload whose stream is reset after the head of a response has failed",
+      arguments: ["CANCEL", "INTERNAL_ERROR", "NO_ERROR"],
+      [0, 1, 100])
     func resetAfterTheHead(code: String, pieces: Int) async throws {
       for end in ["", "/held"] {
         let (body, input) = unending(pieces)
@@ -171,7 +163,8 @@
     /// Larger than the window, so that the rest of the body waits. If libcurl only begins to send after the reset, it
     /// counts as sent what it discards.
     @Test(
-      "An upload that is being sent when its stream is reset has failed", arguments: codes,
+      "An upload that is being sent when its stream is reset has failed",
+      arguments: ["CANCEL", "INTERNAL_ERROR", "NO_ERROR"],
       [100_000, 200_000, 10_000_000])
     func resetDuringTheUpload(code: String, size: Int) async throws {
       let end = size > 1_000_000 ? "" : "/full"

@@ -26,10 +26,6 @@
       var code: URLError.Code? { (error as? URLError)?.code }
     }
 
-    /// Whether bodies that may have to wait are sent over HTTP/2.
-    static let allowsWaitingBodies =
-      CurlTransport.speaksHTTP2ByDefault || CurlLibrary.capabilities?.stallsUploads == false
-
     private let peer: PeerProcess
     private let manager: NetworkManager
 
@@ -112,7 +108,7 @@
     /// A reset or a GOAWAY with HTTP_1_1_REQUIRED (RFC 9113 §7) says that the request was not processed; 421 is a response.
     @Test(
       "A server that does not want a request over HTTP/2 gets it, and all that follow, over HTTP/1.1",
-      arguments: ["reset", "misdirected"] + (CurlTransport.speaksHTTP2ByDefault ? ["goaway"] : []),
+      arguments: ["reset", "misdirected", "goaway"],
       [HTTPMethod.get, .post])
     func onlyHTTP1(kind: String, method: HTTPMethod) async throws {
       var probe = Probe<Numbered>(path: "/only-1.1/\(kind)/\(method)", method: method)
@@ -149,28 +145,18 @@
     func refused(_ kind: String, _ method: String, isFresh: Bool) async throws {
       if !isFresh { _ = try await manager.send(Probe<Size>(path: "/ok")) }
       let isPost = method == "POST"
-      let size = Self.allowsWaitingBodies ? 100_000 : 60_000
+      let size = 100_000
       let path = "/\(kind)/\(method)/\(isFresh)"
       var probe = Probe<Size>(path: path, method: isPost ? .post : .get, timeout: .seconds(10))
       if isPost { probe.body = RequestBody(data: Data(count: size), contentType: "a/b") }
-      if kind == "refuse-once", isPost, !isFresh, !CurlTransport.speaksHTTP2ByDefault {
-        // Here libcurl does not distinguish a refusal from a lost connection.
-        let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
-        #expect(error?.code == .networkConnectionLost)
-        return
-      }
-      try await expecting(
-        .refusedStream, where: !CurlTransport.speaksHTTP2ByDefault && isFresh && (kind == "refuse-once" || !isPost)
-      ) {
-        let sent = try await manager.send(probe).size
-        #expect(sent == (isPost ? size : 0))
-        let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
-        #expect(counts == Counts(requests: 2, complete: 1))
-      }
+      let sent = try await manager.send(probe).size
+      #expect(sent == (isPost ? size : 0))
+      let counts = try await manager.send(Probe<Counts>(path: "/counts\(path)"))
+      #expect(counts == Counts(requests: 2, complete: 1))
     }
 
     @Test(
-      "A body that can be read once is sent whole, or the request fails", .enabled(if: allowsWaitingBodies),
+      "A body that can be read once is sent whole, or the request fails",
       arguments: ["refuse-once", "goaway-refuse"])
     func refusedSequence(_ kind: String) async throws {
       for isFresh in [true, false] {
@@ -195,7 +181,7 @@
 
     /// libcurl has read all of the body, and the kernel takes longer to send it than a server may be silent.
     @Test(
-      "A slow upload that makes progress does not time out on a shared connection", .enabled(if: allowsWaitingBodies))
+      "A slow upload that makes progress does not time out on a shared connection")
     func slowUpload() async throws {
       let manager = try Self.makeManager(peer, port: "slow")
       let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed"))
@@ -277,7 +263,6 @@
 
     @Test(
       "A server that floods a connection with frames that bring nothing is ended",
-      .enabled(if: CurlTransport.speaksHTTP2ByDefault),
       arguments: ["settings", "ping", "priority", "data", "window", "unknown", "continuation"])
     func flood(kind: String) async throws {
       let probe = Probe<StatusCodeResponse>(path: "/flood/\(kind)")
@@ -288,7 +273,7 @@
 
     /// RFC 9113 §5.2.
     @Test(
-      "A server can send little of what nobody reads", .enabled(if: CurlTransport.speaksHTTP2ByDefault),
+      "A server can send little of what nobody reads",
       arguments: [1, 90])
     func unread(streams count: Int) async throws {
       let path = "/endless/\(count)"
@@ -304,7 +289,7 @@
       withExtendedLifetime(streams) {}
     }
 
-    @Test("A connection on which nobody answers is not used again", .enabled(if: CurlTransport.speaksHTTP2ByDefault))
+    @Test("A connection on which nobody answers is not used again")
     func silence() async throws {
       try await isWell()
       let probe = Probe<StatusCodeResponse>(path: "/freeze", timeout: .milliseconds(1_100))
@@ -328,7 +313,7 @@
     }
 
     /// What is on its way is no flood, although nobody gets it.
-    @Test("A large download that is left does not end the connection", .enabled(if: CurlTransport.speaksHTTP2ByDefault))
+    @Test("A large download that is left does not end the connection")
     func leftDownload() async throws {
       let feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/feed", timeout: .seconds(60)))
       for _ in 0..<5 {
@@ -349,7 +334,7 @@
 
     /// RFC 9110 §10.1.1. A server that says nothing gets the body after a second.
     @Test(
-      "A body waits until the server expects it", .enabled(if: CurlTransport.speaksHTTP2ByDefault),
+      "A body waits until the server expects it",
       arguments: ["continue", "refuse", "ignore"])
     func expectation(kind: String) async throws {
       let path = "/expects/\(kind)"
@@ -385,7 +370,7 @@
       try await isWell()
     }
 
-    @Test("An upload without flow-control window times out", .enabled(if: allowsWaitingBodies))
+    @Test("An upload without flow-control window times out")
     func stalledUpload() async throws {
       var probe = Probe<StatusCodeResponse>(path: "/stall", method: .post, timeout: .milliseconds(500))
       probe.body = RequestBody(data: Data(count: 10_000_000), contentType: "a/b")

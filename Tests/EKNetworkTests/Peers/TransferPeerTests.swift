@@ -145,8 +145,7 @@
         #expect([201, 204].contains(response.statusCode))
         #expect(try sha256(peer.file("put/h2-\(name)-\(size)")) == sha256(source))
       }
-      let allowsHTTP2 = HTTP2FaultPeerTests.allowsWaitingBodies
-      #expect(protocols.withLock { $0 } == [allowsHTTP2 ? HTTP2PeerTests.protocolName : "HTTP/1.1"])
+      #expect(protocols.withLock { $0 } == [HTTP2PeerTests.protocolName])
       _ = try await manager.download(FileRequest(path: "/put/h2-file-\(size)"), to: folder["target"])
       #expect(try sha256(folder["target"]) == sha256(source))
     }

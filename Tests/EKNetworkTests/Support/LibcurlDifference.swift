@@ -12,9 +12,7 @@ enum LibcurlDifference {
   case codeOfAnOldHandshake
   case headWithoutEnd
   case closedForAnOldProtocol
-  case addressBehindAProxy
   case zeroByteFromAProxy
-  case refusedStream
 
   var reason: Comment {
     switch self {
@@ -25,9 +23,7 @@ enum LibcurlDifference {
     case .codeOfAnOldHandshake: "FoundationNetworking: a server that speaks only TLS 1.0 has another code"
     case .headWithoutEnd: "FoundationNetworking: an endless head is read until the timeout, and may end the process"
     case .closedForAnOldProtocol: "a server that speaks only TLS 1.0 closes the connection for it as if it broke"
-    case .addressBehindAProxy: "out of memory, as it says, for an IPv6 address behind a proxy"
     case .zeroByteFromAProxy: "a zero byte has the same code and text in a proxy's response as in the server's"
-    case .refusedStream: "a stream that is refused is an error"
     }
   }
 
@@ -38,9 +34,8 @@ enum LibcurlDifference {
     case .ignoresAnUnknownTransferCoding: ["8.3.0", "8.5.0"]
     case .codesOfUnknownCodings: ["8.3.0", "8.5.0", "8.14.1", "8.21.0"]
     case .codeOfAHandshakeCutShort: ["7.76.1", "7.81.0", "8.14.1", "8.21.0"]
-    case .codeOfAnOldHandshake, .closedForAnOldProtocol, .addressBehindAProxy, .zeroByteFromAProxy: ["8.21.0"]
+    case .codeOfAnOldHandshake, .closedForAnOldProtocol, .zeroByteFromAProxy: ["8.21.0"]
     case .headWithoutEnd: ["7.76.1", "7.81.0", "7.88.1"]
-    case .refusedStream: ["8.3.0"]
     }
   }
 

@@ -76,9 +76,9 @@
       let plain = TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
       #expect(plain.curlOptions.last { $0.option == .keypasswd }?.value.isEmpty == true)
       let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))
-      let proxied = proxies.curlOptions(isSecure: true).map(\.option)
-      #expect(Set(proxied) == [.proxy, .noproxy, .proxyusername, .proxypassword])
-      let required = (secured + proxied).filter(\.isRequired)
+      let server = (proxies as SessionProxies?).server(for: "h", isSecure: true)
+      #expect(server?.user != nil && server?.password != nil && server?.takesRequests == false)
+      let required = (secured + [.proxy, .noproxy, .proxyusername, .proxypassword]).filter(\.isRequired)
       #expect(required.count == 9)
     }
 

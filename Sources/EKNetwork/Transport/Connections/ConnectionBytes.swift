@@ -14,12 +14,13 @@
     }
 
     let socket: Int32
-    /// `nil` with neither TLS nor a proxy: such a connection may last, and does not need them.
+    /// `nil` with neither TLS nor a tunnel: such a connection may last, and does not need them.
     private let handles: CurlBareHandles?
 
-    /// Whether libcurl has to carry the bytes: with TLS, and with a proxy, which may be connected to with TLS, too.
+    /// Whether libcurl has to carry the bytes: with TLS, that of a proxy, too, and in a tunnel, of which it may have read
+    /// more than the proxy's response.
     static func needsHandles(_ endpoint: ByteTransportEndpoint) -> Bool {
-      endpoint.isSecure || endpoint.proxies.mayApply(isSecure: false)
+      endpoint.isSecure || endpoint.proxy.map { $0.isSecure || !endpoint.isForwarded } ?? false
     }
 
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
@@ -46,7 +47,7 @@
         return ekn_socket_must_wait(error) ? .mustWait : .failed(.sending(error))
       }
       var count = 0
-      let code = ekn_bare_send(handles.easy, bytes.baseAddress, bytes.count, &count)
+      let code = ekn_easy_send(handles.easy, bytes.baseAddress, bytes.count, &count)
       if code == 0 {
         handles.readAhead()
         return .moved(count)
@@ -62,7 +63,7 @@
         return ekn_socket_must_wait(error) ? .mustWait : .failed(.receiving(error))
       }
       var count = 0
-      let code = ekn_bare_receive(handles.easy, buffer.baseAddress, buffer.count, &count)
+      let code = ekn_easy_receive(handles.easy, buffer.baseAddress, buffer.count, &count)
       if code == 0 { return count == 0 ? .closed : .moved(count) }
       return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
     }
@@ -70,7 +71,7 @@
     /// Whether nothing has arrived: on an idle connection that would belong to no response (RFC 9112 §6.3), and its end
     /// means that the server is closing it (§9.5). A session ticket of TLS is neither (RFC 8446 §4.6.1).
     var isQuiet: Bool {
-      guard mayHoldBytes else { return ekn_socket_get_input(socket) == EKN_SOCKET_QUIET }
+      guard mayHoldBytes else { return ekn_socket_is_quiet(socket) }
       var byte: UInt8 = 0
       let progress = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
       if case .mustWait = progress { return true } else { return false }

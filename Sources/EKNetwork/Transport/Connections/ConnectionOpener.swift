@@ -161,6 +161,42 @@
     }
   }
 
+  /// The length of a proxy's response to `CONNECT` (RFC 9110 §9.3.6). libcurl reads it within one call, and calls back for
+  /// each byte, and at other times: both count, until the connection is open.
+  struct TunnelWatch {
+    enum Step {
+      case proceed
+      /// The event loop may not have run for a while: check what it would have checked.
+      case check
+      /// The response is too long.
+      case end
+    }
+
+    static let maximumSize = ResponseHeadRules.maximumSize
+    private static let checkInterval = 1024
+
+    private var size = 0
+    private var sockets: UInt32 = 0
+
+    init() {}
+
+    /// - Parameter sockets: The number of sockets that were opened: another connection may need another tunnel.
+    mutating func step(sockets count: UInt32) -> Step {
+      if count != sockets {
+        self = TunnelWatch()
+        sockets = count
+      }
+      size += 1
+      if size > Self.maximumSize { return .end }
+      return size % Self.checkInterval == 0 ? .check : .proceed
+    }
+
+    static func error(url: URL) -> any Error {
+      CurlError.make(
+        .dataLengthExceedsMaximum, "The proxy's response to CONNECT is longer than \(maximumSize) bytes", url: url)
+    }
+  }
+
   private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in
     guard let context else { return 0 }
     return Unmanaged<ConnectionOpener>.fromOpaque(context).takeUnretainedValue().noteProgress() ? 1 : 0

@@ -65,7 +65,7 @@
         settings.set(.sslEnableAlpn, 0)
         settings.note(.sslCtxFunction, ekn_easy_offer_http2(easy))
       }
-      settings.set(.httpproxytunnel, 1)
+      settings.set(.httpproxytunnel, endpoint.isForwarded ? 0 : 1)
       settings.set(.tcpKeepalive, 1)
       settings.note(.xferinfofunction, ekn_easy_set_progress_callback(easy, progress, context))
       settings.note(.opensocketfunction, ekn_easy_open_sockets(easy, lookup))
@@ -78,7 +78,7 @@
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.errorbuffer, pointer: errorText)
       settings.apply(endpoint.isSecure ? endpoint.tls : nil, capabilities.authorities)
-      if let proxies = endpoint.proxies { settings.apply(proxies, isSecure: endpoint.isSecure) }
+      settings.apply(endpoint.proxy)
       return settings.error
     }
 
@@ -96,7 +96,7 @@
     }
 
     /// Whether HTTP/2 was negotiated. Requires that the connection was used.
-    var hasNegotiatedHTTP2: Bool { ekn_easy_alpn(easy) == EKN_ALPN_HTTP2 }
+    var hasNegotiatedHTTP2: Bool { ekn_easy_has_chosen_http2(easy) }
 
     /// Makes TLS read what is there at once. Requires that something was sent.
     func readAhead() {

@@ -3,7 +3,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// Requests over connections on which the library itself speaks.
+  /// Requests and their connections.
   extension CurlEventLoop {
     static func resourceError(url: URL) -> any Error {
       CurlError.make(.unknown, "The process is out of resources", url: url)
@@ -12,16 +12,16 @@
     /// Sends a request over a connection that it may share, or that is idle, or opens one for it.
     ///
     /// - Parameter waits: Whether it may wait for a connection that is being opened for another request.
-    func beginOwn(_ transfer: CurlTransfer, in pool: CurlPool, waits: Bool = true) {
+    func connect(_ transfer: CurlTransfer, in pool: ConnectionPool, waits: Bool = true) {
       let origin = transfer.request.origin
-      let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.trusts(origin)
+      let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.mayOfferHTTP2(origin)
       if !transfer.loopResends.hasResent {
         while offersHTTP2, let connection = pool.shared.available(origin) {
           // One that may be sent again need not know whether the server has just left.
           if connection.isIdle, !transfer.request.isIdempotent { connection.readBeforeUse() }
           if connection.hasRoom { return connection.begin(transfer) }
         }
-        while let connection = pool.idleConnections.take(origin) {
+        while let connection = pool.idle.take(origin) {
           if connection.isQuiet { return connection.begin(transfer) }
           connection.close()
         }
@@ -47,7 +47,7 @@
           connections.replace(with: connection)
           opening.pool.shared.add(connection)
           for transfer in transfers {
-            if connection.hasRoom { connection.begin(transfer) } else { beginOwn(transfer, in: opening.pool) }
+            if connection.hasRoom { connection.begin(transfer) } else { connect(transfer, in: opening.pool) }
           }
           return connection.received(received)
         }
@@ -57,7 +57,7 @@
       connections.replace(with: connection)
       guard let first = transfers.first else { return connection.close() }
       connection.begin(first, received: received)
-      for transfer in transfers.dropFirst() { beginOwn(transfer, in: opening.pool, waits: false) }
+      for transfer in transfers.dropFirst() { connect(transfer, in: opening.pool, waits: false) }
     }
 
     /// Handles the end of a connection, or of a stream, before its response was complete.
@@ -78,17 +78,16 @@
       return true
     }
 
+    /// Notes that the connections to an origin may have room again, if requests wait for it.
+    func roomChanged(_ pool: ConnectionPool, _ origin: Origin) {
+      if pool.shared.endsCrowding(of: origin) { queue.roomChanged(at: .init(pool: pool.index, origin: origin)) }
+    }
+
     /// Sends what the connections have gathered in the turn, and returns whether there was anything.
     func flush() -> Bool {
       let hasSent = !unsent.isEmpty
       while let connection = unsent.popLast() { connection.flush() }
       return hasSent
-    }
-
-    /// Watches a socket for a connection.
-    func watch(_ socket: Int32, _ what: Int32, connection: UInt32) {
-      let tag = LoopConnections.firstTag | UInt64(connection) << 32
-      watch(socket, what, tag: tag | UInt64(UInt32(bitPattern: socket)))
     }
 
     /// Calls the connections whose timers are due, and returns whether there were any.
@@ -103,7 +102,7 @@
 
     /// Keeps a connection for the next request.
     func park(_ connection: HTTP1Connection) {
-      connection.pool.idleConnections.park(connection, until: now.addingClamped(pools.lifetime))?.close()
+      connection.pool.idle.park(connection, until: now.addingClamped(pools.lifetime))?.close()
     }
   }
 

@@ -6,14 +6,14 @@
   class LoopConnection: DeadlineHeapElement {
     let number: UInt32
     /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
-    unowned let pool: CurlPool
+    unowned let pool: ConnectionPool
     let origin: Origin
     unowned let eventLoop: CurlEventLoop
     /// Its place among the timers, or, while it is idle, among those to be closed.
     var deadlineIndex = -1
     var isIdle = false
 
-    init(number: UInt32, pool: CurlPool, origin: Origin, eventLoop: CurlEventLoop) {
+    init(number: UInt32, pool: ConnectionPool, origin: Origin, eventLoop: CurlEventLoop) {
       self.number = number
       self.pool = pool
       self.origin = origin
@@ -61,9 +61,6 @@
     private var timers = DeadlineHeap<LoopConnection>()
     private var lastNumber: UInt32 = 0
 
-    /// The number of the poller's tags from which on they are those of these connections.
-    static let firstTag: UInt64 = 1 << 63
-
     /// The earliest timer of a connection in use; `.max` for none.
     var timer: UInt64 { timers.first ?? .max }
 
@@ -71,14 +68,14 @@
 
     /// Returns a number that no connection has.
     mutating func nextNumber() -> UInt32 {
-      // The largest tag is that of the waker, and the first one that of ``CurlEventLoop/opening``.
+      // 0 stands for ``CurlEventLoop/opening``, and the largest tag is that of the waker.
       repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while lastNumber == 0 || connections[lastNumber] != nil
       return lastNumber
     }
 
     mutating func add(_ connection: LoopConnection) {
       connections[connection.number] = connection
-      connection.pool.idleConnections.opened()
+      connection.pool.idle.opened()
     }
 
     /// Puts a connection in the place of the one with its number.
@@ -91,7 +88,7 @@
       guard connections[connection.number] === connection else { return }
       connections[connection.number] = nil
       if !connection.isIdle { timers.remove(connection) }
-      connection.pool.idleConnections.closed(connection)
+      connection.pool.idle.closed(connection)
     }
 
     /// Sets when a connection in use has to be called; `nil` for never.

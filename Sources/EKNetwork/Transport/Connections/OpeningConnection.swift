@@ -10,7 +10,7 @@
     private var opener: ConnectionOpener?
     private var transfers: [CurlTransfer] = []
 
-    init(_ pool: CurlPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: CurlEventLoop) {
+    init(_ pool: ConnectionPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: CurlEventLoop) {
       self.offersHTTP2 = offersHTTP2
       super.init(number: eventLoop.connections.nextNumber(), pool: pool, origin: origin, eventLoop: eventLoop)
     }
@@ -22,8 +22,9 @@
       join(transfer)
       var endpoint = ByteTransportEndpoint(
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
-      endpoint.proxies = transfer.request.proxies
-      endpoint.tls = pool.key.connection.tls
+      endpoint.proxies = pool.identity.proxies
+      endpoint.tls = pool.identity.tls
+      endpoint.isForHTTP = true
       endpoint.offersHTTP2 = offersHTTP2
       do {
         opener = try ConnectionOpener(

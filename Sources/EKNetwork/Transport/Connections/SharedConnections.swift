@@ -7,11 +7,24 @@
     private var byOrigin: [Origin: [HTTP2Connection]] = [:]
     private var opening: [Origin: OpeningConnection] = [:]
     private var http1: Set<Origin> = []
+    /// The origins to which a request could not be sent for lack of room.
+    private var crowded: Set<Origin> = []
 
     var all: [HTTP2Connection] { byOrigin.values.flatMap { $0 } }
 
     /// Returns a connection on which one more request can be sent.
     func available(_ origin: Origin) -> HTTP2Connection? { byOrigin[origin]?.first { $0.hasRoom } }
+
+    /// Returns what the connections to an origin have room for. If that is nothing, ``endsCrowding(of:)`` is true later.
+    mutating func room(_ origin: Origin) -> StreamRoom {
+      guard let connections = byOrigin[origin], !connections.isEmpty else { return StreamRoom() }
+      guard available(origin) == nil else { return StreamRoom(isShared: true, isFree: true) }
+      crowded.insert(origin)
+      return StreamRoom(isShared: true, leaving: connections.filter { !$0.mayHaveRoom }.map(\.number))
+    }
+
+    /// Returns whether requests to an origin wait for room. The answer is `true` once.
+    mutating func endsCrowding(of origin: Origin) -> Bool { crowded.remove(origin) != nil }
 
     /// Returns the connection that is being opened to an origin, if it may become one that is shared.
     func opening(_ origin: Origin) -> OpeningConnection? { http1.contains(origin) ? nil : opening[origin] }

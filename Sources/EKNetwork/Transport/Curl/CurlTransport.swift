@@ -3,14 +3,14 @@
   import Foundation
   import FoundationNetworking
 
-  /// A transport over libcurl, or over the library's own HTTP/1.1 on connections that libcurl opens, for sessions that
-  /// are configured but not customised with code.
+  /// A transport that speaks HTTP itself, on connections that libcurl opens, for sessions that are configured but not
+  /// customised with code.
   struct CurlTransport: Transport {
     private let eventLoops: CurlEventLoops
     private let configuration: SessionSettings
     private let tls: TLSOptions?
-    private let headerFields = CurlHeaderFields()
-    private let choice: HTTP1Choice
+    private let fields = RequestFields()
+    private let speaksHTTP2: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -23,20 +23,14 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared, speaksHTTP1: Bool = Self.speaksHTTP1ByDefault
+      eventLoops: CurlEventLoops = .shared
     ) {
-      guard CurlLibrary.capabilities != nil else { return nil }
+      guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
       self.tls = tls
       self.configuration = SessionSettings(configuration, tls: tls)
-      let proxies = self.configuration.proxies
-      let isOn = speaksHTTP1 && ekn_bare_load()
-      choice = HTTP1Choice(
-        isOn: isOn,
-        // A proxy that is connected to with TLS would be offered HTTP/2 as well.
-        speaksHTTP2: isOn && Self.speaksHTTP2ByDefault && !(proxies == nil && EnvironmentProxies.hasTLS),
-        mayUseHTTPProxy: proxies.map { $0.plain?.hasPrefix("http:") == true } ?? EnvironmentProxies.hasPlain)
+      speaksHTTP2 = capabilities.opensHTTP2
     }
 
     var resolvesRedirects: Bool { false }
@@ -55,11 +49,6 @@
       let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
       let body = CurlBody(transfer)
       let head = try await transfer.start()
-      if choice.isOn, !curlRequest.isOwn, curlRequest.mayUseHTTP2, !head.isHTTP2 {
-        eventLoops.http1Origins.withLock {
-          $0.insert(curlRequest.origin, curlRequest.pool.connection, now: MonotonicClock.now())
-        }
-      }
       configuration.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
@@ -89,63 +78,40 @@
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
       let isSecure = origin.scheme == "https"
-      // On a connection to a proxy that was used for another host, libcurl would write this one with or without brackets,
-      // depending on the other.
-      if choice.mayUseHTTPProxy, !isSecure, fields.field("Host") == nil {
-        fields["Host"] = RequestHead.host(of: origin)
-      }
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
-      let mayOfferHTTP2 = isSecure && CurlLibrary.capabilities?.allowsHTTP2(for: upload) == true
-      let isOwn = choice.isOwn(
-        isSecure: isSecure, mayOfferHTTP2: mayOfferHTTP2,
-        hasChosenHTTP1: eventLoops.http1Origins.withLock {
-          $0.contains(origin, connection, now: MonotonicClock.now())
-        })
-      let mayUseHTTP2 = isOwn ? isSecure && choice.speaksHTTP2 : mayOfferHTTP2
-      let length = isOwn && upload?.isDeclaredEmpty == true ? 0 : upload?.length
-      let content = Self.content(of: upload, length: length, method: method)
-      let block = isOwn ? try headerFields.block(for: fields, content: content) : nil
-      let head = block.map {
-        RequestHead.bytes(method: method, url: url, host: RequestHead.host(of: origin), block: $0, length: length)
+      let proxy = connection.proxies.server(for: HostSyntax.unbracketed(origin.host), isSecure: isSecure)
+      let isForwarded = !isSecure && proxy?.takesRequests == true
+      if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
+        fields["Proxy-Authorization"] = authorization
       }
-      var pool = CurlPool.Key(connection: connection)
-      pool.neverShares = isSecure && !mayUseHTTP2 && CurlLibrary.capabilities?.supportsHTTP2 == true
+      let length = upload?.isDeclaredEmpty == true ? 0 : upload?.length
+      let block = try self.fields.block(for: fields, content: Self.content(of: upload, length: length, method: method))
+      let head = RequestHead.bytes(
+        method: method, url: url, host: RequestHead.host(of: origin), isForwarded: isForwarded, block: block,
+        length: length)
       return CurlRequest(
         url: url,
         isSecure: isSecure,
-        mayUseHTTP2: mayUseHTTP2,
+        // Inside the TLS of a proxy there may be that of the server: both would be offered it.
+        mayUseHTTP2: isSecure && speaksHTTP2 && proxy?.isSecure != true,
         method: method,
-        isOwn: isOwn,
-        headerLines: isOwn ? nil : try headerFields.lines(for: fields, content: content),
-        head: head ?? [],
-        closesConnection: block?.closes ?? false,
+        head: head,
+        closesConnection: block.closes,
         upload: upload,
         isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
-        pool: pool,
+        connection: connection,
         session: ObjectIdentifier(session),
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
-        proxies: connection.proxies,
-        mayUseTunnel: isSecure && connection.proxies.mayApply(isSecure: true),
-        mayUseTLSProxy: connection.proxies == nil && EnvironmentProxies.hasTLS,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
     }
-
-    /// Whether the library itself speaks HTTP/1.1, unless the environment says otherwise.
-    private static let speaksHTTP1ByDefault = getenv("EKNETWORK_HTTP1").map { String(cString: $0) } != "libcurl"
-
-    /// Whether it speaks HTTP/2, too, where that is possible, unless the environment says otherwise.
-    static let wantsHTTP2 = speaksHTTP1ByDefault && getenv("EKNETWORK_HTTP2").map { String(cString: $0) } != "libcurl"
-
-    /// Whether it does.
-    static let speaksHTTP2ByDefault = wantsHTTP2 && CurlLibrary.capabilities?.opensHTTP2 == true
 
     private static func checked(_ url: URL?) throws -> (URL, Origin) {
       guard let url else { throw URLError(.badURL) }
@@ -176,7 +142,7 @@
 
     private static func content(
       of upload: (any UploadSource)?, length: Int64?, method: String
-    ) -> CurlHeaderFields.Content {
+    ) -> RequestFields.Content {
       guard upload != nil else { return bodylessByDefault.contains(method) ? .none : .empty }
       return length == nil ? .chunked : .sized
     }

@@ -57,10 +57,7 @@
 
     private func exchange(_ transfer: CurlTransfer) {
       exchangeCount += 1
-      eventLoop.sent(transfer, port: Int32(number))
-      guard transfer.loopSends(wasRefused: false) else {
-        return eventLoop.finish(transfer, with: transfer.loopStopError)
-      }
+      eventLoop.sent(transfer, over: self)
       firstByte = nil
       parser = ResponseParser(url: transfer.request.url, method: transfer.request.method)
       state = ExchangeState(
@@ -95,7 +92,7 @@
       // TLS may have read what its consumer has not: no event would follow.
       if bytes?.mayHoldBytes == true, transfer != nil { read() }
       guard let transfer else { return }
-      if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { write() } else { watch() }
+      if !transfer.loopPauses.contains(.sending) { write() } else { watch() }
     }
 
     func paused() { watch() }
@@ -148,12 +145,8 @@
     private func fill(_ transfer: CurlTransfer) -> Bool {
       let isChecking = state.output == .checking
       guard isChecking || state.output == .body, let upload = transfer.request.upload,
-        transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0
+        !transfer.loopPauses.contains(.sending)
       else { return false }
-      guard transfer.loopIsAtBodyStart(upload) else {
-        eventLoop.finish(transfer, with: transfer.loopFailure)
-        return false
-      }
       let length = upload.length
       if let length, transfer.loopBodyCount >= length {
         state.wroteBody()
@@ -172,13 +165,12 @@
         if transfer.loopBodyCount == length { state.wroteBody() }
         return true
       case .end:
-        transfer.loopEndedBody()
         guard length == nil else { return stop(transfer, "The body is shorter than its length") }
         if isChecking { output.append(transfer.request.head) }
         state.wroteBody()
         return true
       case .pending:
-        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        transfer.loopPauses.insert(.sending)
         return false
       case .failed(let error):
         eventLoop.finish(transfer, with: error)
@@ -203,7 +195,7 @@
       let buffer = eventLoop.receiveBuffer
       hasUnreadBytes = bytes?.mayHoldBytes == true
       for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
-        guard let bytes, let transfer, transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 else { return }
+        guard let bytes, let transfer, !transfer.loopPauses.contains(.receiving) else { return }
         switch bytes.receive(into: buffer) {
         case .moved(let count):
           transfer.loopLastActivity = eventLoop.now
@@ -231,7 +223,6 @@
           // RFC 9112 §9.8: anybody on the way could end such a body early.
           if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
-          eventLoop.responded(transfer, isHTTP2: false)
           state.responded(status: head.statusCode)
           eventLoop.markDirty(transfer)
         case .body(let bytes):
@@ -315,7 +306,7 @@
     /// end of the connection over and over.
     private func watch() {
       guard let bytes else { return }
-      let mayRead = (transfer?.loopPauseBits ?? 0) & Int(EKN_PAUSE_RECV) == 0
+      let mayRead = transfer?.loopPauses.contains(.receiving) != true
       if outputNeedsInput || hasUnreadBytes && mayRead {
         let interval = hasUnreadBytes && mayRead ? 0 : Self.retryInterval
         eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(interval))

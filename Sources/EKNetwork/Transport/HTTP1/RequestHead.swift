@@ -45,13 +45,17 @@ enum RequestHead {
 
   /// - Parameters:
   ///   - host: The `Host` of the URL (§3.2).
+  ///   - isForwarded: Whether a proxy forwards the request, which has the whole URL then (§3.2.2).
   ///   - length: The length of the body; `nil` if there is none, or if it is chunked, as the fields then say.
-  static func bytes(method: String, url: URL, host: String, block: HeaderBlock, length: Int64?) -> [UInt8] {
+  static func bytes(
+    method: String, url: URL, host: String, isForwarded: Bool = false, block: HeaderBlock, length: Int64?
+  ) -> [UInt8] {
     var bytes: [UInt8] = []
     let text = url.absoluteString
     bytes.reserveCapacity(block.bytes.count + text.utf8.count + 64)
     bytes.append(contentsOf: method.utf8)
     bytes.append(UInt8(ascii: " "))
+    if isForwarded { bytes.append(contentsOf: "http://\(host)".utf8) }
     appendTarget(of: text, to: &bytes)
     bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
     HeaderBlock.append("Host", block.host ?? host, to: &bytes)

@@ -102,7 +102,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
       guard let stream = streams[number] else { return }
       if let failure = stream.failure { return finish(stream, with: failure) }
       let reason = HTTP2ErrorCode(rawValue: code)
-      if reason == .http11Required { pool.distrust(origin) }
+      if reason == .http11Required { pool.avoidHTTP2(origin) }
       let failure = CurlError.Failure(
         code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
       // RFC 9113 §8.7: the request was not processed.
@@ -121,7 +121,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
     }
 
     func goesAway(code: UInt32) {
-      if HTTP2ErrorCode(rawValue: code) == .http11Required { pool.distrust(origin) }
+      if HTTP2ErrorCode(rawValue: code) == .http11Required { pool.avoidHTTP2(origin) }
       accepts = false
     }
 

@@ -13,7 +13,7 @@
     /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
     private static let retryInterval: UInt64 = 50_000_000
     /// The number of requests at once, whatever the server allows.
-    private static let maximumStreams = ConnectionLimit.maximumStreams
+    private static let maximumStreams = 100
 
     /// `nil` once it is closed.
     private var bytes: ConnectionBytes?
@@ -55,10 +55,12 @@
 
     /// Whether one more request can be sent over it.
     var hasRoom: Bool {
-      guard accepts, let session else { return false }
-      let limit = min(Int(ekn_http2_maximum_streams(session)), Self.maximumStreams)
-      return streams.count + held.count < limit && ekn_http2_accepts_requests(session)
+      guard mayHaveRoom, let session else { return false }
+      return streams.count + held.count < min(Int(ekn_http2_maximum_streams(session)), Self.maximumStreams)
     }
+
+    /// Whether it takes more requests, now or when others have ended.
+    var mayHaveRoom: Bool { accepts && session.map(ekn_http2_accepts_requests) == true }
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
@@ -73,7 +75,7 @@
 
     /// Sends a request over it.
     func begin(_ transfer: CurlTransfer) {
-      if isIdle { pool.idleConnections.noteInUse(self) }
+      if isIdle { pool.idle.noteInUse(self) }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true
       transfer.loopConnection = stream
@@ -101,7 +103,6 @@
       case false: return finish(stream, with: stream.failure)
       default: break
       }
-      guard transfer.loopSends(wasRefused: false) else { return finish(stream, with: transfer.loopStopError) }
       let hasBody = stream.state.output != .complete
       let head = HTTP2RequestHead(transfer.request.head, isSecure: transfer.request.isSecure)
       let number = session.map { session in
@@ -112,7 +113,7 @@
       }
       stream.number = number
       streams[number] = stream
-      eventLoop.sent(transfer, port: Int32(self.number))
+      eventLoop.sent(transfer, over: self)
       if stream.state.output == .expecting {
         let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
         expecting.append((stream, eventLoop.now.addingClamped(timeout)))
@@ -215,7 +216,7 @@
     private func beginElsewhere() {
       for stream in held {
         detach(stream)
-        eventLoop.beginOwn(stream.transfer, in: pool)
+        eventLoop.connect(stream.transfer, in: pool)
       }
     }
 
@@ -311,19 +312,20 @@
     /// Waits for what comes next.
     private func settle() {
       guard let bytes, let session else { return }
+      if hasRoom || !mayHaveRoom { eventLoop.roomChanged(pool, origin) }
       // Once nghttp2 has sent the GOAWAY for an error of the server.
       if ekn_http2_is_over(session), !streams.isEmpty { return broken("a frame is invalid") }
       let isOutputLeft = outputStart < output.count || ekn_http2_wants_to_send(session)
       let isUnused = streams.isEmpty && held.isEmpty
       if isUnused, !accepts || !ekn_http2_accepts_requests(session) { return close() }
       let isIdle = isUnused && !hasUnreadBytes && !isOutputLeft
-      if self.isIdle, !isIdle { pool.idleConnections.noteInUse(self) }
+      if self.isIdle, !isIdle { pool.idle.noteInUse(self) }
       let what = Int32(EKN_POLL_IN) | (isOutputLeft && !outputNeedsInput ? Int32(EKN_POLL_OUT) : 0)
       eventLoop.watch(bytes.socket, what, connection: number)
       guard !self.isIdle else { return }
       eventLoop.connections.setTimer(self, at: isIdle ? nil : nextTimer)
       if isIdle {
-        pool.idleConnections.noteIdle(self, until: eventLoop.now.addingClamped(eventLoop.pools.lifetime))?.close()
+        pool.idle.noteIdle(self, until: eventLoop.now.addingClamped(eventLoop.pools.lifetime))?.close()
       }
     }
 
@@ -369,6 +371,7 @@
       self.bytes = nil
       accepts = false
       pool.shared.remove(self)
+      eventLoop.roomChanged(pool, origin)
       eventLoop.connections.remove(self)
       eventLoop.willClose(bytes.socket)
       bytes.close()

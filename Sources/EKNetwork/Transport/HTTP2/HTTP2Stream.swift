@@ -117,10 +117,9 @@ struct ReceiveWindow {
       hasHead = true
       headSize = 0
       // RFC 9110 §15.5.20: the server does not want such requests over this connection.
-      if head.statusCode == 421 { connection.pool.distrust(transfer.request.origin) }
+      if head.statusCode == 421 { connection.pool.avoidHTTP2(transfer.request.origin) }
       transfer.loopReceivedHead(head)
       state.responded(status: head.statusCode)
-      connection.eventLoop.responded(transfer, isHTTP2: true)
       connection.eventLoop.markDirty(transfer)
     }
 
@@ -135,19 +134,14 @@ struct ReceiveWindow {
     /// Finds out whether a body that is declared to be empty is. Returns `nil` if that is not known yet.
     func checkEmptyBody() -> Bool? {
       guard state.output == .checking, let upload = transfer.request.upload else { return true }
-      guard transfer.loopIsAtBodyStart(upload) else {
-        failure = transfer.loopFailure
-        return false
-      }
       var byte: UInt8 = 0
       switch withUnsafeMutableBytes(of: &byte, { upload.read(into: $0) }) {
       case .bytes: fail(.requestBodyStreamExhausted, "The body is longer than its length")
       case .end:
-        transfer.loopEndedBody()
         state.wroteBody()
         return true
       case .pending:
-        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        transfer.loopPauses.insert(.sending)
         return nil
       case .failed(let error): failure = error
       }
@@ -157,12 +151,8 @@ struct ReceiveWindow {
     /// Reads the next piece of the body. Returns the number of bytes, or `EKN_HTTP2_…`.
     func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool) -> Int {
       guard state.output == .body, let upload = transfer.request.upload,
-        transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0
+        !transfer.loopPauses.contains(.sending)
       else { return Int(EKN_HTTP2_PENDING) }
-      guard transfer.loopIsAtBodyStart(upload) else {
-        failure = transfer.loopFailure
-        return Int(EKN_HTTP2_FAILED)
-      }
       let rest = upload.length.map { $0 - transfer.loopBodyCount } ?? .max
       let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(rest, Int64(buffer.count)))])
       transfer.loopLastActivity = connection.eventLoop.now
@@ -175,7 +165,6 @@ struct ReceiveWindow {
         }
         return count
       case .end:
-        transfer.loopEndedBody()
         guard upload.length == nil else {
           fail(.requestBodyStreamExhausted, "The body is shorter than its length")
           return Int(EKN_HTTP2_FAILED)
@@ -184,7 +173,7 @@ struct ReceiveWindow {
         isEnd = true
         return 0
       case .pending:
-        transfer.loopPauseBits |= Int(EKN_PAUSE_SEND)
+        transfer.loopPauses.insert(.sending)
         return Int(EKN_HTTP2_PENDING)
       case .failed(let error):
         failure = error
@@ -195,8 +184,8 @@ struct ReceiveWindow {
     // MARK: - Exchange
 
     func resumed() {
-      if transfer.loopPauseBits & Int(EKN_PAUSE_RECV) == 0 { delivered() }
-      if transfer.loopPauseBits & Int(EKN_PAUSE_SEND) == 0 { connection.sendMore(self) }
+      if !transfer.loopPauses.contains(.receiving) { delivered() }
+      if !transfer.loopPauses.contains(.sending) { connection.sendMore(self) }
     }
 
     func paused() {}

@@ -16,7 +16,7 @@
         }]
     }
 
-    private static let loops = LoopGroup(count: LoopCount.ofProcess) { _, _ in CurlSocketLoop() }
+    private static let loops = LoopGroup(count: LoopCount.ofProcess) { CurlSocketLoop() }
     private static let turn = Locked(0)
 
     typealias Operation = @Sendable () -> Void
@@ -31,7 +31,7 @@
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     private init?() {
-      guard CurlLibrary.capabilities != nil, ekn_bare_load(), let poller = LoopPoller<Operation>() else { return nil }
+      guard CurlLibrary.capabilities != nil, let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
       poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
     }

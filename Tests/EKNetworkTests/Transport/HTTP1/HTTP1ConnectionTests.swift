@@ -14,7 +14,7 @@
     init() throws {
       server = try LoopbackServer()
       transport = try #require(
-        CurlTransport(configuration: .ephemeral, eventLoops: Self.loops, speaksHTTP1: true))
+        CurlTransport(configuration: .ephemeral, eventLoops: Self.loops))
     }
 
     private func fetch(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) async throws -> String {
@@ -195,10 +195,6 @@
     /// From 8.20 on, libcurl's resolver has a socket of its own, whether connections are opened side by side or not.
     @Test(arguments: ["http", "https"]) func nameIsLookedUp(_ scheme: String) async throws {
       let url = try #require(URL(string: "\(scheme)://nonexistent.invalid/"))
-      Self.loops.http1Origins.withLock {
-        guard let origin = Origin(url) else { return }
-        $0.insert(origin, transport.sessionSettings.connection(hasLeftOrigin: false), now: MonotonicClock.now())
-      }
       let error = await #expect(throws: URLError.self) {
         try await transport.fetch(TransportRequest(URLRequest(url: url)))
       }
@@ -213,7 +209,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = 200
       let transport = try #require(
-        CurlTransport(configuration: configuration, eventLoops: CurlEventLoops(count: 1), speaksHTTP1: true))
+        CurlTransport(configuration: configuration, eventLoops: CurlEventLoops(count: 1)))
       try await withThrowingTaskGroup(of: Void.self) { [server] group in
         for index in 0..<300 {
           let url = index % 3 == 1 ? closed.url("/") : server.url("/\(index)")
@@ -239,7 +235,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = 4
       let transport = try #require(
-        CurlTransport(configuration: configuration, eventLoops: Self.loops, speaksHTTP1: true))
+        CurlTransport(configuration: configuration, eventLoops: Self.loops))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<500 {
           let request = TransportRequest(URLRequest(url: server.url("/\(index)")))

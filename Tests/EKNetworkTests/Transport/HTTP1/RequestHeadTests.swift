@@ -35,6 +35,16 @@ import Testing
         == "PUT /a HTTP/1.1\r\nHost: x:81\r\nA: 1\r\nAccept: */*\r\nContent-Length: 3\r\n\r\n")
   }
 
+  @Test(arguments: [
+    ("http://u:p@x:81?a#b", "x:81", "http://x:81/?a"), ("http://[::1]/a/../b", "[::1]", "http://[::1]/b"),
+  ])
+  func proxyGetsTheWholeURL(_ url: String, _ host: String, _ target: String) throws {
+    let head = RequestHead.bytes(
+      method: "GET", url: try #require(URL(string: url)), host: host, isForwarded: true, block: HeaderBlock([]),
+      length: nil)
+    #expect(String(decoding: head, as: UTF8.self) == "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+  }
+
   @Test func ownHostReplacesThatOfTheURL() throws {
     let block = HeaderBlock([("A", "1"), ("hOsT", "other")])
     let head = RequestHead.bytes(

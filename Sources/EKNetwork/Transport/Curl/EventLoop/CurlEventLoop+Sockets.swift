@@ -2,24 +2,18 @@
   import CCurl
 
   extension CurlEventLoop {
-    /// Watches a socket for libcurl. This is done immediately, never later in the turn: by then a descriptor may have
-    /// been closed and its number reused.
-    func watch(_ socket: Int32, _ what: Int32, pool: Int) {
-      watch(socket, what, tag: UInt64(pool) << 32 | UInt64(UInt32(bitPattern: socket)))
-    }
-
-    func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
+    /// Watches a socket for a connection; 0 stands for ``opening``. This is done immediately, never later in the turn: by
+    /// then a descriptor may have been closed and its number reused.
+    func watch(_ socket: Int32, _ what: Int32, connection: UInt32) {
+      let tag = UInt64(connection) << 32 | UInt64(UInt32(bitPattern: socket))
       if what == EKN_POLL_REMOVE {
-        guard tag < LoopConnections.firstTag || sockets.isWatched(socket) else { return }
+        guard sockets.isWatched(socket) else { return }
         sockets.remove(socket)
-      } else if !sockets.want(socket, what, tag: tag) {
+      } else if !sockets.watch(socket, what, tag: tag) {
         return
       }
       poller.watch(socket, what, tag: tag)
     }
-
-    /// Notes that libcurl keeps a connection for the next request. ``willClose(_:)`` follows when it closes it.
-    func letGo(_ socket: Int32) { sockets.letGo(socket) }
 
     /// Stops watching a socket that is about to be closed. The poller only does that by itself if no other process has
     /// inherited the socket.
@@ -34,21 +28,12 @@
     func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
-        guard event.tag < LoopConnections.firstTag else {
-          let number = UInt32(truncatingIfNeeded: event.tag >> 32) & 0x7FFF_FFFF
-          if number == 0 {
-            opening?.act(on: socket, events: event.events)
-          } else {
-            connections[number]?.ready(socket, events: event.events)
-          }
-          continue
+        let number = UInt32(truncatingIfNeeded: event.tag >> 32)
+        if number == 0 {
+          opening?.act(on: socket, events: event.events)
+        } else {
+          connections[number]?.ready(socket, events: event.events)
         }
-        guard sockets.isWanted(socket) else {
-          pools[Int(event.tag >> 32)]?.inputArrived(on: socket)
-          watch(socket, Int32(EKN_POLL_REMOVE), pool: 0)
-          continue
-        }
-        pools[Int(event.tag >> 32)]?.act(on: socket, events: event.events)
       }
     }
   }

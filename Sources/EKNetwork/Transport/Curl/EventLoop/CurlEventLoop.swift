@@ -3,20 +3,17 @@
   import Foundation
   import FoundationNetworking
 
-  /// A thread that drives transfers, with its own epoll instance, and with `curl_multi_socket_action` for the sockets
-  /// that are ready. `curl_multi_poll` would look at every waiting transfer in every turn.
+  /// A thread that drives transfers, with its own epoll instance.
   ///
-  /// A turn: tell libcurl about ready sockets, take all submissions, collect finished transfers, begin those that may
+  /// A turn: let the connections read and write whose sockets are ready, take all submissions, begin the transfers that may
   /// begin, fire timers, deliver everything to the consumers, sleep. Batching each of these steps is worth half of the
   /// throughput. If nothing is in progress, a request is started in a turn on the thread that submits it: waking the
   /// loop's thread first would take longer.
   ///
-  /// libcurl is only given transfers that can begin at once; those that have to wait are in `queue`.
-  ///
-  /// Unchecked: `poller`, `group` and `index` may be used on every thread; all other state, and libcurl, belong to the
+  /// Unchecked: `poller` may be used on every thread; all other state, and libcurl, belong to the
   /// thread that holds `turn`.
   final class CurlEventLoop: @unchecked Sendable {
-    /// How long connections are kept for the next request: as long as libcurl reuses them (CURLOPT_MAXAGE_CONN).
+    /// How long connections are kept for the next request: as long as libcurl keeps its own (CURLOPT_MAXAGE_CONN).
     static let defaultPoolLifetime = Duration.seconds(118)
 
     enum Operation {
@@ -24,13 +21,8 @@
       case cancel(CurlTransfer)
       case resumeReceiving(CurlTransfer)
       case resumeSending(CurlTransfer)
-      /// From the loop whose queue the transfer is in: run it.
-      case take(CurlTransfer)
-      /// From the loop that has run the transfer: it is over, or has to be sent again.
-      case takeBack(CurlTransfer, resends: Bool)
     }
 
-    private static let noResources = "libcurl is out of resources"
     private static let eventCapacity = 256
     /// How often requests may begin within a turn because others have ended in it.
     private static let maximumPasses = 8
@@ -38,13 +30,11 @@
     private static let maximumBatches = 16
 
     let capabilities: CurlCapabilities
-    let group: LoopGroup<CurlEventLoop>
-    let index: Int
     let poller: LoopPoller<Operation>
     private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
-    var pools: CurlPools
+    var pools: ConnectionPools
     var connections = LoopConnections()
     /// The connections that have something to send at the end of the turn.
     var unsent: [HTTP2Connection] = []
@@ -54,13 +44,9 @@
     let names = ekn_share_names()
     var queue: RequestQueue<CurlTransfer>
     var deadlines = DeadlineHeap<CurlTransfer>()
-    /// The transfers in the queues of other loops that this one runs.
-    var borrowed: Set<ObjectIdentifier> = []
     var sockets = WatchedSockets()
     /// The transfers that have something for their consumers.
     var dirty: [CurlTransfer] = []
-    /// The transfers for which something arrived from the server while their bodies had nothing to send.
-    var transfersWithInput: [CurlTransfer] = []
     var deliveries: [CurlTransfer.Queue.Delivery] = []
     /// Into which every connection receives.
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
@@ -68,18 +54,13 @@
     /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
     /// libcurl cannot be used, or if the process has no descriptors left.
     ///
-    /// - Parameters:
-    ///   - poolLifetime: How long unused connections are kept.
-    ///   - group: The loops that help each other.
-    ///   - index: The index of this loop in the group.
-    init?(poolLifetime: Duration, group: LoopGroup<CurlEventLoop>, index: Int) {
+    /// - Parameter poolLifetime: How long unused connections are kept.
+    init?(poolLifetime: Duration) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
-      self.group = group
-      self.index = index
       self.capabilities = capabilities
       self.poller = poller
-      pools = CurlPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.mayShareConnections, loops: group.count)
+      pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
+      queue = RequestQueue(mayShareConnections: capabilities.opensHTTP2)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -101,7 +82,7 @@
       var finished: [CurlTransfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
         guard turn.allowsDirectStart,
-          !transfer.request.isSecure || pools.hasConnection(transfer.request.pool, to: transfer.request.origin)
+          !transfer.request.isSecure || pools.hasConnection(transfer.request.connection, to: transfer.request.origin)
         else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
         now = MonotonicClock.now()
@@ -155,20 +136,12 @@
     private func finishTurn(
       _ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery], expires: Bool
     ) {
-      turn.began(queue.count + borrowed.count)
-      collectFinished()
+      turn.began(queue.count)
       if expires { expireDeadlines() }
       admit()
-      var passes = 0
       if fireConnectionTimers() { admit() }
-      while passes < Self.maximumPasses, pools.fireTimers(now: now) {
-        collectFinished()
-        passes += 1
-        // What could not begin in this turn has a timer that is due, so the next turn follows immediately.
-        guard admit() else { break }
-      }
       settle(into: &finished)
-      turn.ended(queue.count + borrowed.count)
+      turn.ended(queue.count)
     }
 
     /// Sends and delivers what the turn has brought, which may make room for other requests.
@@ -185,28 +158,23 @@
     }
 
     private func perform(_ operation: Operation) {
-      if passesOn(operation) { return }
       switch operation {
       case .start(let transfer): start(transfer)
-      case .take(let transfer): borrow(transfer)
-      case .takeBack(let transfer, let resends): takeBack(transfer, resends: resends)
       case .cancel(let transfer): remove(transfer)
-      case .resumeReceiving(let transfer): resume(transfer, bit: Int(EKN_PAUSE_RECV))
-      case .resumeSending(let transfer): resume(transfer, bit: Int(EKN_PAUSE_SEND))
+      case .resumeReceiving(let transfer): resume(transfer, .receiving)
+      case .resumeSending(let transfer): resume(transfer, .sending)
       }
     }
 
     /// Puts a transfer into its queue.
     private func start(_ transfer: CurlTransfer) {
       guard !transfer.isOver else { return }
-      guard let pool = pools.acquire(transfer.request.pool, for: self) else { return fail(transfer) }
+      let pool = pools.acquire(transfer.request.connection)
       transfer.loopPool = pool
       transfer.loopSubmitted = now
       transfer.loopTicket = queue.submit(
-        transfer,
-        key: .init(
-          session: transfer.request.session, pool: (pool.sharedPool ?? pool).index, origin: transfer.request.origin),
-        connections: transfer.request.connectionsPerHost, use: pool.key.neverShares ? .neverShares : .shares)
+        transfer, key: .init(session: transfer.request.session, pool: pool.index, origin: transfer.request.origin),
+        connections: transfer.request.connectionsPerHost)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
@@ -214,9 +182,7 @@
     @discardableResult
     private func admit() -> Bool {
       let waiting = queue.waitingCount
-      while let (transfer, ticket) = queue.next() {
-        if !lend(transfer, ticket) { begin(transfer) }
-      }
+      while let (transfer, _) = queue.next(room: { pools.room(at: $0) }) { begin(transfer) }
       return queue.waitingCount < waiting
     }
 
@@ -228,15 +194,8 @@
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
-      guard !transfer.request.isOwn else {
-        if let pool = transfer.loopPool { beginOwn(transfer, in: pool) } else { fail(transfer) }
-        return renewDeadline(of: transfer)
-      }
-      guard let pool = transfer.loopPool, pool.add(transfer) else {
-        if let refusal = transfer.loopFailure { return finish(transfer, with: refusal) }
-        return fail(transfer)
-      }
-      if !pool.reportsSending { sent(transfer, port: 0) }
+      guard let pool = transfer.loopPool else { return fail(transfer, .unknown, "The process is out of resources") }
+      connect(transfer, in: pool)
       renewDeadline(of: transfer)
     }
 
@@ -247,69 +206,34 @@
       deadlines.insert(transfer, at: transfer.loopDeadline)
     }
 
-    func fail(_ transfer: CurlTransfer, _ code: URLError.Code = .unknown, _ text: String = noResources) {
+    private func fail(_ transfer: CurlTransfer, _ code: URLError.Code, _ text: String) {
       finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
     }
 
-    /// Notes that libcurl is sending a transfer's request, from this local port.
-    func sent(_ transfer: CurlTransfer, port: Int32) {
+    /// Notes that a transfer's request is being sent over a connection.
+    func sent(_ transfer: CurlTransfer, over connection: LoopConnection) {
       transfer.loopLastActivity = now
-      guard transfer.request.isSecure, capabilities.mayShareConnections, let ticket = transfer.loopTicket
-      else { return }
-      queue.sent(ticket, port: port)
+      guard transfer.request.isSecure, capabilities.opensHTTP2, let ticket = transfer.loopTicket else { return }
+      queue.sent(ticket, over: connection.number)
     }
 
-    /// Notes that a transfer's response head has been received.
-    func responded(_ transfer: CurlTransfer, isHTTP2: Bool) {
-      guard transfer.request.mayUseHTTP2, let ticket = transfer.loopTicket else { return }
-      queue.responded(ticket, isHTTP2: isHTTP2)
+    /// Sends a transfer, which is no longer in progress, again.
+    func resend(_ transfer: CurlTransfer) {
+      guard let ticket = transfer.loopTicket else { return }
+      queue.resend(ticket)
+      if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    private func resume(_ transfer: CurlTransfer, bit: Int) {
-      guard transfer.loopIsRunning, transfer.loopPauseBits & bit != 0 else { return }
-      transfer.loopPauseBits &= ~bit
-      if let connection = transfer.loopConnection {
-        transfer.loopLastActivity = now
-        connection.resumed()
-        return renewDeadline(of: transfer)
-      }
-      guard let handle = transfer.loopHandle else { return }
-      if bit == Int(EKN_PAUSE_SEND) { transfer.loopPool?.bodyResumed(transfer) }
-      if capabilities.readsWhilePaused { transfer.loopPool?.watchAgain(handle) }
+    private func resume(_ transfer: CurlTransfer, _ pause: CurlTransfer.Pauses) {
+      guard let connection = transfer.loopConnection, transfer.loopPauses.remove(pause) != nil else { return }
       transfer.loopLastActivity = now
+      connection.resumed()
       renewDeadline(of: transfer)
-      _ = ekn_easy_pause(handle.easy, Int32(transfer.loopPauseBits))
-    }
-
-    private func collectFinished() {
-      for case let pool? in pools.all where pool.activeCount > 0 {
-        while let (transfer, code) = pool.nextFinished() {
-          ended(transfer, code)
-        }
-      }
-      checkPausedBodies()
-    }
-
-    func ended(_ transfer: CurlTransfer, _ code: Int) {
-      if transfer.loopMayResend(after: code) {
-        transfer.loopPool?.remove(transfer)
-        deadlines.remove(transfer)
-        return resend(transfer)
-      }
-      transfer.loopMeasure()
-      finish(transfer, with: transfer.loopError(code: code))
     }
 
     private func expireDeadlines() {
       while let transfer = deadlines.popFirst(notAfter: now) {
         transfer.loopCheckProgress(at: now)
-        // A transfer that waits for another request on the same connection does not wait for the server. One that is
-        // connecting has a socket.
-        if transfer.request.deadline > now, let handle = transfer.loopHandle, handle.watched == nil,
-          let ticket = transfer.loopTicket, queue.waitsForStream(ticket)
-        {
-          transfer.loopLastActivity = now
-        }
         guard transfer.loopDeadline <= now else {
           deadlines.insert(transfer, at: transfer.loopDeadline)
           continue
@@ -331,18 +255,16 @@
       transfer.request.upload?.close()
       transfer.loopConnection?.abandon(transfer)
       if let pool = transfer.loopPool {
-        if transfer.loopHandle != nil { pool.remove(transfer) }
         transfer.loopPool = nil
         pools.release(pool, now: now)
       }
       if let ticket = transfer.loopTicket { queue.remove(ticket) }
       transfer.loopTicket = nil
-      giveBack(transfer, resends: false)
     }
 
     /// The time at which the next timer or deadline is due.
     private var due: UInt64 {
-      min(min(deadlines.first ?? .max, pools.timer), min(connections.timer, opening?.timer ?? .max))
+      min(deadlines.first ?? .max, connections.timer, opening?.timer ?? .max)
     }
   }
 #endif

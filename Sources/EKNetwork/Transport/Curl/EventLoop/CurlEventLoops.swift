@@ -3,8 +3,7 @@
   import FoundationNetworking
 
   /// The event loops that drive the requests of the process. All requests to an origin use the same loop, so that they
-  /// find its connections; other origins use other loops, so that the work is divided among a server's cores. If an
-  /// origin is busy, other loops help: ``ConnectionLanes``.
+  /// find its connections; other origins use other loops, so that the work is divided among a server's cores.
   final class CurlEventLoops: Sendable {
     static let shared = CurlEventLoops(count: LoopCount.ofProcess)
 
@@ -15,13 +14,12 @@
         userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
     }
 
-    let http1Origins = Locked(HTTP1Origins())
     private let loops: LoopGroup<CurlEventLoop>
     private let assignments: Locked<LoopAssignments<Origin>>
 
     /// - Parameter poolLifetime: How long unused connections are kept.
     init(count: Int, poolLifetime: Duration = CurlEventLoop.defaultPoolLifetime) {
-      loops = LoopGroup(count: count) { CurlEventLoop(poolLifetime: poolLifetime, group: $0, index: $1) }
+      loops = LoopGroup(count: count) { CurlEventLoop(poolLifetime: poolLifetime) }
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 

@@ -2,18 +2,14 @@
   import Foundation
   import FoundationNetworking
 
-  /// A request in the form that libcurl needs. It is created by the caller and read by the event loop.
+  /// A request in the form that the event loop needs. It is created by the caller.
   struct CurlRequest: Sendable {
     let url: URL
     let isSecure: Bool
     /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
     let mayUseHTTP2: Bool
     let method: String
-    /// Whether the library itself speaks, not libcurl.
-    let isOwn: Bool
-    /// The fields, for libcurl; `nil` if the library itself speaks.
-    let headerLines: CurlHeaderLines?
-    /// The head, as the library itself writes it over HTTP/1.1; empty if libcurl speaks.
+    /// The head, as it is written over HTTP/1.1.
     let head: [UInt8]
     /// Whether the connection must not be used for another request.
     let closesConnection: Bool
@@ -26,17 +22,12 @@
     let idleTimeout: UInt64
     /// The deadline of the attempt, in nanoseconds of the event loop's clock.
     let deadline: UInt64
-    let pool: CurlPool.Key
+    /// Whose connections it may use.
+    let connection: ConnectionIdentity
     /// The session and the origin whose connections are limited, and their limit.
     let session: ObjectIdentifier
     let origin: Origin
     let connectionsPerHost: Int
-    /// The proxies; `nil` means those of the environment.
-    let proxies: SessionProxies?
-    /// Whether it may be sent through a tunnel that a proxy opens.
-    let mayUseTunnel: Bool
-    /// Whether the connection may have the TLS of a proxy, whose bytes that libcurl has not read are not known.
-    let mayUseTLSProxy: Bool
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: (@Sendable (Int64, Int64?) -> Void)?
@@ -44,7 +35,7 @@
     /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
     /// progress to report.
     var isQuickToStart: Bool {
-      (isOwn || !isSecure) && (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
+      (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }
   }
 #endif

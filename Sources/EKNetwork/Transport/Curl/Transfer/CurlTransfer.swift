@@ -5,39 +5,39 @@
 
   /// One exchange on the wire, shared by the event loop, which writes, and a consumer, which reads.
   ///
-  /// Unchecked: `request` is immutable; members named `loop…`, except `loopLoan`, belong to the thread that holds the
-  /// turn of the event loop running the transfer; the rest is in `queue`, which has a lock.
+  /// Unchecked: `request` is immutable; members named `loop…` belong to the thread that holds the turn of the event
+  /// loop; the rest is in `queue`, which has a lock.
   final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
       UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
     >
 
+    /// Why nothing moves in a direction.
+    struct Pauses: OptionSet {
+      let rawValue: Int
+      /// The consumer does not read.
+      static let receiving = Pauses(rawValue: 1)
+      /// The body has nothing to send for now.
+      static let sending = Pauses(rawValue: 2)
+    }
+
     let request: CurlRequest
-    /// The event loop in whose queue it is. Another one may run it.
     let eventLoop: CurlEventLoop
     private let queue = Locked(Queue())
     private let measured = Locked<NetworkTimings?>(nil)
 
-    /// The loan, while another loop runs it. Only accessed in the turns of `eventLoop`.
-    var loopLoan: CurlEventLoop.Loan?
-
-    // State of the loop that runs it, only accessed in that loop's turns.
+    // State of the loop, only accessed in its turns.
     /// Set from submission to the end.
-    var loopPool: CurlPool?
+    var loopPool: ConnectionPool?
     var loopTicket: RequestQueue<CurlTransfer>.Ticket?
     /// Set while it is in progress.
-    var loopHandle: CurlHandle?
     var loopConnection: (any LoopExchange)?
-    /// Whether it is in progress.
-    var loopIsRunning: Bool { loopHandle != nil || loopConnection != nil }
-    /// When it was submitted, and when it was passed to libcurl.
+    var loopIsRunning: Bool { loopConnection != nil }
+    /// When it was submitted, and when it was begun.
     var loopSubmitted: UInt64 = 0
     var loopBegun: UInt64 = 0
-    var loopParser: ResponseHeadParser
     var loopLastActivity: UInt64 = 0
-    var loopPauseBits = 0
-    /// Its socket, while the body has nothing to send and ``CurlPool`` watches the socket; otherwise -1.
-    var loopPausedSocket: Int32 = -1
+    var loopPauses: Pauses = []
     var loopFailure: (any Error)?
     var loopOutcome: Result<Void, any Error>?
     var loopIsDirty = false
@@ -45,34 +45,19 @@
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
-    private(set) var loopIsHTTP2 = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
-    /// The socket of the connection that it may share; only known where that is needed.
-    var loopSharedSocket: Int32?
-    /// Whether HTTP/2 may be negotiated for it.
-    var loopTrustsOrigin: Bool { loopPool?.trusts(request.origin) ?? true }
     private var loopBlock = BodyBlock()
     private var loopReceived: Int64 = 0
     private var loopReportsBody = false
-    private var loopUpload: UploadBodyState
-    /// Whether the request has just been sent, and none of its body has been read for it.
-    private var loopBeginsBody = false
+    /// The number of bytes of the body that were read for the request.
+    private(set) var loopBodyCount: Int64 = 0
     private var loopExpected: Int64?
-    /// The length of the body of a response over TLS and HTTP/1.1, if it ends there; otherwise -1.
-    private var loopSecureLength: Int64 = -1
-    /// Whether the end of the connection is the end of the body of a response over TLS.
-    private(set) var loopEndsWithConnection = false
-    /// Whether bytes that belong to no response follow the response, which is complete.
-    var loopHasSurplus = false
 
     init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
       self.request = request
       self.eventLoop = eventLoop
-      loopParser = ResponseHeadParser(
-        url: request.url, method: request.method, mayUseHTTP2: request.mayUseHTTP2)
       loopResends = ResendState(isIdempotent: request.isIdempotent)
-      loopUpload = UploadBodyState(length: request.upload?.length)
     }
 
     // MARK: - Consumer's side
@@ -129,7 +114,7 @@
     var loopDeadline: UInt64 {
       // Waiting for a connection, for a consumer that does not read, or for a body that is not ready does not count as
       // idle time.
-      guard loopIsRunning, loopPauseBits == 0 else { return request.deadline }
+      guard loopIsRunning, loopPauses.isEmpty else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
       let nextCheck = loopIsSending ? loopProgress.nextCheck(after: loopLastActivity, idle: request.idleTimeout) : .max
       return min(idleEnd, nextCheck, request.deadline)
@@ -137,41 +122,22 @@
 
     private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
 
-    /// Checks whether the kernel is still sending what libcurl has given it, which counts as activity.
+    /// Checks whether the kernel is still sending what it was given, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
-      guard loopIsSending, loopPauseBits == 0, let output = loopConnection?.kernelOutput ?? loopHandle?.output
-      else { return }
+      guard loopIsSending, loopPauses.isEmpty, let output = loopConnection?.kernelOutput else { return }
       if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
-
-    /// Whether nothing must be read from the transfer's socket, which no other transfer uses.
-    var loopIsHeldBack: Bool { loopPauseBits & Int(EKN_PAUSE_RECV) != 0 && !loopIsHTTP2 }
 
     /// Limits what is kept for a consumer that does not read.
     func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
 
     func loopReceivedHead(_ head: RawHead) {
-      loopIsHTTP2 = head.isHTTP2
-      // RFC 9112 §7: identity, which older servers send, is none.
-      let isChunked = ResponseHeadRules.transferCodings(of: head).contains { !$0.isFieldName("identity") }
       let head = ResponseHead(head)
       loopExpected = head.contentLength
-      if request.upload != nil {
-        loopUpload.responded(
-          status: head.statusCode ?? 0, length: head.contentLength, isChunked: isChunked)
-      }
-      // RFC 9112 §6.3: a transfer coding takes precedence over a length.
-      if request.isSecure, !loopIsHTTP2, !isChunked {
-        loopSecureLength = loopExpected ?? -1
-        loopEndsWithConnection = loopExpected == nil && head.hasBody(method: request.method)
-      }
       loopReportsBody = request.onReceive != nil && head.isSuccess
       loopHead = head
       loopHasHead = true
     }
-
-    /// Whether the last byte of a body over TLS and HTTP/1.1 has been received.
-    var loopEndsSecureBody: Bool { loopReceived == loopSecureLength }
 
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -181,138 +147,37 @@
       return loopBlock.isFull
     }
 
-    /// The number of bytes of the body that were read for the request.
-    var loopBodyCount: Int64 { loopUpload.readCount }
-
     func loopReadBody(_ count: Int) {
-      loopUpload.read(count)
-      request.onSend?(loopUpload.readCount, request.upload?.length)
+      loopBodyCount += Int64(count)
+      request.onSend?(loopBodyCount, request.upload?.length)
     }
 
-    /// Notes that the whole body has been read.
-    func loopEndedBody() { loopUpload.ended() }
-
-    /// Whether the whole response was received before the request was sent (RFC 9113 §8.1). libcurl would keep trying
-    /// to send, in a loop, although the server has closed the stream.
-    var loopHasEarlyResponse: Bool {
-      guard loopIsHTTP2, let handle = loopHandle, loopOutcome == nil, request.upload != nil else { return false }
-      return loopUpload.isEarly(received: loopReceived, sent: handle.sentBodyBytes)
-    }
-
-    /// Whether libcurl may have taken a reset for the end of the response.
-    private var loopMayHaveBeenReset: Bool {
-      guard loopIsHTTP2, request.upload != nil, let handle = loopHandle, handle.capabilities.completesResetUploads
-      else { return false }
-      return loopUpload.mayHaveBeenReset(received: loopReceived, sent: handle.sentBodyBytes)
-    }
-
-    /// Whether the body has nothing to send, and its socket is not known.
-    var loopIsAwaitingBody: Bool { loopPauseBits & Int(EKN_PAUSE_SEND) != 0 && loopPausedSocket < 0 }
-
-    func loopInputWhilePaused(_ input: () -> ekn_socket_input) -> UploadBodyState.PausedBodyAction {
-      loopUpload.inputWhilePaused(received: loopReceived, input: input)
-    }
-
-    /// The body will be sent again from its start, because the connection was stale.
-    func loopRewound() { loopUpload.rewound() }
-
-    /// Returns whether the body can be read from the right position. libcurl may send a request again and continue its
-    /// body where the first attempt stopped: the server would take the rest for the whole.
-    func loopIsAtBodyStart(_ upload: any UploadSource) -> Bool {
-      guard loopBeginsBody else { return true }
-      loopBeginsBody = false
-      guard loopUpload.readCount > 0 else { return true }
-      guard upload.rewind() else {
-        loopFailure = refusalError
-        return false
-      }
-      loopRewound()
-      return true
-    }
-
-    /// Returns whether the request, which libcurl is about to send, may be sent.
-    func loopSends(wasRefused: Bool) -> Bool {
-      guard loopResends.sends(wasRefused: wasRefused, hasResponse: loopHasHead) else { return false }
-      loopBeginsBody = true
-      return true
-    }
-
-    /// Notes that the request must not be sent over the connection that libcurl has chosen for it.
-    func loopMisplaced() { loopResends.misplaced() }
-
-    private var refusalError: any Error {
-      CurlError.make(
-        .networkConnectionLost, "The server refused the request, and its body cannot be sent again", url: request.url)
-    }
-
-    var loopStopError: (any Error)? {
-      // libcurl would send the request again by itself after 417, which is not for libcurl to decide.
-      if loopHasHead { return nil }
-      return CurlError.make(
-        .networkConnectionLost,
-        "The server closed the connection without a response; the \(request.method) request is not sent again, "
-          + "because the server may have processed it", url: request.url)
-    }
-
-    /// Returns whether the transfer has to be sent again, because its connection was just being closed, or was not
-    /// meant for it.
-    func loopMayResend(after code: Int) -> Bool {
-      guard code != 0, let handle = loopHandle else { return false }
-      let ending = ResendState.Ending(
-        code: code, wasRefused: handle.wasRefused, hasReusedConnection: handle.hasReusedConnection,
-        isFinal: loopFailure != nil || !loopParser.isEmpty)
-      return loopMayResend(ending)
-    }
-
+    /// Returns whether the transfer has to be sent again, and prepares it for that.
     func loopMayResend(_ ending: ResendState.Ending) -> Bool {
-      switch loopResends.ended(ending) {
-      case .end: return false
-      case .send: return true
-      case .resend: break
-      }
+      guard loopResends.resends(after: ending) else { return false }
       guard request.upload?.rewind() ?? true else {
-        if ending.wasRefused { loopFailure = refusalError }
+        if ending.wasRefused {
+          loopFailure = CurlError.make(
+            .networkConnectionLost, "The server refused the request, and its body cannot be sent again",
+            url: request.url)
+        }
         return false
       }
-      loopRewound()
-      loopPauseBits = 0
+      loopBodyCount = 0
+      loopPauses = []
       return true
     }
 
-    /// Returns the error with which the transfer ends for its consumer, or `nil` for success.
-    func loopError(code: Int) -> (any Error)? {
-      if let loopFailure { return loopFailure }
-      if loopHasSurplus { return nil }
-      if loopResends.isStopped || loopHandle?.wasStopped == true { return loopStopError }
-      if code == 0 {
-        guard loopHandle?.lacksEnd != true else {
-          return CurlError.make(
-            .networkConnectionLost, "The connection ended, but not in TLS: the body may be incomplete", url: request.url
-          )
-        }
-        guard !loopMayHaveBeenReset else {
-          return CurlError.make(
-            .networkConnectionLost, "The server ended the stream before it had read the request", url: request.url)
-        }
-        guard !loopHasHead else { return nil }
-        return CurlError.make(
-          .badServerResponse, "The server closed before its response head was complete", url: request.url)
-      }
-      guard let failure = loopHandle?.failure(code: code) else { return URLError(.unknown) }
-      return CurlError.urlError(failure, url: request.url)
-    }
-
-    /// Records the timings of a transfer that has ended, while its handle still has them.
+    /// Records the timings of a transfer that is about to end.
     func loopMeasure() {
-      guard request.wantsTimings, var timings = loopConnection?.timings(of: self) ?? loopHandle?.timings else { return }
+      guard request.wantsTimings, var timings = loopConnection?.timings(of: self) else { return }
       let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
       timings.firstByte? += wait
       timings.total += wait
       measured.withLock { $0 = timings }
     }
 
-    /// Hands everything that has gathered to the consumer. The event loop resumes the continuations once it has
-    /// returned from libcurl.
+    /// Hands everything that has gathered to the consumer. The event loop resumes the continuations at the end of its turn.
     func loopDeliver() -> Queue.Delivery {
       let memory = loopBlock.memory
       let chunk = loopBlock.takeData()

@@ -243,7 +243,8 @@
     /// The local ports of the sockets of this process that are connected to a port.
     private static func clientPorts(to port: Int) -> Set<UInt16> {
       var ports: Set<UInt16> = []
-      for descriptor in Int32(0)..<4_096 {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+        guard let descriptor = Int32(name) else { continue }
         let peer = Self.port { getpeername(descriptor, $0, $1) }
         if peer == UInt16(port), let own = Self.port({ getsockname(descriptor, $0, $1) }) { ports.insert(own) }
       }

@@ -25,11 +25,14 @@ import Testing
   }
 
   /// All requests that may start now.
-  private func admit(_ queue: inout Queue) -> [Int] {
+  private func admit(_ queue: inout Queue, room: StreamRoom = StreamRoom()) -> [Int] {
     var numbers: [Int] = []
-    while let (number, _) = queue.next() { numbers.append(number) }
+    while let (number, _) = queue.next(room: { _ in room }) { numbers.append(number) }
     return numbers
   }
+
+  private static let free = StreamRoom(isShared: true, isFree: true)
+  private static let full = StreamRoom(isShared: true)
 
   @Test func requestsStartInOrderWithinTheLimit() {
     var queue = Queue()
@@ -49,129 +52,65 @@ import Testing
     var queue = Queue()
     let tickets = (0..<4).map { queue.submit($0, key: key(isSecure: true), connections: 1) }
     #expect(admit(&queue) == [0])
-    queue.sent(tickets[0], port: 1)
-    queue.responded(tickets[0], isHTTP2: true)
-    #expect(admit(&queue) == [1])
-    queue.sent(tickets[1], port: 1)
-    #expect(admit(&queue) == [2])
-    queue.sent(tickets[2], port: 1)
+    queue.sent(tickets[0], over: 1)
+    #expect(admit(&queue, room: Self.free) == [1, 2, 3])
+    for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
     queue.resend(tickets[1])
     queue.resend(tickets[2])
+    let next = queue.submit(4, key: key(isSecure: true), connections: 1)
     // One starts past the limit; the other waits for it, and later ones use the existing connection.
-    #expect(admit(&queue) == [1])
-    queue.sent(tickets[1], port: 2)
-    #expect(admit(&queue) == [3])
-    queue.sent(tickets[3], port: 1)
+    #expect(admit(&queue, room: Self.free) == [1, 4])
+    queue.sent(tickets[1], over: 2)
+    queue.sent(next, over: 1)
+    #expect(admit(&queue, room: Self.free) == [])
     queue.remove(tickets[1])
-    #expect(admit(&queue) == [2])
+    #expect(admit(&queue, room: Self.free) == [2])
   }
 
-  /// Some bodies are not sent over HTTP/2, to a server that speaks it.
-  @Test func requestsWithConnectionsOfTheirOwnAreLimited() {
+  /// A queue is not asked again before something has changed, also for another session.
+  @Test func freedRoomIsUsedByEverySession() {
     var queue = Queue()
-    let feed = queue.submit(0, key: key(isSecure: true), connections: 3)
-    #expect(admit(&queue) == [0])
-    queue.sent(feed, port: 1)
-    queue.responded(feed, isHTTP2: true)
-    let tickets = (1...4).map { queue.submit($0, key: key(isSecure: true), connections: 3, use: .neverShares) }
-    #expect(admit(&queue) == [1, 2])
-    queue.sent(tickets[0], port: 2)
-    queue.sent(tickets[1], port: 3)
-    // One starts past the limit, as after a refusal.
-    #expect(admit(&queue) == [3])
-    queue.sent(tickets[2], port: 4)
-    #expect(admit(&queue) == [])
-    queue.remove(tickets[0])
-    queue.remove(tickets[1])
-    #expect(admit(&queue) == [4])
-    // What may share a connection still does.
-    _ = queue.submit(5, key: key(isSecure: true), connections: 3)
-    queue.sent(tickets[3], port: 2)
-    #expect(admit(&queue) == [5])
+    let first = queue.submit(1, key: key(isSecure: true), connections: 1)
+    let second = queue.submit(2, key: key(session: otherSession, isSecure: true), connections: 1)
+    #expect(Set(admit(&queue)) == [1, 2])
+    queue.sent(first, over: 7)
+    queue.sent(second, over: 7)
+    _ = queue.submit(3, key: key(isSecure: true), connections: 1)
+    _ = queue.submit(4, key: key(session: otherSession, isSecure: true), connections: 1)
+    #expect(admit(&queue, room: Self.full) == [])
+    #expect(admit(&queue, room: Self.free) == [])
+    queue.roomChanged(at: key("b", isSecure: true).place)
+    #expect(admit(&queue, room: Self.free) == [])
+    queue.roomChanged(at: key(isSecure: true).place)
+    #expect(Set(admit(&queue, room: Self.free)) == [3, 4])
   }
 
-  private func submit(
-    _ number: Int, to queue: inout Queue, connections: Int, use: ConnectionUse = .shares
-  ) -> Queue.Ticket {
-    queue.submit(number, key: key(isSecure: true), connections: connections, use: use)
-  }
-
-  /// Those that never share a connection have ports of their own.
-  @Test func unsharedConnectionsAreNotTakenForFullOnes() {
+  @Test func roomIsNotAskedForWithoutNeed() {
     var queue = Queue()
-    let first = submit(1, to: &queue, connections: 3)
-    #expect(admit(&queue) == [1])
-    queue.sent(first, port: 1)
-    queue.responded(first, isHTTP2: true)
-    let uploads = [2, 3].map { submit($0, to: &queue, connections: 3, use: .neverShares) }
-    #expect(admit(&queue) == [2, 3])
-    for (port, upload) in zip([2, 3] as [Int32], uploads) { queue.sent(upload, port: port) }
-    queue.remove(first)
-    for number in 4..<10 {
-      let ticket = submit(number, to: &queue, connections: 3)
-      #expect(admit(&queue) == [number])
-      queue.sent(ticket, port: 1)
-    }
-  }
-
-  /// An event stream keeps the only connection that is allowed.
-  @Test func unsharedConnectionBeyondTheLimitLeavesNoTrace() {
-    var queue = Queue()
-    let first = submit(1, to: &queue, connections: 1)
-    #expect(admit(&queue) == [1])
-    queue.sent(first, port: 1)
-    queue.responded(first, isHTTP2: true)
-    let upload = submit(2, to: &queue, connections: 1, use: .neverShares)
-    #expect(admit(&queue) == [2])
-    queue.sent(upload, port: 2)
-    queue.remove(first)
-    let feed = submit(3, to: &queue, connections: 1)
-    #expect(admit(&queue) == [3])
-    queue.sent(feed, port: 1)
-    queue.remove(upload)
-    for number in 4..<10 {
-      let ticket = submit(number, to: &queue, connections: 1)
-      #expect(admit(&queue) == [number])
-      queue.sent(ticket, port: 1)
-    }
-  }
-
-  @Test func requestsThatMayShareDoNotWaitBehindOthers() {
-    var queue = Queue()
-    let feed = submit(1, to: &queue, connections: 1)
-    #expect(admit(&queue) == [1])
-    queue.sent(feed, port: 1)
-    queue.responded(feed, isHTTP2: true)
-    let uploads = [2, 3, 4].map { submit($0, to: &queue, connections: 1, use: .neverShares) }
-    // It may begin beyond the limit, before the others that were submitted later.
-    let last = submit(5, to: &queue, connections: 1)
-    #expect(admit(&queue) == [2, 5])
-    queue.sent(uploads[0], port: 2)
-    queue.sent(last, port: 1)
-    let next = submit(6, to: &queue, connections: 1)
-    #expect(admit(&queue) == [6])
-    queue.sent(next, port: 1)
-    // One that is sent again needs another connection, too.
-    queue.resend(uploads[0])
-    #expect(admit(&queue) == [2])
-    queue.remove(uploads[0])
-    #expect(admit(&queue) == [3])
-    queue.remove(uploads[2])
-    queue.remove(uploads[1])
-    #expect(admit(&queue) == [] && queue.waitingCount == 0)
-  }
-
-  /// Without HTTP/2 both kinds need the same connections.
-  @Test func orderOfSubmissionDecidesIfNothingIsShared() {
-    var queue = Queue()
-    let uses = [ConnectionUse.shares, .neverShares, .neverShares, .shares, .neverShares]
-    var tickets = uses.enumerated().map { submit($0.offset, to: &queue, connections: 1, use: $0.element) }
-    for number in uses.indices {
-      #expect(admit(&queue) == [number])
-      queue.sent(tickets[0], port: 1)
-      queue.responded(tickets[0], isHTTP2: false)
-      queue.remove(tickets.removeFirst())
-    }
+    var asked = 0
+    let plain = queue.submit(1, key: key(), connections: 1)
+    while queue.next(room: { _ in
+      asked += 1
+      return Self.free
+    }) != nil {}
+    queue.remove(plain)
+    let secure = queue.submit(2, key: key(isSecure: true), connections: 1)
+    while queue.next(room: { _ in
+      asked += 1
+      return Self.free
+    }) != nil {}
+    queue.remove(secure)
+    let last = queue.next(room: { _ in
+      asked += 1
+      return Self.free
+    })
+    #expect(last == nil)
+    #expect(asked == 1)
+    // libcurl cannot open connections of HTTP/2.
+    var other = Queue(mayShareConnections: false)
+    _ = other.submit(1, key: key(isSecure: true), connections: 1)
+    _ = other.submit(2, key: key(isSecure: true), connections: 1)
+    #expect(admit(&other, room: Self.free) == [1])
   }
 
   @Test func fullOriginDoesNotBlockOthers() {
@@ -184,22 +123,6 @@ import Testing
     _ = queue.submit(103, key: key("hung", isSecure: true), connections: 6)
     #expect(Set(admit(&queue)) == [100, 101, 102, 103])
     #expect(queue.originCount == 5)
-  }
-
-  @Test func unsentRequestWaitsForAStream() {
-    var queue = Queue()
-    let first = queue.submit(1, key: key(isSecure: true), connections: 1)
-    let second = queue.submit(2, key: key(isSecure: true), connections: 1)
-    #expect(admit(&queue) == [1])
-    #expect(!queue.waitsForStream(first))
-    queue.sent(first, port: 5)
-    queue.responded(first, isHTTP2: true)
-    #expect(!queue.waitsForStream(second))
-    #expect(admit(&queue) == [2])
-    #expect(!queue.waitsForStream(first))
-    #expect(queue.waitsForStream(second))
-    queue.sent(second, port: 5)
-    #expect(!queue.waitsForStream(second))
   }
 
   @Test func waitingRequestsCanBeRemoved() {

@@ -6,12 +6,14 @@
 
   @Suite(.timeLimit(.minutes(10))) struct CurlEventLoopsTests {
     /// Like every loop these live as long as the process.
-    private static let three = CurlEventLoops(count: 3)
+    private static let (three, others) = (CurlEventLoops(count: 3), CurlEventLoops(count: 3))
 
-    private func transport(_ change: (URLSessionConfiguration) -> Void = { _ in }) throws -> CurlTransport {
+    private func transport(
+      _ loops: CurlEventLoops = Self.three, _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws -> CurlTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(CurlTransport(configuration: configuration, eventLoops: Self.three))
+      return try #require(CurlTransport(configuration: configuration, eventLoops: loops))
     }
 
     private func request(_ url: URL) -> TransportRequest {
@@ -52,7 +54,7 @@
 
     @Test func loopStartsOnDemand() {
       let tries = Locked(0)
-      let group = LoopGroup<Int>(count: 4) { _, _ in
+      let group = LoopGroup<Int>(count: 4) {
         tries.withLock { tries in
           tries += 1
           return tries == 1 ? nil : tries
@@ -63,7 +65,7 @@
       #expect(group[2] == 2)
       #expect(group[2] == 2)
       #expect(group.started == [2])
-      #expect(LoopGroup<Int>(count: 0, make: { 1 + $1 }).count == 1)
+      #expect(LoopGroup<Int>(count: 0, make: { 1 }).count == 1)
     }
 
     /// Each origin has its limit, whichever loop it is assigned to, and every session reuses its connections.
@@ -71,7 +73,8 @@
       let servers = try (0..<5).map { _ in try LoopbackServer() }
       defer { for server in servers { server.stop() } }
       for (number, server) in servers.enumerated() { server.route("/number") { _ in .text("\(number)") } }
-      let transports = try (0..<2).map { _ in try transport { $0.httpMaximumConnectionsPerHost = 3 } }
+      // Their own loops: the idle connections of other tests would take the places of these.
+      let transports = try (0..<2).map { _ in try transport(Self.others) { $0.httpMaximumConnectionsPerHost = 3 } }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<500 {
           let (server, number) = (servers[index % 5], index % 5)
@@ -91,8 +94,8 @@
       #expect(servers.map(\.acceptedConnections) == before)
     }
 
-    /// The loops of a busy origin share its limit, also with bodies larger than the unread buffer.
-    @Test func busyOriginKeepsItsLimitOnSeveralLoops() async throws {
+    /// Also with bodies larger than the unread buffer.
+    @Test func busyOriginKeepsItsLimit() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }

@@ -6,46 +6,31 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct WatchedSocketsTests {
   @Test func pollerIsCalledOnlyForChanges() {
     var sockets = WatchedSockets()
-    let first = [sockets.want(7, 2, tag: 1), sockets.want(7, 1, tag: 1), sockets.want(7, 1, tag: 1)]
+    let first = [sockets.watch(7, 2, tag: 1), sockets.watch(7, 1, tag: 1), sockets.watch(7, 1, tag: 1)]
     #expect(first == [true, true, false])
-    sockets.letGo(7)
-    let again = sockets.want(7, 1, tag: 1)
-    #expect(!again)
-    // Another pool's, or other events, or another socket.
-    sockets.letGo(7)
-    let other = [sockets.want(7, 1, tag: 2), sockets.want(7, 3, tag: 2), sockets.want(3, 1, tag: 2)]
+    // Another connection's, or other events, or another socket.
+    let other = [sockets.watch(7, 1, tag: 2), sockets.watch(7, 3, tag: 2), sockets.watch(3, 1, tag: 2)]
     #expect(other == [true, true, true])
     #expect(sockets.count == 2)
   }
 
   @Test func removedSocketIsWatchedFromScratch() {
     var sockets = WatchedSockets()
-    _ = sockets.want(7, 1, tag: 1)
-    sockets.letGo(7)
+    #expect(!sockets.isWatched(7))
+    _ = sockets.watch(7, 1, tag: 1)
+    #expect(sockets.isWatched(7) && !sockets.isWatched(6))
     sockets.remove(7)
-    #expect(sockets.count == 0)
-    let mustCall = sockets.want(7, 1, tag: 1)
+    #expect(sockets.count == 0 && !sockets.isWatched(7))
+    let mustCall = sockets.watch(7, 1, tag: 1)
     #expect(mustCall)
   }
 
-  @Test func releasedSocketsAreNotWanted() {
+  @Test func unknownDescriptorsAreHarmless() {
     var sockets = WatchedSockets()
-    #expect(!sockets.isWanted(7))
-    _ = sockets.want(7, 1, tag: 1)
-    #expect(sockets.isWanted(7))
-    #expect(!sockets.isWanted(6))
-    sockets.letGo(7)
-    #expect(!sockets.isWanted(7))
-    #expect(sockets.count == 1)
-    _ = sockets.want(7, 1, tag: 1)
-    #expect(sockets.isWanted(7))
-    sockets.remove(7)
-    #expect(!sockets.isWanted(7))
-    sockets.letGo(100)
+    sockets.remove(100)
     sockets.remove(-1)
-    let mustCall = sockets.want(-1, 1, tag: 1)
-    #expect(mustCall)
-    #expect(!sockets.isWanted(-1))
+    let mustCall = sockets.watch(-1, 1, tag: 1)
+    #expect(mustCall && !sockets.isWatched(-1))
   }
 
   #if os(Linux)

@@ -10,7 +10,7 @@
       _ version: CurlVersion, missing: Set<CurlOption> = []
     ) -> CurlCapabilities {
       CurlCapabilities(
-        version: version, tlsLibrary: "OpenSSL/3.0", features: [.tls, .http2], missingOptions: missing,
+        version: version, tlsLibrary: "OpenSSL/3.0", features: [.tls], missingOptions: missing,
         authorities: CurlAuthorities(builtIn: nil, isKnown: false, isReadable: { _ in false }))
     }
 
@@ -22,42 +22,8 @@
     }
 
     private static let known: [(CurlVersion, Set<CurlDefect>)] = [
-      (
-        CurlVersion(7, 76, 1),
-        [
-          .sharesTunnels, .resendsAfterExpectation, .completesResetStreams, .pausesWholeConnections,
-          .acceptsUnnegotiatedHTTP2, .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
-        ]
-      ),
-      (
-        CurlVersion(7, 83, 1),
-        [
-          .sharesTunnels, .resendsAfterExpectation, .pausesWholeConnections, .acceptsUnnegotiatedHTTP2,
-          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
-        ]
-      ),
-      (
-        CurlVersion(7, 88, 1),
-        [
-          .danglingHeader, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .acceptsUnnegotiatedHTTP2,
-          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels, .reusesConnectionsWithData, .stallsUploads,
-          .completesResetUploads,
-        ]
-      ),
-      (
-        CurlVersion(8, 5),
-        [
-          .readsWhilePaused, .sharesTunnels, .keepsAuthorities, .resendsAfterExpectation, .resendsBodyFromMiddle,
-          .waitsForPausedBodies, .leavesTLSInput, .readsEndlessTunnels,
-        ]
-      ),
-      (
-        CurlVersion(8, 21),
-        [
-          .limitsResolvers, .keepsAuthorities, .resendsAfterExpectation, .leavesDataBehind, .waitsForPausedBodies,
-          .leavesTLSInput, .readsEndlessTunnels,
-        ]
-      ),
+      (CurlVersion(7, 76, 1), [.readsEndlessTunnels]), (CurlVersion(8, 19), [.readsEndlessTunnels]),
+      (CurlVersion(8, 20), [.limitsResolvers, .readsEndlessTunnels]),
     ]
 
     @Test(arguments: known)
@@ -66,36 +32,15 @@
     }
 
     @Test func availableOptionsOverrideTheVersion() {
-      let old = capabilities(CurlVersion(8, 21), missing: [.prereqfunction, .quickExit])
-      #expect(!old.hasPrereqCallback)
-      #expect(old.joinsResolver)
+      let old = capabilities(CurlVersion(8, 21), missing: [.quickExit])
+      #expect(old.joinsResolver && old.defects.contains(.joinsResolver))
       let patched = capabilities(CurlVersion(7, 76))
-      #expect(patched.hasPrereqCallback)
-      #expect(!patched.joinsResolver)
-    }
-
-    @Test func handlesAreReusedWhereThatIsSafe() {
-      #expect(!capabilities(CurlVersion(7, 84)).reusesHandles)
-      #expect(!capabilities(CurlVersion(8, 0, 1)).reusesHandles)
-      #expect(capabilities(CurlVersion(7, 83, 1)).reusesHandles)
-      #expect(capabilities(CurlVersion(8, 1)).reusesHandles)
-    }
-
-    @Test func uploadsThatMayWaitUseHTTP1WhereTheyStall() {
-      let waiting = ReadAheadUpload(InputStreamReader(InputStream(data: Data())), length: 1, isReplayable: false)
-      let (old, new) = (capabilities(CurlVersion(8, 2, 1)), capabilities(CurlVersion(8, 3)))
-      #expect(old.allowsHTTP2(for: nil))
-      #expect(old.allowsHTTP2(for: DataUpload(Data(count: 65_535))))
-      #expect(!old.allowsHTTP2(for: DataUpload(Data(count: 65_536))))
-      #expect(!old.allowsHTTP2(for: waiting))
-      #expect(new.allowsHTTP2(for: DataUpload(Data(count: 65_536))))
-      #expect(new.allowsHTTP2(for: waiting))
-      #expect(!capabilities(CurlVersion(7, 81)).allowsHTTP2(for: nil))
+      #expect(!patched.joinsResolver && !patched.defects.contains(.joinsResolver))
     }
 
     @Test func optionNamesMatchLibcurl() {
       #expect(CurlOption.pinnedpublickey.name == "CURLOPT_PINNEDPUBLICKEY")
-      #expect(CurlOption.httpContentDecoding.name == "CURLOPT_HTTP_CONTENT_DECODING")
+      #expect(CurlOption.sslCtxFunction.name == "CURLOPT_SSL_CTX_FUNCTION")
       #expect(CurlOption.private.name == "CURLOPT_PRIVATE")
       #expect(CurlOption.url.name == "CURLOPT_URL")
     }
@@ -104,7 +49,6 @@
       let measured = try CurlLibrary.state.get()
       #expect(measured.version >= CurlCapabilities.lowestVersion)
       #expect(measured.features.contains(.tls))
-      #expect(measured.missingOptions.contains(.prereqfunction) == (measured.version < CurlVersion(7, 80)))
       #expect(measured.missingOptions.contains(.quickExit) == (measured.version < CurlVersion(7, 87)))
       #expect(!measured.missingOptions.contains { $0.isRequired })
       let current = TransportDescription.current
@@ -118,59 +62,10 @@
 
     @Test func reasonNamesWhatIsMissing() {
       #expect(CurlLibrary.reason(problem: "libcurl.so.4").contains("install libcurl 7.76.0 or newer"))
-      #expect(CurlLibrary.reason(problem: "curl_easy_pause").contains("curl_easy_pause"))
+      #expect(CurlLibrary.reason(problem: "curl_easy_send").contains("curl_easy_send"))
       #expect(CurlLibrary.reason(version: CurlVersion(7, 68)).hasPrefix("libcurl 7.68.0 is too old: install"))
       let description = TransportDescription(implementation: .urlSession, reason: "why")
       #expect(description.description == "implementation: urlSession\nwhy")
-    }
-
-    // MARK: - Sending again
-
-    private func note(_ lines: [String], _ state: ekn_resend = ekn_resend()) -> ekn_resend {
-      var state = state
-      for line in lines { ekn_resend_note(&state, line) }
-      return state
-    }
-
-    private static let logs: [([String], Bool)] = [
-      // 7.76 to 7.83: hexadecimal digits, and nothing about GOAWAY.
-      (["Using Stream ID: b (easy handle 0x1)\n"], false),
-      // 7.84 to 8.0.
-      (["Using Stream ID: 7 (easy handle 0x1)", "recveived GOAWAY, error=0, last_stream=5"], true),
-      (["Using Stream ID: 7 (easy handle 0x1)", "recveived GOAWAY, error=0, last_stream=7"], false),
-      // 8.1, 8.2.
-      (["Using Stream ID: 7", "received GOAWAY, error=0, last_stream=1"], true),
-      // 8.3 and later.
-      (["[HTTP/2] [7] OPENED stream for https://h/", "received GOAWAY, error=0, last_stream=5"], true),
-      (["[HTTP/2] [7] OPENED stream for https://h/", "received GOAWAY, error=0, last_stream=9"], false),
-      (["[HTTP/2] [7] [:method: POST]", "received GOAWAY, error=0, last_stream=5"], false),
-      // All.
-      (["REFUSED_STREAM, retrying a fresh connect\n"], true),
-      // Text from a server is ignored.
-      (["Using Stream ID: 7", "subject: O=received GOAWAY, error=0, last_stream=1"], false),
-      (["subject: REFUSED_STREAM, retrying"], false),
-    ]
-
-    @Test(arguments: logs)
-    func refusalIsFoundInTheLogOfEachVersion(_ lines: [String], _ isRefused: Bool) {
-      #expect(note(lines).is_refused == isRefused)
-    }
-
-    @Test func unsafeRequestIsStoppedBeforeAResend() {
-      let again = "Issue another request to this URL: 'http://h/'"
-      var unsafe = ekn_resend()
-      unsafe.decides = true
-      #expect(note(["Connection died, retrying a fresh connect(retry count: 1)\n", again], unsafe).must_stop)
-      // A refusal allows one resend.
-      let once = note(["REFUSED_STREAM, retrying a fresh connect", again], unsafe)
-      #expect(!once.must_stop)
-      #expect(note([again], once).must_stop)
-      var harmless = unsafe
-      harmless.is_harmless = true
-      #expect(!note([again], harmless).must_stop)
-      // Never once there is a response.
-      harmless.has_response = true
-      #expect(note([again], harmless).must_stop)
     }
   }
 

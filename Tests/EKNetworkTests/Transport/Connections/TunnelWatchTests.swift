@@ -21,13 +21,5 @@
       // Another connection, perhaps after a stale one.
       #expect(steps(&watch, TunnelWatch.maximumSize, sockets: 2) == (300, 0))
     }
-
-    @Test func nothingCountsOnceTheTunnelIsOpen() {
-      var watch = TunnelWatch()
-      _ = steps(&watch, 100, sockets: 1)
-      watch.opened()
-      #expect(steps(&watch, 400_000, sockets: 1) == (0, 0))
-      #expect(steps(&watch, TunnelWatch.maximumSize + 1, sockets: 2) == (300, 1))
-    }
   }
 #endif

@@ -1,0 +1,114 @@
+#if os(Linux)
+  import Foundation
+
+  /// The proxy through which an origin is reached. Which one that is, is decided here, and not by libcurl, whose versions
+  /// differ: a request for an `http` URL is another one to a proxy.
+  struct ProxyServer: Hashable, Sendable {
+    /// Its URL, as libcurl takes it: without a scheme it is one of HTTP, and it may contain the credentials.
+    let url: String
+    let user: String?
+    let password: String?
+
+    private var scheme: String {
+      url.range(of: "://").map { url[..<$0.lowerBound].lowercased() } ?? "http"
+    }
+
+    /// Whether it is connected to with TLS.
+    var isSecure: Bool { scheme == "https" }
+
+    /// Whether it takes requests for `http` URLs (RFC 9112 §3.2.2): others speak SOCKS.
+    var takesRequests: Bool { scheme == "http" || isSecure }
+
+    /// The `Proxy-Authorization` of such a request (RFC 7617 §2).
+    var authorization: String? {
+      guard let (user, password) = credentials else { return nil }
+      return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    }
+
+    private var credentials: (user: String, password: String)? {
+      if let user { return (user, password ?? "") }
+      let authority = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
+      guard let end = authority.prefix(while: { $0 != "/" }).lastIndex(of: "@") else { return nil }
+      let parts = authority[..<end].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map {
+        $0.removingPercentEncoding ?? String($0)
+      }
+      return (parts[0], parts.count > 1 ? parts[1] : "")
+    }
+  }
+
+  extension SessionProxies? {
+    /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
+    func server(for host: String, isSecure: Bool) -> ProxyServer? {
+      guard let self else { return EnvironmentProxies.ofProcess.server(for: host, isSecure: isSecure) }
+      guard let url = isSecure ? self.secure : self.plain, !ProxyExceptions(self.exceptions).contains(host) else {
+        return nil
+      }
+      return ProxyServer(url: url, user: self.user, password: self.user.map { _ in self.password ?? "" })
+    }
+  }
+
+  /// The proxies that the environment names, as curl reads them.
+  struct EnvironmentProxies: Sendable {
+    private let plain: String?
+    private let secure: String?
+    private let exceptions: ProxyExceptions
+
+    static let ofProcess = EnvironmentProxies(ProcessInfo.processInfo.environment)
+
+    init(_ environment: [String: String]) {
+      func first(_ names: String...) -> String? { names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } }
+      // Not `HTTP_PROXY`: in a CGI script that is the `Proxy` field of a request.
+      plain = first("http_proxy", "all_proxy", "ALL_PROXY")
+      secure = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+      exceptions = ProxyExceptions(first("no_proxy", "NO_PROXY") ?? "")
+    }
+
+    func server(for host: String, isSecure: Bool) -> ProxyServer? {
+      guard let url = isSecure ? secure : plain, !exceptions.contains(host) else { return nil }
+      return ProxyServer(url: url, user: nil, password: nil)
+    }
+  }
+
+  /// The hosts that are connected to directly, in the form of `no_proxy`: names, which stand for their subdomains, too, and
+  /// addresses, perhaps with the length of a prefix, separated by commas or blanks; `*` for all.
+  struct ProxyExceptions: Sendable {
+    private let entries: [Substring]
+
+    init(_ text: String) { entries = text.lowercased().split { $0 == "," || $0.isWhitespace } }
+
+    func contains(_ host: String) -> Bool {
+      guard !entries.isEmpty else { return false }
+      if entries == ["*"] { return true }
+      let name = Self.withoutDot(host.lowercased().prefix { $0 != "%" })
+      let address = Self.address(name)
+      return entries.contains { entry in
+        if let address { return Self.covers(entry, address) }
+        let suffix = Self.withoutDot(entry.first == "." ? entry.dropFirst() : entry)
+        return !suffix.isEmpty && (name == suffix || name.hasSuffix("." + suffix))
+      }
+    }
+
+    private static func withoutDot(_ name: Substring) -> Substring { name.last == "." ? name.dropLast() : name }
+
+    /// Whether an entry is an address, or stands for those of a network (RFC 4632 §3.1, RFC 4291 §2.3).
+    private static func covers(_ entry: Substring, _ address: [UInt8]) -> Bool {
+      let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let network = Self.address(parts[0]), network.count == address.count else { return false }
+      guard parts.count == 2 else { return network == address }
+      guard let length = Int(parts[1]), (0...network.count * 8).contains(length) else { return false }
+      return zip(network, address).enumerated().allSatisfy { index, bytes in
+        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(max(0, length - index * 8), 8))
+        return bytes.0 & mask == bytes.1 & mask
+      }
+    }
+
+    /// The bytes of an address, which may be in brackets; `nil` for a name.
+    private static func address(_ text: Substring) -> [UInt8]? {
+      let text = HostSyntax.unbracketed(String(text))
+      guard !text.utf8.contains(0) else { return nil }
+      let (family, count) = text.utf8.contains(UInt8(ascii: ":")) ? (AF_INET6, 16) : (AF_INET, 4)
+      var bytes = [UInt8](repeating: 0, count: count)
+      return bytes.withUnsafeMutableBytes { inet_pton(family, text, $0.baseAddress) } == 1 ? bytes : nil
+    }
+  }
+#endif
