@@ -8,6 +8,7 @@
 // NULL if libcurl uses another TLS library, or does not expose its symbols.
 static struct {
   void (*alpn_selected)(const void *, const unsigned char **, unsigned int *);
+  int (*has_pending)(const void *);
   void (*set_read_ahead)(void *, int);
   uint64_t (*clear_options)(void *, uint64_t);
   int (*get_shutdown)(const void *);
@@ -16,6 +17,7 @@ static struct {
 
 #define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
 EKN_LINKED(SSL_get0_alpn_selected);
+EKN_LINKED(SSL_has_pending);
 EKN_LINKED(SSL_set_read_ahead);
 EKN_LINKED(SSL_clear_options);
 EKN_LINKED(SSL_get_shutdown);
@@ -27,6 +29,7 @@ EKN_LINKED(SSL_CTX_set_alpn_protos);
 
 void ekn_tls_load(void *library) {
   EKN_RESOLVE(alpn_selected, SSL_get0_alpn_selected);
+  EKN_RESOLVE(has_pending, SSL_has_pending);
   EKN_RESOLVE(set_read_ahead, SSL_set_read_ahead);
   EKN_RESOLVE(clear_options, SSL_clear_options);
   EKN_RESOLVE(get_shutdown, SSL_get_shutdown);
@@ -66,6 +69,11 @@ int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused) {
 void ekn_easy_read_ahead(ekn_easy *easy) {
   void *session = session_of(easy);
   if (session && openssl.set_read_ahead) openssl.set_read_ahead(session, 1);
+}
+
+bool ekn_easy_may_have_input(ekn_easy *easy) {
+  void *session = session_of(easy);
+  return !session || !openssl.has_pending || openssl.has_pending(session);
 }
 
 // GnuTLS always reports it. OpenSSL does not if libcurl has set SSL_OP_IGNORE_UNEXPECTED_EOF, nor if it reads through functions of

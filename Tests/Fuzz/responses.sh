@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sends invalid responses over HTTP/1.1, TLS and HTTP/2 to real requests of the library, which runs on libcurl built with
 # the address sanitizer:
-#   responses.sh [COUNT [SEED [VERSION…]]]       COUNT responses on each version
+#   responses.sh [COUNT [SEED [VERSION…]]]       COUNT responses on each version; with RESPONSES_ONLY=http2 over HTTP/2 alone
 #   responses.sh --replay VERSION SEED FIRST COUNT   repeats the part that was printed with a failure
 # Requires the sources of libcurl next to the checkout (../shared/libcurl), and a build of the tests.
 set -euo pipefail

@@ -33,6 +33,8 @@ received = collections.Counter()
 pumped = collections.Counter()
 # The endings of incomplete responses, which /release sends.
 held = []
+# The connections that a request for /name/… has named, and the largest number of their streams at once since then.
+named, peaks = {}, collections.Counter()
 SPOILED = [
     "reset-mid", "cancel-mid", "reset-mid-length", "no-error-mid", "short", "cut", "abort", "garbage", "goaway-cut"]
 
@@ -130,6 +132,12 @@ class Faulty(asyncio.Protocol):
             received[self.paths[event.stream_id]] += len(event.data)
             if self.paths[event.stream_id].endswith("/full") and self.sizes[event.stream_id] == 65_535:
                 self.reset_after_head(self.paths[event.stream_id], event.stream_id)
+            if self.paths[event.stream_id].startswith(("/drip", "/refill")):
+                # The same amount again; or a few bytes at a time, however many the client could send.
+                count = event.flow_controlled_length
+                self.h2.increment_flow_control_window(count)
+                self.h2.increment_flow_control_window(7 if self.paths[event.stream_id] == "/drip" else count, event.stream_id)
+                return
             # Without an acknowledgement, the window (RFC 9113 §5.2) stops the body.
             if not self.paths[event.stream_id].startswith(("/stall", "/early")):
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
@@ -149,6 +157,11 @@ class Faulty(asyncio.Protocol):
 
     def head(self, kind, path, stream):
         """Handles the head of a request, before its body has arrived."""
+        for name in [name for name, connection in named.items() if connection is self]:
+            peaks[name] = max(peaks[name], self.h2.open_inbound_streams)
+        if kind == "drip":
+            # The window for a new stream may be 0.
+            self.h2.increment_flow_control_window(7, stream)
         if kind == "refuse" or kind == "refuse-once" and requests[path] == 1:
             self.refused.add(stream)
             self.h2.reset_stream(stream, Codes.REFUSED_STREAM)
@@ -203,11 +216,30 @@ class Faulty(asyncio.Protocol):
         held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
-        if kind in ("ok", "refuse-once", "goaway-refuse", "expects"):
+        if kind in ("ok", "refuse-once", "goaway-refuse", "expects", "drip", "refill"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
         elif kind == "counts":
             target = path[len("/counts"):]
             self.respond(stream, json.dumps({"requests": requests[target], "complete": complete[target], "received": received[target]}).encode())
+        elif kind == "name":
+            named[path.split("/")[2]] = self
+            self.respond(stream)
+        elif kind == "set":
+            # A setting of another connection, by its number.
+            _, _, name, setting, value = path.split("/")
+            named[name].h2.update_settings({int(setting): int(value)})
+            named[name].flush()
+            self.respond(stream)
+        elif kind == "peak":
+            name = path.split("/")[2]
+            self.respond(stream, json.dumps({"size": peaks.pop(name, 0)}).encode())
+        elif kind == "hold":
+            self.respond(stream, PART, end=False)
+
+            def let_go():
+                self.h2.send_data(stream, PART, end_stream=True)
+                self.flush()
+            held.append(let_go)
         elif kind == "endless":
             self.respond(stream, b"", end=False)
             self.endless.append(stream)

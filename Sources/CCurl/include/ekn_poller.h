@@ -15,7 +15,7 @@ typedef struct {
 // Opens an epoll descriptor, and an eventfd that it watches under `wake_tag`. False, with neither opened, if that
 // fails.
 bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag);
-// Watches a socket for the events that libcurl waits for (EKN_POLL_…), or stops watching it.
+// Watches a socket for events (EKN_POLL_…), or stops watching it.
 void ekn_poller_watch(int poller, int socket, int what, uint64_t tag);
 // Waits for sockets or a wake-up, for at most `timeout` milliseconds, or for ever if it is -1. Returns how many are
 // ready.

@@ -15,11 +15,14 @@ bool ekn_easy_has_chosen_http2(ekn_easy *easy);
 bool ekn_tls_can_offer(void);
 // A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) that offers HTTP/2 and HTTP/1.1.
 int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused);
+
 // Of a connection, which must have been used before:
 
 // Reads as much of the socket at once as there is, not the head and the rest of each record. The socket is then only ready again
 // for bytes that come after those that can be received.
 void ekn_easy_read_ahead(ekn_easy *easy);
+// Whether TLS may have bytes that have left the socket, which does not become ready for them; true if that is not known.
+bool ekn_easy_may_have_input(ekn_easy *easy);
 // Makes an end an error that the peer has not announced in TLS (RFC 8446 §6.1), where that can be done.
 void ekn_easy_require_close_notify(ekn_easy *easy);
 // Whether the end is announced, after `ekn_easy_require_close_notify`; true if that is not known.

@@ -1,12 +1,12 @@
 /// The implementation that sends the requests of a `URLSession`.
 public enum TransportChoice: Sendable, Equatable {
-  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux the library's own on libcurl, unless the session
-  /// has a delegate or custom `URLProtocol` classes, or is an instance of a subclass: that code then handles its
-  /// requests as usual.
+  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux the library's own, unless the session has
+  /// a delegate or custom `URLProtocol` classes, or is an instance of a subclass: that code then handles its requests as
+  /// usual.
   case automatic
   /// Foundation's own implementation on every platform.
   case urlSession
-  /// TLS with certificates other than the system's, or with pinned keys: over libcurl on Linux, on Apple's platforms
-  /// over a separate session with the same configuration. The session's delegate is not called.
+  /// TLS with certificates other than the system's, or with pinned keys: on Linux over the library's own
+  /// implementation, on Apple's platforms over a separate session with the same configuration. The session's delegate is not called.
   case secured(by: TLSOptions)
 }

@@ -20,7 +20,7 @@ enum TransportSelection {
     return transport(for: session, choice: choice)
   }
 
-  /// Returns the transport of a `URLSession`: on Linux libcurl, unless the session was customised with code that must
+  /// Returns the transport of a `URLSession`: on Linux the library's own, unless the session was customised with code that must
   /// handle the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The status and header fields of a response: Foundation's, or the bytes that libcurl received.
+/// The status and header fields of a response: Foundation's, or the bytes that were received.
 struct ResponseHead: Sendable {
   private enum Source {
     case foundation(URLResponse)

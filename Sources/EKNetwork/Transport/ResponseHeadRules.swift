@@ -1,18 +1,16 @@
 import Foundation
 
-/// The rules for the head of an HTTP/1.1 response, received by libcurl or by the library itself: how much a server may
-/// send, and what makes it uncertain where the response ends (RFC 9112 §6.3).
+/// The rules for the head of a response that the library itself receives: how much a server may send, and what makes it uncertain where the response ends (RFC 9112 §6.3).
 enum ResponseHeadRules {
   /// Why a response cannot be used.
   typealias Failure = (code: URLError.Code, text: String)
 
-  /// The limit that libcurl has in some versions: a head may have 300 KB in all. So may the interim responses before it
-  /// together, and the trailers.
+  /// A head may have 300 KB in all, as with curl. So may the interim responses before it together, and the trailers.
   static let maximumSize = 300 * 1024
-  /// The number of folded lines that a response may have: some versions of libcurl copy the whole value for each.
+  /// The number of folded lines that a response may have: hardly any server sends one (RFC 9112 §5.2).
   static let maximumFolds = 100
 
-  /// The limit of libcurl for one line.
+  /// The limit for one line.
   static let maximumLine = 100 * 1024
 
   static let notHTTP: Failure = (.badServerResponse, "The response does not begin with a status line of HTTP")
@@ -94,8 +92,7 @@ enum ResponseHeadRules {
 
   static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-  /// RFC 9112 §6.1: only chunked was offered, and libcurl passes on codings that it does not know as if they were the
-  /// body.
+  /// RFC 9112 §6.1: only chunked was offered.
   private static func unknownTransferCoding(_ head: RawHead) -> Failure? {
     let unknown = transferCodings(of: head).first { !$0.isFieldName("chunked") && !$0.isFieldName("identity") }
     guard let unknown else { return nil }

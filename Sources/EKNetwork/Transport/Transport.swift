@@ -60,7 +60,7 @@ struct TransportRequest: Sendable {
   /// Whether the whole body will be collected, so that a transport without back-pressure must not limit it.
   var collectsBody = false
   /// Whether the request may be sent again if its connection failed before a response began; `nil` leaves it to the
-  /// method. Only the libcurl transport uses this: Foundation has its own rules.
+  /// method. Foundation has its own rules.
   var isIdempotent: Bool?
   /// How many times larger than the received bytes a body may become when it is decoded.
   var maximumInflation: Int?

@@ -108,6 +108,7 @@ struct Ask: NetworkRequest, Sendable {
 /// Sends the request of an index; all of its properties depend on the index and the seed.
 struct Asker: Sendable {
   static let width = 48
+  private static let speaksOnlyHTTP2 = ProcessInfo.processInfo.environment["RESPONSES_ONLY"] == "http2"
 
   private let seed: UInt64
   private let plain: [NetworkManager]
@@ -138,6 +139,7 @@ struct Asker: Sendable {
     var source = Source(state: seed &* 0x2545_F491_4F6C_DD1D ^ index)
     let manager: NetworkManager
     switch Int.random(in: 0..<100, using: &source) {
+    case _ where Self.speaksOnlyHTTP2: manager = secure[1]
     case ..<80: manager = plain[Int.random(in: 0..<2, using: &source)]
     case ..<86: manager = secure[0]
     default: manager = secure[1]

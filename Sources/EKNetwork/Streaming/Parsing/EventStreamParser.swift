@@ -137,8 +137,7 @@ struct EventStreamParser: StreamParser {
     } else if name.equals("id") {
       guard !value.contains(0) else { return }
       id = String(decoding: value, as: UTF8.self)
-      // RFC 9110 §5.5. Servers accept much less than the limit, and libcurl sends no head of a mebibyte: a
-      // subscription could never reconnect.
+      // RFC 9110 §5.5. Servers accept much less than the limit: a subscription could never reconnect.
       isIDSendable = value.count <= Self.longestSendableID && HeaderSyntax.trimmedValue(id) != nil
     } else if name.equals("retry") {
       guard let milliseconds = Self.digits(value) else { return }

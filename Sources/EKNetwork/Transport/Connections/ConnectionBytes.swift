@@ -39,6 +39,9 @@
     /// Whether there may be bytes that have left the socket and have not been received.
     var mayHoldBytes: Bool { handles != nil }
 
+    /// Whether there may be some now. Otherwise the socket is ready when there is more.
+    var holdsBytes: Bool { handles.map { ekn_easy_may_have_input($0.easy) } ?? false }
+
     func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
       guard let handles else {
         var error: Int32 = 0

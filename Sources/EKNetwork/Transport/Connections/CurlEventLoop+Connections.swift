@@ -15,7 +15,7 @@
     func connect(_ transfer: CurlTransfer, in pool: ConnectionPool, waits: Bool = true) {
       let origin = transfer.request.origin
       let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.mayOfferHTTP2(origin)
-      if !transfer.loopResends.hasResent {
+      if !transfer.loopResends.needsNewConnection {
         while offersHTTP2, let connection = pool.shared.available(origin) {
           // One that may be sent again need not know whether the server has just left.
           if connection.isIdle, !transfer.request.isIdempotent { connection.readBeforeUse() }

@@ -201,7 +201,9 @@
           transfer.loopLastActivity = eventLoop.now
           if firstByte == nil { firstByte = MonotonicClock.now() }
           parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-          if count == buffer.count || bytes.mayHoldBytes { continue }
+          guard self.transfer != nil else { return }
+          if bytes.holdsBytes || count == buffer.count { continue }
+          hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, failure)
         case .failed(let error): return lost(transfer, isClosed: false, failure ?? error)

@@ -59,7 +59,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
 
     /// Acts on a stream, and notes whether it fails.
     private func with<Result>(_ number: Int32, _ body: (HTTP2Stream) -> Result) -> Result? {
-      guard let stream = streams[number] else { return nil }
+      guard let stream = stream(number) else { return nil }
       stream.transfer.loopLastActivity = eventLoop.now
       let result = body(stream)
       if stream.failure != nil { failing.append(stream) }
@@ -81,7 +81,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
 
     func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
       if data.count > 0 { health.progressed() }
-      guard streams[number] != nil else {
+      guard stream(number) != nil else {
         // Nobody reads it any more.
         if let session { ekn_http2_consume(session, number, data.count) }
         return
@@ -90,7 +90,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
     }
 
     func responseEnded(on number: Int32) {
-      guard let stream = streams[number], stream.failure == nil else { return }
+      guard let stream = stream(number), stream.failure == nil else { return }
       // RFC 9113 §8.1: the rest of the request is not needed.
       let isComplete = stream.state.output == .complete
       stream.state.ended()
@@ -99,7 +99,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
     }
 
     func closed(_ number: Int32, code: UInt32) {
-      guard let stream = streams[number] else { return }
+      guard let stream = stream(number) else { return }
       if let failure = stream.failure { return finish(stream, with: failure) }
       let reason = HTTP2ErrorCode(rawValue: code)
       if reason == .http11Required { pool.avoidHTTP2(origin) }
@@ -111,6 +111,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
         stream, failure,
         .init(
           code: wasRefused ? CurlError.framingLoss : failure.code, wasRefused: wasRefused,
+          keepsConnection: reason == .refusedStream && accepts,
           hasReusedConnection: stream.isReused, isFinal: stream.hasResponse))
     }
 

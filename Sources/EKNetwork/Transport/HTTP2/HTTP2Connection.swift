@@ -19,7 +19,9 @@
     private var bytes: ConnectionBytes?
     private let times: ConnectionOpener.Times
     var session: OpaquePointer?
-    var streams: [Int32: HTTP2Stream] = [:]
+    private(set) var streams: [Int32: HTTP2Stream] = [:]
+    /// The one that was looked up last.
+    private var latest: HTTP2Stream?
     /// The requests that wait for a PING to be acknowledged, or for a body that may be empty.
     var held: [HTTP2Stream] = []
     var failing: [HTTP2Stream] = []
@@ -52,6 +54,12 @@
     }
 
     deinit { if let session { ekn_http2_free(session) } }
+
+    /// Returns a stream that is in use.
+    func stream(_ number: Int32) -> HTTP2Stream? {
+      if latest?.number != number { latest = streams[number] }
+      return latest
+    }
 
     /// Whether one more request can be sent over it.
     var hasRoom: Bool {
@@ -148,6 +156,7 @@
     // MARK: - The end of an exchange
 
     private func detach(_ stream: HTTP2Stream) {
+      if latest === stream { latest = nil }
       if stream.number > 0 { streams[stream.number] = nil } else { held.removeAll { $0 === stream } }
       if !expecting.isEmpty { expecting.removeAll { $0.stream === stream } }
       windows -= stream.window.size
@@ -231,7 +240,9 @@
         switch bytes.receive(into: eventLoop.receiveBuffer) {
         case .moved(let count):
           received(UnsafeRawBufferPointer(rebasing: eventLoop.receiveBuffer[..<count]))
-          continue
+          // It may be closed now.
+          if failure != nil || self.bytes?.holdsBytes == true { continue }
+          hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return ended(failure ?? .emptyReply)
         case .failed(let error): return ended(failure ?? error)

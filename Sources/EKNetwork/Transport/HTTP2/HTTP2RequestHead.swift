@@ -8,54 +8,73 @@
 
     /// What the pseudo-fields need beside the head.
     private static let constants = Array(":method:scheme:authority:pathhttps".utf8)
-    /// RFC 9113 §8.2.2.
-    private static let connectionFields = ["keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
+
+    /// What a field of HTTP/1.1 means here (RFC 9113 §8.2.2, §8.3.1).
+    private enum Kind { case field, host, connection, te, ofConnection }
 
     /// The head with names in lower case, and the constants.
-    private var bytes: [UInt8]
+    private var bytes: [UInt8] = []
     private var list: [Field] = []
 
     /// - Parameters:
     ///   - head: A valid head, as ``RequestHead`` makes it.
     ///   - isSecure: Whether the scheme is `https`.
     init(_ head: [UInt8], isSecure: Bool) {
-      bytes = head
+      let size = head.count
+      bytes.reserveCapacity(size + Self.constants.count)
+      bytes += head
       bytes += Self.constants
-      let constants = head.count
-      func constant(_ start: Int, _ count: Int) -> Range<Int> { constants + start..<constants + start + count }
-      let firstLine = 0..<(head.firstIndex(of: UInt8(ascii: "\r")) ?? head.count)
-      let spaces = head[firstLine].indices.filter { head[$0] == UInt8(ascii: " ") }
-      let (methodEnd, targetEnd) = (spaces.first ?? 0, spaces.last ?? 0)
-      var authority = 0..<0
-      var fields: [Field] = []
+      list.reserveCapacity(24)
       var named: [[UInt8]] = []
-      var start = firstLine.upperBound + 2
-      while start < head.count, let end = head[start...].firstIndex(of: UInt8(ascii: "\r")), end > start {
-        defer { start = end + 2 }
-        guard let colon = head[start..<end].firstIndex(of: UInt8(ascii: ":")) else { continue }
-        for index in start..<colon where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index]) {
-          bytes[index] |= 0x20
-        }
-        let value = min(colon + 2, end)..<end
-        if isName(start..<colon, "host") {
-          authority = value
-        } else if isName(start..<colon, "connection") {
-          named += FieldList.members(String(decoding: head[value], as: UTF8.self)).map { Array($0.lowercased().utf8) }
-        } else if !Self.connectionFields.contains(where: { isName(start..<colon, $0) }),
-          !isName(start..<colon, "te") || head[value].elementsEqual("trailers".utf8)
-        {
-          fields.append((start..<colon, value))
+      bytes.withUnsafeMutableBufferPointer { bytes in
+        let line = bytes[..<size].firstIndex(of: UInt8(ascii: "\r")) ?? size
+        let methodEnd = bytes[..<line].firstIndex(of: UInt8(ascii: " ")) ?? 0
+        let targetEnd = bytes[..<line].lastIndex(of: UInt8(ascii: " ")) ?? 0
+        func constant(_ start: Int, _ count: Int) -> Range<Int> { size + start..<size + start + count }
+        list = [
+          (constant(0, 7), 0..<methodEnd), (constant(7, 7), constant(29, isSecure ? 5 : 4)), (constant(14, 10), 0..<0),
+          (constant(24, 5), min(methodEnd + 1, targetEnd)..<targetEnd),
+        ]
+        var index = line + 2
+        while index < size, bytes[index] != UInt8(ascii: "\r") {
+          let start = index
+          while index < size, bytes[index] != UInt8(ascii: ":"), bytes[index] != UInt8(ascii: "\r") {
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index]) { bytes[index] |= 0x20 }
+            index += 1
+          }
+          let name = start..<index
+          while index < size, bytes[index] != UInt8(ascii: "\r") { index += 1 }
+          let value = min(name.upperBound + 2, index)..<index
+          index += 2
+          guard name.upperBound < size, bytes[name.upperBound] == UInt8(ascii: ":") else { continue }
+          switch Self.kind(bytes[name]) {
+          case .host: list[2].value = value
+          case .connection:
+            named += FieldList.members(String(decoding: bytes[value], as: UTF8.self)).map {
+              Array($0.lowercased().utf8)
+            }
+          case .field: list.append((name, value))
+          case .te: if bytes[value].elementsEqual("trailers".utf8) { list.append((name, value)) }
+          case .ofConnection: break
+          }
         }
       }
-      if !named.isEmpty { fields.removeAll { field in named.contains { bytes[field.name].elementsEqual($0) } } }
-      list = [
-        (constant(0, 7), 0..<methodEnd), (constant(7, 7), constant(29, isSecure ? 5 : 4)),
-        (constant(14, 10), authority), (constant(24, 5), min(methodEnd + 1, targetEnd)..<targetEnd),
-      ]
-      list += fields
+      guard !named.isEmpty else { return }
+      list[4...].removeAll { field in named.contains { bytes[field.name].elementsEqual($0) } }
     }
 
-    private func isName(_ range: Range<Int>, _ name: String) -> Bool { bytes[range].elementsEqual(name.utf8) }
+    private static func kind(_ name: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Kind {
+      switch name.count {
+      case 2 where name.elementsEqual("te".utf8): .te
+      case 4 where name.elementsEqual("host".utf8): .host
+      case 7 where name.elementsEqual("upgrade".utf8): .ofConnection
+      case 10 where name.elementsEqual("connection".utf8): .connection
+      case 10 where name.elementsEqual("keep-alive".utf8): .ofConnection
+      case 16 where name.elementsEqual("proxy-connection".utf8): .ofConnection
+      case 17 where name.elementsEqual("transfer-encoding".utf8): .ofConnection
+      default: .field
+      }
+    }
 
     /// The fields in order, for tests.
     var fields: [(name: String, value: String)] {
@@ -65,13 +84,17 @@
     /// Calls a function with the fields, which are valid during the call.
     func withFields<Result>(_ body: (UnsafeBufferPointer<ekn_http2_field>) -> Result) -> Result {
       bytes.withUnsafeBufferPointer { bytes in
-        let fields = list.map { field in
-          ekn_http2_field(
-            name: bytes.baseAddress.map { $0 + field.name.lowerBound },
-            value: bytes.baseAddress.map { $0 + field.value.lowerBound }, name_length: field.name.count,
-            value_length: field.value.count)
+        withUnsafeTemporaryAllocation(of: ekn_http2_field.self, capacity: list.count) { fields in
+          for (index, field) in list.enumerated() {
+            fields.initializeElement(
+              at: index,
+              to: ekn_http2_field(
+                name: bytes.baseAddress.map { $0 + field.name.lowerBound },
+                value: bytes.baseAddress.map { $0 + field.value.lowerBound }, name_length: field.name.count,
+                value_length: field.value.count))
+          }
+          return body(UnsafeBufferPointer(fields))
         }
-        return fields.withUnsafeBufferPointer(body)
       }
     }
   }

@@ -6,7 +6,7 @@ import Foundation
 protocol UploadSource: AnyObject, Sendable {
   /// The exact number of bytes, if it is known.
   var length: Int64? { get }
-  /// Whether it is declared to be empty, but not known to be. libcurl would not check that, so `length` is `nil` then.
+  /// Whether it is declared to be empty, but not known to be: it has to be read, and `length` is `nil` then.
   var isDeclaredEmpty: Bool { get }
   /// Fills as much of the buffer as is possible without waiting.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead

@@ -48,6 +48,10 @@
         try fields([("X-A", "1"), ("Connection", "x-a, X-B"), ("X-B", "2"), ("X-C", "3")]).dropFirst(4) == ["x-c: 3"])
     }
 
+    @Test func connectionCannotNamePseudoFields() throws {
+      #expect(try fields([("Connection", ":path, :method"), ("A", "b")]).count == 5)
+    }
+
     @Test func trailersMayBeAnnounced() throws { #expect(try fields([("TE", "trailers")]).last == "te: trailers") }
 
     @Test func valuesMayBeEmptyOrHaveColons() throws {

@@ -41,8 +41,10 @@ struct RequestQueue<Request> {
     var queue = 0
     var previous = -1
     var next = -1
-    /// Whether it failed once, and is to be sent again over a connection of its own.
+    /// Whether it failed once, and is to be sent again.
     var isResending = false
+    /// Whether it needs a connection of its own.
+    var opensNew = false
   }
 
   private struct List {
@@ -116,11 +118,14 @@ struct RequestQueue<Request> {
     for queue in queuesAt[place] ?? [] { check(queue) }
   }
 
-  /// Queues the request again, over another connection and before those that have not begun.
-  mutating func resend(_ ticket: Ticket) {
+  /// Queues the request again, before those that have not begun.
+  ///
+  /// - Parameter opensNew: Whether it needs a connection of its own.
+  mutating func resend(_ ticket: Ticket, opensNew: Bool) {
     guard end(ticket.index) else { return }
     entries[ticket.index].state = .waiting
     entries[ticket.index].isResending = true
+    entries[ticket.index].opensNew = opensNew
     append(ticket.index)
     waitingCount += 1
     check(entries[ticket.index].queue)
@@ -173,7 +178,7 @@ struct RequestQueue<Request> {
     let room = isShared(key.place) ? room(key.place) : StreamRoom()
     for isResending in [true, false] {
       let index = list[isResending: isResending].first
-      guard index >= 0, list.limit.hasRoom(room, opensNew: isResending) else { continue }
+      guard index >= 0, list.limit.hasRoom(room, opensNew: entries[index].opensNew) else { continue }
       unlink(index)
       return index
     }

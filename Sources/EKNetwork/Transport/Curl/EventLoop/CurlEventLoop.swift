@@ -220,7 +220,7 @@
     /// Sends a transfer, which is no longer in progress, again.
     func resend(_ transfer: CurlTransfer) {
       guard let ticket = transfer.loopTicket else { return }
-      queue.resend(ticket)
+      queue.resend(ticket, opensNew: transfer.loopResends.needsNewConnection)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 

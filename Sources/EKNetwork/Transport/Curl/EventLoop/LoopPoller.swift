@@ -53,7 +53,7 @@
       inbox.withLock { swap(&$0.operations, &operations) }
     }
 
-    /// Watches a socket for the events that libcurl waits for, or stops watching it. Its events carry the tag; the
+    /// Watches a socket for events (`EKN_POLL_…`), or stops watching it. Its events carry the tag; the
     /// largest value is reserved.
     func watch(_ socket: Int32, _ what: Int32, tag: UInt64) {
       ekn_poller_watch(poller, socket, what, tag)

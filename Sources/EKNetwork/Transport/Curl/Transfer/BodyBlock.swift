@@ -2,7 +2,7 @@ import Foundation
 
 /// A buffer that gathers received bytes for one `Data`, which takes over the memory without copying it.
 ///
-/// libcurl passes on at most 16 KiB at a time; joining the pieces costs one copy in the cache and saves a delivery
+/// A record of TLS has at most 16 KiB; joining the pieces costs one copy in the cache and saves a delivery
 /// each.
 struct BodyBlock: ~Copyable {
   /// The number of bytes at which a block is delivered; at the end of the event loop's turn it is delivered in any

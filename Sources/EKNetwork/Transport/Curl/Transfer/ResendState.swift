@@ -10,6 +10,8 @@
       var code: Int
       /// Whether the server has stated that it has not processed the request.
       var wasRefused = false
+      /// Whether it may be sent over the same connection later, or another one that is used already (RFC 9113 §8.7).
+      var keepsConnection = false
       var hasReusedConnection = false
       /// Whether part of a response was received, or there is another reason to fail.
       var isFinal = false
@@ -19,8 +21,10 @@
     }
 
     private let isIdempotent: Bool
-    /// Whether a second attempt has begun, which uses a connection of its own.
+    /// Whether a second attempt has begun.
     private(set) var hasResent = false
+    /// Whether it uses a connection of its own: others may have been lost in the same way.
+    private(set) var needsNewConnection = false
 
     init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
 
@@ -30,6 +34,7 @@
         ending.wasRefused || isIdempotent && (ending.hasReusedConnection || ending.code == CurlError.framingLoss)
       else { return false }
       hasResent = true
+      needsNewConnection = !ending.keepsConnection
       return true
     }
   }

@@ -8,7 +8,7 @@
   /// one such interval at most.
   struct SendProgress {
     private static var checksPerTimeout: UInt64 { 8 }
-    /// The number of bytes of a body that libcurl may have read and not yet sent.
+    /// The number of bytes of a body that may have been read and not yet passed to the kernel.
     private static var libraryBuffer: UInt64 { 256 * 1024 }
 
     private var lastCheck: UInt64 = 0

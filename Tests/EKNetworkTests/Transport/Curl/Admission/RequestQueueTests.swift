@@ -55,8 +55,8 @@ import Testing
     queue.sent(tickets[0], over: 1)
     #expect(admit(&queue, room: Self.free) == [1, 2, 3])
     for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
-    queue.resend(tickets[1])
-    queue.resend(tickets[2])
+    queue.resend(tickets[1], opensNew: true)
+    queue.resend(tickets[2], opensNew: true)
     let next = queue.submit(4, key: key(isSecure: true), connections: 1)
     // One starts past the limit; the other waits for it, and later ones use the existing connection.
     #expect(admit(&queue, room: Self.free) == [1, 4])
@@ -65,6 +65,20 @@ import Testing
     #expect(admit(&queue, room: Self.free) == [])
     queue.remove(tickets[1])
     #expect(admit(&queue, room: Self.free) == [2])
+  }
+
+  /// The server may take them on the same connection later.
+  @Test func refusedRequestsWaitForRoom() {
+    var queue = Queue()
+    let tickets = (0..<3).map { queue.submit($0, key: key(isSecure: true), connections: 1) }
+    #expect(admit(&queue) == [0])
+    queue.sent(tickets[0], over: 1)
+    #expect(admit(&queue, room: Self.free) == [1, 2])
+    for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
+    queue.resend(tickets[2], opensNew: false)
+    #expect(admit(&queue, room: Self.full) == [])
+    _ = queue.submit(3, key: key(isSecure: true), connections: 1)
+    #expect(admit(&queue, room: Self.free) == [2, 3])
   }
 
   /// A queue is not asked again before something has changed, also for another session.
@@ -145,13 +159,13 @@ import Testing
     var queue = Queue()
     let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 2) }
     #expect(admit(&queue) == [0, 1])
-    queue.resend(tickets[1])
-    queue.resend(tickets[0])
+    queue.resend(tickets[1], opensNew: true)
+    queue.resend(tickets[0], opensNew: true)
     #expect(queue.waitingCount == 6)
     #expect(admit(&queue) == [1, 0])
     #expect(admit(&queue) == [])
     // It may be cancelled before it is sent again.
-    queue.resend(tickets[0])
+    queue.resend(tickets[0], opensNew: true)
     queue.remove(tickets[0])
     #expect(admit(&queue) == [2])
     #expect(queue.count == 5)
@@ -201,7 +215,7 @@ import Testing
       default:
         guard let victim = begun.sorted().randomElement(using: &random), let ticket = tickets[victim] else { break }
         begun.remove(victim)
-        queue.resend(ticket)
+        queue.resend(ticket, opensNew: true)
         reference.resend(victim)
       }
       if Bool.random(using: &random) {

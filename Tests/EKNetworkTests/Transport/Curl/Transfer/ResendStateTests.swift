@@ -11,6 +11,14 @@
       return endings.map { state.resends(after: $0) }
     }
 
+    /// Others may be stale, too; a refused stream says nothing about the connection.
+    @Test(arguments: [true, false]) func lostRequestNeedsANewConnection(keepsConnection: Bool) {
+      var state = ResendState(isIdempotent: true)
+      #expect(!state.needsNewConnection)
+      let resends = state.resends(after: .init(code: 16, wasRefused: true, keepsConnection: keepsConnection))
+      #expect(resends && state.hasResent && state.needsNewConnection == !keepsConnection)
+    }
+
     @Test func completeResponseIsFinal() {
       #expect(resends(isIdempotent: true, after: .init(code: 0, hasReusedConnection: true)) == [false])
     }
