@@ -25,12 +25,12 @@ enum TransportSelection {
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
       if case .secured(let options) = choice {
-        return CurlTransport(configuration: session.configuration, tls: options, session: session)
+        return HTTPTransport(configuration: session.configuration, tls: options, session: session)
           ?? UnavailableTransport(
             .secureConnectionFailed, "TLS options need libcurl. \(TransportDescription.current.reason ?? "")")
       }
       if choice == .automatic, !isCustomised(session),
-        let transport = CurlTransport(configuration: session.configuration, session: session)
+        let transport = HTTPTransport(configuration: session.configuration, session: session)
       {
         return transport
       }

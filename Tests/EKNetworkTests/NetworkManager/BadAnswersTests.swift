@@ -184,7 +184,7 @@
       server.route("/interim") { _ in
         .raw([.sendString(String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 12_000)), .stall])
       }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       for path in ["/", "/line", "/interim"] {
         let error = await #expect(throws: URLError.self) {
           try await transport.fetch(TransportRequest(URLRequest(url: server.url(path))))
@@ -201,7 +201,7 @@
       server.route("/head") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\nX"), .reset]) }
       server.route("/body") { _ in .streaming(contentLength: 10, [.sendString("abc"), .reset]) }
       server.route("/none") { _ in .raw([.reset]) }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       for path in ["/head", "/body", "/none"] {
         let error = await #expect(throws: URLError.self) {
           try await transport.fetch(TransportRequest(URLRequest(url: server.url(path))))

@@ -60,11 +60,11 @@
       }
     }
 
-    private func own() throws -> CurlTransport {
+    private func own() throws -> HTTPTransport {
       try #require(
-        CurlTransport(
+        HTTPTransport(
           configuration: .ephemeral, tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
-          eventLoops: CurlEventLoops(count: 1)))
+          eventLoops: EventLoops(count: 1)))
     }
 
     /// RFC 7301: it outlasts the session tickets of TLS 1.3.

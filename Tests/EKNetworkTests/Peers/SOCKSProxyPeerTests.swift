@@ -24,7 +24,7 @@
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
       server.route("/silent") { _ in .raw([.stall]) }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       // The first one: the host is looked up for it.
       let silent = TransportRequest(URLRequest(url: server.url("/silent"), timeoutInterval: 600))
       let task = Task { try await transport.fetch(silent) }
@@ -49,7 +49,7 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.fallback = { _ in .text("ok") }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600))
       let task = Task { try await transport.fetch(request) }
       #expect(await server.waitForRequests(count: 1).map(\.path) == ["/requested"])

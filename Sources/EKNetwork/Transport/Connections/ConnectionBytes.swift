@@ -15,7 +15,7 @@
 
     let socket: Int32
     /// `nil` with neither TLS nor a tunnel: such a connection may last, and does not need them.
-    private let handles: CurlBareHandles?
+    private let handles: CurlHandles?
 
     /// Whether libcurl has to carry the bytes: with TLS, that of a proxy, too, and in a tunnel, of which it may have read
     /// more than the proxy's response.
@@ -24,7 +24,7 @@
     }
 
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
-    init?(_ handles: CurlBareHandles, of endpoint: ByteTransportEndpoint) {
+    init?(_ handles: CurlHandles, of endpoint: ByteTransportEndpoint) {
       let bare = ekn_easy_socket(handles.easy)
       guard bare >= 0 else { return nil }
       let needsHandles = Self.needsHandles(endpoint)

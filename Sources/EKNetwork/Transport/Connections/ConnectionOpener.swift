@@ -21,7 +21,7 @@
       case noResources
     }
 
-    private let handles: CurlBareHandles
+    private let handles: CurlHandles
     private let endpoint: ByteTransportEndpoint
     private let watch: (_ descriptor: Int32, _ what: Int32) -> Void
     private let setTimer: (_ milliseconds: Int) -> Void
@@ -51,7 +51,7 @@
     ) throws {
       let joinsResolver = capabilities.joinsResolver
       let isShared = !joinsResolver && !ConnectionBytes.needsHandles(endpoint)
-      guard let handles = CurlBareHandles(joinsResolver: joinsResolver, shared: isShared ? shared : nil) else {
+      guard let handles = CurlHandles(joinsResolver: joinsResolver, shared: isShared ? shared : nil) else {
         return nil
       }
       self.handles = handles

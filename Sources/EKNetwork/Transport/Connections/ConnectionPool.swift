@@ -77,7 +77,7 @@
     }
 
     /// Returns what the shared connections at a place have room for.
-    func room(at place: RequestQueue<CurlTransfer>.Place) -> StreamRoom {
+    func room(at place: RequestQueue<Transfer>.Place) -> StreamRoom {
       pools[place.pool]?.shared.room(place.origin) ?? StreamRoom()
     }
 

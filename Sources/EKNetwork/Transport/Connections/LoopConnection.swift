@@ -8,12 +8,12 @@
     /// Stands for the ``ConnectionIdentity``. It is freed after its connections are closed.
     unowned let pool: ConnectionPool
     let origin: Origin
-    unowned let eventLoop: CurlEventLoop
+    unowned let eventLoop: EventLoop
     /// Its place among the timers, or, while it is idle, among those to be closed.
     var deadlineIndex = -1
     var isIdle = false
 
-    init(number: UInt32, pool: ConnectionPool, origin: Origin, eventLoop: CurlEventLoop) {
+    init(number: UInt32, pool: ConnectionPool, origin: Origin, eventLoop: EventLoop) {
       self.number = number
       self.pool = pool
       self.origin = origin
@@ -47,11 +47,11 @@
     /// Notes that what was received was passed to the consumer, who takes more.
     func delivered()
     /// Ends the exchange before the response is complete.
-    func abandon(_ transfer: CurlTransfer)
+    func abandon(_ transfer: Transfer)
     /// The state of the connection's output in the kernel.
     var kernelOutput: ekn_socket_output { get }
     /// The timings of the exchange.
-    func timings(of transfer: CurlTransfer) -> NetworkTimings
+    func timings(of transfer: Transfer) -> NetworkTimings
   }
 
   /// The connections of an event loop.
@@ -68,7 +68,7 @@
 
     /// Returns a number that no connection has.
     mutating func nextNumber() -> UInt32 {
-      // 0 stands for ``CurlEventLoop/opening``, and the largest tag is that of the waker.
+      // 0 stands for ``EventLoop/opening``, and the largest tag is that of the waker.
       repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while lastNumber == 0 || connections[lastNumber] != nil
       return lastNumber
     }

@@ -8,9 +8,9 @@
   final class OpeningConnection: LoopConnection, LoopExchange {
     let offersHTTP2: Bool
     private var opener: ConnectionOpener?
-    private var transfers: [CurlTransfer] = []
+    private var transfers: [Transfer] = []
 
-    init(_ pool: ConnectionPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: CurlEventLoop) {
+    init(_ pool: ConnectionPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: EventLoop) {
       self.offersHTTP2 = offersHTTP2
       super.init(number: eventLoop.connections.nextNumber(), pool: pool, origin: origin, eventLoop: eventLoop)
     }
@@ -18,7 +18,7 @@
     /// Begins to open the connection for a request.
     ///
     /// - Returns: An error if that is not possible.
-    func open(for transfer: CurlTransfer) -> (any Error)? {
+    func open(for transfer: Transfer) -> (any Error)? {
       join(transfer)
       var endpoint = ByteTransportEndpoint(
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
@@ -36,13 +36,13 @@
       } catch {
         return error
       }
-      guard opener != nil else { return CurlEventLoop.resourceError(url: transfer.request.url) }
+      guard opener != nil else { return EventLoop.resourceError(url: transfer.request.url) }
       act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       return nil
     }
 
     /// Lets another request wait for it.
-    func join(_ transfer: CurlTransfer) {
+    func join(_ transfer: Transfer) {
       transfers.append(transfer)
       transfer.loopConnection = self
     }
@@ -66,7 +66,7 @@
         case .opened: break
         case .failed(let failure): eventLoop.failed(transfer, failure, .init(code: failure.code))
         case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
-        case .noResources: eventLoop.finish(transfer, with: CurlEventLoop.resourceError(url: transfer.request.url))
+        case .noResources: eventLoop.finish(transfer, with: EventLoop.resourceError(url: transfer.request.url))
         }
       }
       close()
@@ -91,7 +91,7 @@
     func paused() {}
     func delivered() {}
 
-    func abandon(_ transfer: CurlTransfer) {
+    func abandon(_ transfer: Transfer) {
       transfer.loopConnection = nil
       transfers.removeAll { $0 === transfer }
       if transfers.isEmpty { close() }
@@ -99,7 +99,7 @@
 
     var kernelOutput: ekn_socket_output { ekn_socket_output() }
 
-    func timings(of transfer: CurlTransfer) -> NetworkTimings {
+    func timings(of transfer: Transfer) -> NetworkTimings {
       let now = MonotonicClock.now()
       return NetworkTimings(
         total: .nanoseconds(Int64(clamping: now - min(transfer.loopBegun, now))), isConnectionReused: false)

@@ -19,7 +19,7 @@
     private var hasUnreadBytes = false
     private var outputNeedsInput = false
 
-    private(set) var transfer: CurlTransfer?
+    private(set) var transfer: Transfer?
     /// The number of requests that were sent over it, including the current one.
     private var exchangeCount = 0
     private var state = ExchangeState(hasBody: false, expects: false)
@@ -45,7 +45,7 @@
     /// Sends a request over it.
     ///
     /// - Parameter received: What the server has sent before it.
-    func begin(_ transfer: CurlTransfer, received: [UInt8] = []) {
+    func begin(_ transfer: Transfer, received: [UInt8] = []) {
       self.transfer = transfer
       transfer.loopConnection = self
       begun = transfer.loopBegun
@@ -55,7 +55,7 @@
       received.withUnsafeBytes { parse($0) }
     }
 
-    private func exchange(_ transfer: CurlTransfer) {
+    private func exchange(_ transfer: Transfer) {
       exchangeCount += 1
       eventLoop.sent(transfer, over: self)
       firstByte = nil
@@ -100,11 +100,11 @@
     func delivered() {}
 
     /// RFC 9112 §9.6: the connection cannot be used again.
-    func abandon(_ transfer: CurlTransfer) { close() }
+    func abandon(_ transfer: Transfer) { close() }
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
-    func timings(of transfer: CurlTransfer) -> NetworkTimings {
+    func timings(of transfer: Transfer) -> NetworkTimings {
       let isReused = exchangeCount > 1
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
       return NetworkTimings(
@@ -142,7 +142,7 @@
     }
 
     /// Reads the next piece of the body. Returns whether there is anything to send.
-    private func fill(_ transfer: CurlTransfer) -> Bool {
+    private func fill(_ transfer: Transfer) -> Bool {
       let isChecking = state.output == .checking
       guard isChecking || state.output == .body, let upload = transfer.request.upload,
         !transfer.loopPauses.contains(.sending)
@@ -178,7 +178,7 @@
       }
     }
 
-    private func stop(_ transfer: CurlTransfer, _ text: String) -> Bool {
+    private func stop(_ transfer: Transfer, _ text: String) -> Bool {
       eventLoop.finish(
         transfer, with: CurlError.make(.requestBodyStreamExhausted, text, url: transfer.request.url))
       return false
@@ -246,7 +246,7 @@
     }
 
     /// Handles the end of a response.
-    private func ended(_ transfer: CurlTransfer, hasSurplus: Bool) {
+    private func ended(_ transfer: Transfer, hasSurplus: Bool) {
       state.ended()
       transfer.loopMeasure()
       let isReusable =
@@ -262,7 +262,7 @@
     /// - Parameters:
     ///   - isClosed: Whether the server has closed it in order.
     ///   - failure: What failed, if anything did: sending, perhaps before the server closed it.
-    private func lost(_ transfer: CurlTransfer, isClosed: Bool, _ failure: CurlError.Failure?) {
+    private func lost(_ transfer: Transfer, isClosed: Bool, _ failure: CurlError.Failure?) {
       let ending = parser?.closed() ?? .nothing
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)

@@ -82,7 +82,7 @@
     // MARK: - Requests
 
     /// Sends a request over it.
-    func begin(_ transfer: CurlTransfer) {
+    func begin(_ transfer: Transfer) {
       if isIdle { pool.idle.noteInUse(self) }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true
@@ -117,7 +117,7 @@
         head.withFields { ekn_http2_request(session, $0.baseAddress, $0.count, hasBody) }
       }
       guard let number, number > 0 else {
-        return finish(stream, with: CurlEventLoop.resourceError(url: transfer.request.url))
+        return finish(stream, with: EventLoop.resourceError(url: transfer.request.url))
       }
       stream.number = number
       streams[number] = stream

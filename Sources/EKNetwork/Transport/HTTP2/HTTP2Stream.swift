@@ -40,7 +40,7 @@ struct ReceiveWindow {
   final class HTTP2Stream: LoopExchange {
     /// 0 before the request is sent.
     var number: Int32 = 0
-    let transfer: CurlTransfer
+    let transfer: Transfer
     unowned let connection: HTTP2Connection
     var state: ExchangeState
     private(set) var window = ReceiveWindow()
@@ -53,7 +53,7 @@ struct ReceiveWindow {
     private(set) var hasHead = false
     private var firstByte: UInt64?
 
-    init(_ transfer: CurlTransfer, on connection: HTTP2Connection, isReused: Bool) {
+    init(_ transfer: Transfer, on connection: HTTP2Connection, isReused: Bool) {
       self.transfer = transfer
       self.connection = connection
       self.isReused = isReused
@@ -196,11 +196,11 @@ struct ReceiveWindow {
       connection.consumed(count, of: self, growth: growth)
     }
 
-    func abandon(_ transfer: CurlTransfer) { connection.abandon(self) }
+    func abandon(_ transfer: Transfer) { connection.abandon(self) }
 
     var kernelOutput: ekn_socket_output { connection.kernelOutput }
 
-    func timings(of transfer: CurlTransfer) -> NetworkTimings {
+    func timings(of transfer: Transfer) -> NetworkTimings {
       let (begun, now) = (transfer.loopBegun, MonotonicClock.now())
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
       var timings = connection.timings(isReused: isReused)

@@ -35,7 +35,7 @@ enum ByteTransports {
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
     #if os(Linux)
-      guard let loop = CurlSocketLoop.next else { throw URLError(.resourceUnavailable) }
+      guard let loop = SocketLoop.next else { throw URLError(.resourceUnavailable) }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }

@@ -12,7 +12,7 @@
     private static let retryInterval = 50
 
     private let address: ByteTransportEndpoint
-    private let loop: CurlSocketLoop
+    private let loop: SocketLoop
     private var phase = Phase.new
     private var number: UInt32 = 0
     /// While it is being opened.
@@ -31,7 +31,7 @@
     /// Set on any thread, for libcurl may not return to the loop before a proxy's response to `CONNECT` has ended.
     private let isCancelled = Locked(false)
 
-    init(_ address: ByteTransportEndpoint, loop: CurlSocketLoop) {
+    init(_ address: ByteTransportEndpoint, loop: SocketLoop) {
       self.address = address
       self.loop = loop
     }

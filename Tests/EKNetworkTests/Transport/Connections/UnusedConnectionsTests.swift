@@ -6,7 +6,7 @@
 
   @Suite(.timeLimit(.minutes(10))) struct UnusedConnectionsTests {
     /// A loop with a short pool lifetime. Like every loop it lives as long as the process.
-    private static let impatient = CurlEventLoops(count: 1, poolLifetime: .milliseconds(50))
+    private static let impatient = EventLoops(count: 1, poolLifetime: .milliseconds(50))
 
     @Test func unusedPoolsAndConnectionsAreFreed() async throws {
       let server = try LoopbackServer()
@@ -17,9 +17,9 @@
       let loops = Self.impatient
       let request = TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600))
       let held = TransportRequest(URLRequest(url: server.url("/held"), timeoutInterval: 600))
-      func transport(_ key: String) throws -> CurlTransport {
+      func transport(_ key: String) throws -> HTTPTransport {
         let tls = TLSOptions(pinnedPublicKeys: [key])
-        return try #require(CurlTransport(configuration: .ephemeral, tls: tls, eventLoops: loops))
+        return try #require(HTTPTransport(configuration: .ephemeral, tls: tls, eventLoops: loops))
       }
       let feed = try await transport("feed").start(held)
       #expect(try await feed.body.next() == Data("o".utf8))
@@ -42,7 +42,7 @@
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
       let transport = try #require(
-        CurlTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"])))
+        HTTPTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"])))
       for _ in 0..<10 {
         _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600)))
       }

@@ -30,7 +30,7 @@
         let chunks = stride(from: 0, to: body.count, by: size).map { body[$0..<min($0 + size, body.count)] }
         return .chunked(chunks.map { Data($0) }).header("Content-Encoding", coding)
       }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       return try await transport.fetch(TransportRequest(URLRequest(url: server.url("/")))).data
     }
 

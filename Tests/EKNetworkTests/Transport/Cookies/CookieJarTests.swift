@@ -33,8 +33,8 @@
 
   /// The jar in memory, and the storage that is written behind it.
   @Suite struct CookieJarTests {
-    private func transport(_ configuration: URLSessionConfiguration) throws -> CurlTransport {
-      try #require(CurlTransport(configuration: configuration))
+    private func transport(_ configuration: URLSessionConfiguration) throws -> HTTPTransport {
+      try #require(HTTPTransport(configuration: configuration))
     }
 
     /// The `Cookie` field of a request to the host of `example.com`.

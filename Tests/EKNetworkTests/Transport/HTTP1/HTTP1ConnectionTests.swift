@@ -7,14 +7,14 @@
 
   /// Connections on which the library itself speaks HTTP/1.1.
   @Suite(.timeLimit(.minutes(2))) struct HTTP1ConnectionTests {
-    private static let loops = CurlEventLoops(count: 1)
+    private static let loops = EventLoops(count: 1)
     private let server: LoopbackServer
-    private let transport: CurlTransport
+    private let transport: HTTPTransport
 
     init() throws {
       server = try LoopbackServer()
       transport = try #require(
-        CurlTransport(configuration: .ephemeral, eventLoops: Self.loops))
+        HTTPTransport(configuration: .ephemeral, eventLoops: Self.loops))
     }
 
     private func fetch(_ path: String, _ change: (inout URLRequest) -> Void = { _ in }) async throws -> String {
@@ -209,7 +209,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = 200
       let transport = try #require(
-        CurlTransport(configuration: configuration, eventLoops: CurlEventLoops(count: 1)))
+        HTTPTransport(configuration: configuration, eventLoops: EventLoops(count: 1)))
       try await withThrowingTaskGroup(of: Void.self) { [server] group in
         for index in 0..<300 {
           let url = index % 3 == 1 ? closed.url("/") : server.url("/\(index)")
@@ -235,7 +235,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = 4
       let transport = try #require(
-        CurlTransport(configuration: configuration, eventLoops: Self.loops))
+        HTTPTransport(configuration: configuration, eventLoops: Self.loops))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<500 {
           let request = TransportRequest(URLRequest(url: server.url("/\(index)")))

@@ -16,10 +16,10 @@
 
     private func transport(
       tls: TLSOptions? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
-    ) throws -> CurlTransport {
+    ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(CurlTransport(configuration: configuration, tls: tls))
+      return try #require(HTTPTransport(configuration: configuration, tls: tls))
     }
 
     /// Between 7.84 and 8.1 the line is written through a pointer of the transfer before, which has been freed.
@@ -57,7 +57,7 @@
       }
     }
 
-    private static let own = CurlEventLoops(count: 1)
+    private static let own = EventLoops(count: 1)
 
     /// A load balancer ends an idle connection with a 408, or a server writes more than it should.
     @Test(
@@ -76,7 +76,7 @@
       server.route("/second") { _ in .text("mine") }
       // Where many connections are kept, the oldest is closed.
       let transport = try #require(
-        CurlTransport(configuration: .ephemeral, eventLoops: Self.own))
+        HTTPTransport(configuration: .ephemeral, eventLoops: Self.own))
       #expect(try await fetch(transport, server.url("/first")).data == Data("ok".utf8))
       isRead.open()
       await isSent.wait()

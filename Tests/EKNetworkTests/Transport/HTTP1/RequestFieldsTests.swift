@@ -101,7 +101,7 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { .text("\($0.headers["Authorization"] ?? "") \($0.method) \($0.headers["X-User"] ?? "")") }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<100 {
           // Each pair of requests has the same fields.

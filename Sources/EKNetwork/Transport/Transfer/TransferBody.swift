@@ -2,10 +2,10 @@
   import Foundation
 
   /// The consumer's end of a transfer. Releasing its last reference ends the exchange.
-  final class CurlBody: TransportBody {
-    private let transfer: CurlTransfer
+  final class TransferBody: TransportBody {
+    private let transfer: Transfer
 
-    init(_ transfer: CurlTransfer) { self.transfer = transfer }
+    init(_ transfer: Transfer) { self.transfer = transfer }
 
     deinit { transfer.cancel() }
 

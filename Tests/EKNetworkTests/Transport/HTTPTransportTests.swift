@@ -4,13 +4,13 @@
 
   @testable import EKNetwork
 
-  @Suite struct CurlTransportTests {
+  @Suite struct HTTPTransportTests {
     private func transport(
       tls: TLSOptions? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
-    ) throws -> CurlTransport {
+    ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(CurlTransport(configuration: configuration, tls: tls))
+      return try #require(HTTPTransport(configuration: configuration, tls: tls))
     }
 
     private func request(_ url: URL, timeout: TimeInterval = 600) -> TransportRequest {

@@ -7,7 +7,7 @@
   ///
   /// Unchecked: `request` is immutable; members named `loop…` belong to the thread that holds the turn of the event
   /// loop; the rest is in `queue`, which has a lock.
-  final class CurlTransfer: DeadlineHeapElement, @unchecked Sendable {
+  final class Transfer: DeadlineHeapElement, @unchecked Sendable {
     typealias Queue = ResponseQueue<
       UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
     >
@@ -21,15 +21,15 @@
       static let sending = Pauses(rawValue: 2)
     }
 
-    let request: CurlRequest
-    let eventLoop: CurlEventLoop
+    let request: PreparedRequest
+    let eventLoop: EventLoop
     private let queue = Locked(Queue())
     private let measured = Locked<NetworkTimings?>(nil)
 
     // State of the loop, only accessed in its turns.
     /// Set from submission to the end.
     var loopPool: ConnectionPool?
-    var loopTicket: RequestQueue<CurlTransfer>.Ticket?
+    var loopTicket: RequestQueue<Transfer>.Ticket?
     /// Set while it is in progress.
     var loopConnection: (any LoopExchange)?
     var loopIsRunning: Bool { loopConnection != nil }
@@ -54,7 +54,7 @@
     private(set) var loopBodyCount: Int64 = 0
     private var loopExpected: Int64?
 
-    init(_ request: CurlRequest, eventLoop: CurlEventLoop) {
+    init(_ request: PreparedRequest, eventLoop: EventLoop) {
       self.request = request
       self.eventLoop = eventLoop
       loopResends = ResendState(isIdempotent: request.isIdempotent)

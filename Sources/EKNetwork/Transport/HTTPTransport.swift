@@ -5,8 +5,8 @@
 
   /// A transport that speaks HTTP itself, on connections that libcurl opens, for sessions that are configured but not
   /// customised with code.
-  struct CurlTransport: Transport {
-    private let eventLoops: CurlEventLoops
+  struct HTTPTransport: Transport {
+    private let eventLoops: EventLoops
     private let configuration: SessionSettings
     private let tls: TLSOptions?
     private let fields = RequestFields()
@@ -23,7 +23,7 @@
     ///     alone.
     init?(
       configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: CurlEventLoops = .shared
+      eventLoops: EventLoops = .shared
     ) {
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
@@ -42,16 +42,16 @@
     }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
-      let curlRequest = try curlRequest(request)
-      guard let eventLoop = eventLoops.loop(for: curlRequest.origin) else {
-        throw CurlEventLoops.startError
+      let prepared = try prepare(request)
+      guard let eventLoop = eventLoops.loop(for: prepared.origin) else {
+        throw EventLoops.startError
       }
-      let transfer = CurlTransfer(curlRequest, eventLoop: eventLoop)
-      let body = CurlBody(transfer)
+      let transfer = Transfer(prepared, eventLoop: eventLoop)
+      let body = TransferBody(transfer)
       let head = try await transfer.start()
       configuration.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
-      guard request.decodesContent, head.hasBody(method: curlRequest.method) else {
+      guard request.decodesContent, head.hasBody(method: prepared.method) else {
         return TransportResponse(head: head, body: body)
       }
       return TransportResponse(
@@ -64,7 +64,7 @@
 
     // Not inlined into the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
-    private func curlRequest(_ request: TransportRequest) throws -> CurlRequest {
+    private func prepare(_ request: TransportRequest) throws -> PreparedRequest {
       let urlRequest = request.urlRequest
       let (url, origin) = try Self.checked(urlRequest.url)
       let method = urlRequest.httpMethod ?? "GET"
@@ -91,7 +91,7 @@
       let head = RequestHead.bytes(
         method: method, url: url, host: RequestHead.host(of: origin), isForwarded: isForwarded, block: block,
         length: length)
-      return CurlRequest(
+      return PreparedRequest(
         url: url,
         isSecure: isSecure,
         // Inside the TLS of a proxy there may be that of the server: both would be offered it.

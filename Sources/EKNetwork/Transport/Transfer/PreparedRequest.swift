@@ -3,7 +3,7 @@
   import FoundationNetworking
 
   /// A request in the form that the event loop needs. It is created by the caller.
-  struct CurlRequest: Sendable {
+  struct PreparedRequest: Sendable {
     let url: URL
     let isSecure: Bool
     /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).

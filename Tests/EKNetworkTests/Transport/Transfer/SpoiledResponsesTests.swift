@@ -10,7 +10,7 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .raw([.sendString(response)]) }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       do {
         _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600)))
         return nil

@@ -5,10 +5,10 @@
   /// A thread for WebSocket connections. Only this thread uses their handles, as libcurl requires.
   ///
   /// Unchecked: any thread may use `poller`; all other state belongs to the loop's thread.
-  final class CurlSocketLoop: @unchecked Sendable {
+  final class SocketLoop: @unchecked Sendable {
     /// The loop for a new connection, chosen in round-robin order. `nil` if libcurl cannot be used, or while the
     /// process has no file descriptors left.
-    static var next: CurlSocketLoop? {
+    static var next: SocketLoop? {
       loops[
         turn.withLock { turn in
           turn = (turn + 1) % loops.count
@@ -16,7 +16,7 @@
         }]
     }
 
-    private static let loops = LoopGroup(count: LoopCount.ofProcess) { CurlSocketLoop() }
+    private static let loops = LoopGroup(count: LoopCount.ofProcess) { SocketLoop() }
     private static let turn = Locked(0)
 
     typealias Operation = @Sendable () -> Void

@@ -12,15 +12,15 @@
   ///
   /// Unchecked: `poller` may be used on every thread; all other state, and libcurl, belong to the
   /// thread that holds `turn`.
-  final class CurlEventLoop: @unchecked Sendable {
+  final class EventLoop: @unchecked Sendable {
     /// How long connections are kept for the next request: as long as libcurl keeps its own (CURLOPT_MAXAGE_CONN).
     static let defaultPoolLifetime = Duration.seconds(118)
 
     enum Operation {
-      case start(CurlTransfer)
-      case cancel(CurlTransfer)
-      case resumeReceiving(CurlTransfer)
-      case resumeSending(CurlTransfer)
+      case start(Transfer)
+      case cancel(Transfer)
+      case resumeReceiving(Transfer)
+      case resumeSending(Transfer)
     }
 
     private static let eventCapacity = 256
@@ -42,12 +42,12 @@
     let opening = OpeningMulti()
     /// The addresses that connections with TLS have in common.
     let names = ekn_share_names()
-    var queue: RequestQueue<CurlTransfer>
-    var deadlines = DeadlineHeap<CurlTransfer>()
+    var queue: RequestQueue<Transfer>
+    var deadlines = DeadlineHeap<Transfer>()
     var sockets = WatchedSockets()
     /// The transfers that have something for their consumers.
-    var dirty: [CurlTransfer] = []
-    var deliveries: [CurlTransfer.Queue.Delivery] = []
+    var dirty: [Transfer] = []
+    var deliveries: [Transfer.Queue.Delivery] = []
     /// Into which every connection receives.
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
@@ -78,8 +78,8 @@
     var watchedCount: Int { turn.withLock { _ in sockets.count } }
 
     /// Starts a transfer on the calling thread, if the turn is free and nothing is in progress.
-    private func startDirectly(_ transfer: CurlTransfer) -> Bool {
-      var finished: [CurlTransfer.Queue.Delivery] = []
+    private func startDirectly(_ transfer: Transfer) -> Bool {
+      var finished: [Transfer.Queue.Delivery] = []
       let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
         guard turn.allowsDirectStart,
           !transfer.request.isSecure || pools.hasConnection(transfer.request.connection, to: transfer.request.origin)
@@ -103,7 +103,7 @@
     private func run() {
       ekn_block_broken_pipe_signal()
       var operations: [Operation] = []
-      var finished: [CurlTransfer.Queue.Delivery] = []
+      var finished: [Transfer.Queue.Delivery] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
       var count = 0
       var fullBatches = 0
@@ -134,7 +134,7 @@
 
     /// - Parameter expires: Whether to end transfers that have timed out.
     private func finishTurn(
-      _ turn: inout LoopTurn, into finished: inout [CurlTransfer.Queue.Delivery], expires: Bool
+      _ turn: inout LoopTurn, into finished: inout [Transfer.Queue.Delivery], expires: Bool
     ) {
       turn.began(queue.count)
       if expires { expireDeadlines() }
@@ -145,7 +145,7 @@
     }
 
     /// Sends and delivers what the turn has brought, which may make room for other requests.
-    private func settle(into finished: inout [CurlTransfer.Queue.Delivery]) {
+    private func settle(into finished: inout [Transfer.Queue.Delivery]) {
       var (passes, isSettled) = (0, false)
       while !isSettled, passes <= Self.maximumPasses {
         let hasBegun = passes > 0 && admit()
@@ -167,7 +167,7 @@
     }
 
     /// Puts a transfer into its queue.
-    private func start(_ transfer: CurlTransfer) {
+    private func start(_ transfer: Transfer) {
       guard !transfer.isOver else { return }
       let pool = pools.acquire(transfer.request.connection)
       transfer.loopPool = pool
@@ -186,7 +186,7 @@
       return queue.waitingCount < waiting
     }
 
-    func begin(_ transfer: CurlTransfer) {
+    func begin(_ transfer: Transfer) {
       // It was cancelled while it waited, and the loop has not handled that yet.
       if transfer.loopSubmitted < now, transfer.isOver { return remove(transfer) }
       transfer.loopLastActivity = now
@@ -200,31 +200,31 @@
     }
 
     /// Notes that something has happened that sets another deadline, if the transfer is in progress.
-    private func renewDeadline(of transfer: CurlTransfer) {
+    private func renewDeadline(of transfer: Transfer) {
       guard transfer.loopIsRunning else { return }
       deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
     }
 
-    private func fail(_ transfer: CurlTransfer, _ code: URLError.Code, _ text: String) {
+    private func fail(_ transfer: Transfer, _ code: URLError.Code, _ text: String) {
       finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
     }
 
     /// Notes that a transfer's request is being sent over a connection.
-    func sent(_ transfer: CurlTransfer, over connection: LoopConnection) {
+    func sent(_ transfer: Transfer, over connection: LoopConnection) {
       transfer.loopLastActivity = now
       guard transfer.request.isSecure, capabilities.opensHTTP2, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, over: connection.number)
     }
 
     /// Sends a transfer, which is no longer in progress, again.
-    func resend(_ transfer: CurlTransfer) {
+    func resend(_ transfer: Transfer) {
       guard let ticket = transfer.loopTicket else { return }
       queue.resend(ticket, opensNew: transfer.loopResends.needsNewConnection)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    private func resume(_ transfer: CurlTransfer, _ pause: CurlTransfer.Pauses) {
+    private func resume(_ transfer: Transfer, _ pause: Transfer.Pauses) {
       guard let connection = transfer.loopConnection, transfer.loopPauses.remove(pause) != nil else { return }
       transfer.loopLastActivity = now
       connection.resumed()
@@ -244,13 +244,13 @@
     }
 
     /// Ends a transfer; its consumer is resumed at the end of the turn.
-    func finish(_ transfer: CurlTransfer, with error: (any Error)?) {
+    func finish(_ transfer: Transfer, with error: (any Error)?) {
       remove(transfer)
       transfer.loopOutcome = error.map { .failure($0) } ?? .success(())
       markDirty(transfer)
     }
 
-    func remove(_ transfer: CurlTransfer) {
+    func remove(_ transfer: Transfer) {
       deadlines.remove(transfer)
       transfer.request.upload?.close()
       transfer.loopConnection?.abandon(transfer)

@@ -14,7 +14,7 @@
       try #require(URL(string: "http://\(name).\(HangingResolver.host)/"))
     }
 
-    private func fetch(_ transport: CurlTransport, _ url: URL, timeout: TimeInterval = 600) async throws -> Data {
+    private func fetch(_ transport: HTTPTransport, _ url: URL, timeout: TimeInterval = 600) async throws -> Data {
       try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: timeout))).data
     }
 
@@ -22,7 +22,7 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       let url = try hanging("cancelled")
       let task = Task { try await fetch(transport, url) }
       await HangingResolver.waitForLookup()
@@ -37,7 +37,7 @@
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/") { _ in .text("ok") }
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       let url = try hanging("timed-out")
       let error = await #expect(throws: URLError.self) { try await fetch(transport, url, timeout: 0.2) }
       #expect(error?.code == .timedOut)
@@ -49,7 +49,7 @@
 
     /// Without a connection an upload cannot make progress.
     @Test func uploadWaitsForItsLookupUntilTheTimeout() async throws {
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       var request = URLRequest(url: try hanging("upload"), timeoutInterval: 1)
       request.httpMethod = "PUT"
       request.httpBody = Data(count: 1_000)
@@ -62,7 +62,7 @@
     }
 
     @Test func unresolvedNameIsCannotFindHost() async throws {
-      let transport = try #require(CurlTransport(configuration: .ephemeral))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
       let url = try hanging("missing")
       HangingResolver.release()
       let error = await #expect(throws: URLError.self) { try await fetch(transport, url) }

@@ -4,7 +4,7 @@
   import FoundationNetworking
 
   /// Requests and their connections.
-  extension CurlEventLoop {
+  extension EventLoop {
     static func resourceError(url: URL) -> any Error {
       CurlError.make(.unknown, "The process is out of resources", url: url)
     }
@@ -12,7 +12,7 @@
     /// Sends a request over a connection that it may share, or that is idle, or opens one for it.
     ///
     /// - Parameter waits: Whether it may wait for a connection that is being opened for another request.
-    func connect(_ transfer: CurlTransfer, in pool: ConnectionPool, waits: Bool = true) {
+    func connect(_ transfer: Transfer, in pool: ConnectionPool, waits: Bool = true) {
       let origin = transfer.request.origin
       let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.mayOfferHTTP2(origin)
       if !transfer.loopResends.needsNewConnection {
@@ -36,7 +36,7 @@
     /// Sends the requests that have waited for a connection to be opened.
     func opened(
       _ opening: OpeningConnection, _ bytes: ConnectionBytes, _ times: ConnectionOpener.Times,
-      for transfers: [CurlTransfer]
+      for transfers: [Transfer]
     ) {
       var received: [UInt8] = []
       if opening.offersHTTP2 {
@@ -61,7 +61,7 @@
     }
 
     /// Handles the end of a connection, or of a stream, before its response was complete.
-    func failed(_ transfer: CurlTransfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
+    func failed(_ transfer: Transfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
       var ending = ending
       if transfer.loopFailure != nil { ending.isFinal = true }
       if resends(transfer, after: ending) { return }
@@ -70,7 +70,7 @@
     }
 
     /// Sends a request again over another connection, if that is allowed, and returns whether it is.
-    func resends(_ transfer: CurlTransfer, after ending: ResendState.Ending) -> Bool {
+    func resends(_ transfer: Transfer, after ending: ResendState.Ending) -> Bool {
       guard transfer.loopMayResend(ending) else { return false }
       transfer.loopConnection?.abandon(transfer)
       deadlines.remove(transfer)

@@ -1,7 +1,7 @@
 #if os(Linux)
   import CCurl
 
-  extension CurlEventLoop {
+  extension EventLoop {
     /// Watches a socket for a connection; 0 stands for ``opening``. This is done immediately, never later in the turn: by
     /// then a descriptor may have been closed and its number reused.
     func watch(_ socket: Int32, _ what: Int32, connection: UInt32) {

@@ -4,16 +4,16 @@
 
   @testable import EKNetwork
 
-  @Suite(.timeLimit(.minutes(10))) struct CurlEventLoopsTests {
+  @Suite(.timeLimit(.minutes(10))) struct EventLoopsTests {
     /// Like every loop these live as long as the process.
-    private static let (three, others) = (CurlEventLoops(count: 3), CurlEventLoops(count: 3))
+    private static let (three, others) = (EventLoops(count: 3), EventLoops(count: 3))
 
     private func transport(
-      _ loops: CurlEventLoops = Self.three, _ change: (URLSessionConfiguration) -> Void = { _ in }
-    ) throws -> CurlTransport {
+      _ loops: EventLoops = Self.three, _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(CurlTransport(configuration: configuration, eventLoops: loops))
+      return try #require(HTTPTransport(configuration: configuration, eventLoops: loops))
     }
 
     private func request(_ url: URL) -> TransportRequest {

@@ -36,7 +36,7 @@ import Testing
   #if os(Linux)
     /// Loops of these tests alone. Like every loop they live as long as the process.
     private static let (kept, ended, idle) = (
-      CurlEventLoops(count: 1), CurlEventLoops(count: 1), CurlEventLoops(count: 1)
+      EventLoops(count: 1), EventLoops(count: 1), EventLoops(count: 1)
     )
 
     private let server: LoopbackServer
@@ -47,8 +47,8 @@ import Testing
       request = TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600))
     }
 
-    private func transport(_ loops: CurlEventLoops) throws -> CurlTransport {
-      try #require(CurlTransport(configuration: .ephemeral, eventLoops: loops))
+    private func transport(_ loops: EventLoops) throws -> HTTPTransport {
+      try #require(HTTPTransport(configuration: .ephemeral, eventLoops: loops))
     }
 
     @Test func keptConnectionIsReusedAndWatchedOnce() async throws {

@@ -18,10 +18,10 @@
 
     private func transport(
       _ connections: Int, tls: TLSOptions? = nil, session: Session? = nil
-    ) throws -> CurlTransport {
+    ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = connections
-      return try #require(CurlTransport(configuration: configuration, tls: tls, session: session))
+      return try #require(HTTPTransport(configuration: configuration, tls: tls, session: session))
     }
 
     private func request(_ path: String, on server: LoopbackServer? = nil, timeout: TimeInterval = 600)

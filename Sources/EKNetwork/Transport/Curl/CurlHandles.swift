@@ -5,7 +5,7 @@
   /// The libcurl handles of one bare connection. They belong to the loop's thread until they are closed.
   ///
   /// Unchecked: `close` is called once, by the last user.
-  final class CurlBareHandles: @unchecked Sendable {
+  final class CurlHandles: @unchecked Sendable {
     let easy: OpaquePointer
     let opening: OpeningMulti
     /// Whether others open their connections there, too.
