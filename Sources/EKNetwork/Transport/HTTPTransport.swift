@@ -105,6 +105,7 @@
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connection: connection,
+        proxy: proxy,
         session: ObjectIdentifier(session),
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,

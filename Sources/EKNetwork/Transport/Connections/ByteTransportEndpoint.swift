@@ -4,18 +4,15 @@ struct ByteTransportEndpoint: Sendable, Equatable {
   var host: String
   var port: Int
   var isSecure: Bool
-  /// The proxies; `nil` takes them from the environment.
-  var proxies: SessionProxies?
   #if os(Linux)
     var tls: TLSOptions?
+    /// The proxy; `nil` if there is none.
+    var proxy: ProxyServer?
     /// Whether HTTP/2 is offered as well as HTTP/1.1 (RFC 7301).
     var offersHTTP2 = false
     /// Whether HTTP is spoken on it, so that a proxy forwards the requests for an `http` URL (RFC 9112 §3.2.2). Otherwise
     /// it opens a tunnel.
     var isForHTTP = false
-
-    /// The proxy; `nil` if there is none.
-    var proxy: ProxyServer? { proxies.server(for: host, isSecure: isSecure) }
 
     /// Whether a proxy forwards the requests.
     var isForwarded: Bool { isForHTTP && !isSecure && proxy?.takesRequests == true }

@@ -18,8 +18,11 @@
       if !transfer.loopResends.needsNewConnection {
         while offersHTTP2, let connection = pool.shared.available(origin) {
           // One that may be sent again need not know whether the server has just left.
-          if connection.isIdle, !transfer.request.isIdempotent { connection.readBeforeUse() }
-          if connection.hasRoom { return connection.begin(transfer) }
+          if connection.isIdle, !transfer.request.isIdempotent {
+            connection.readBeforeUse()
+            guard connection.hasRoom else { continue }
+          }
+          return connection.begin(transfer)
         }
         while let connection = pool.idle.take(origin) {
           if connection.isQuiet { return connection.begin(transfer) }

@@ -22,7 +22,7 @@
       join(transfer)
       var endpoint = ByteTransportEndpoint(
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
-      endpoint.proxies = pool.identity.proxies
+      endpoint.proxy = transfer.request.proxy
       endpoint.tls = pool.identity.tls
       endpoint.isForHTTP = true
       endpoint.offersHTTP2 = offersHTTP2

@@ -23,7 +23,7 @@
       return StreamRoom(isShared: true, leaving: connections.filter { !$0.mayHaveRoom }.map(\.number))
     }
 
-    /// Returns whether requests to an origin wait for room. The answer is `true` once.
+    /// Returns whether requests to an origin wait for room, and forgets it.
     mutating func endsCrowding(of origin: Origin) -> Bool { crowded.remove(origin) != nil }
 
     /// Returns the connection that is being opened to an origin, if it may become one that is shared.

@@ -24,6 +24,8 @@
     let deadline: UInt64
     /// Whose connections it may use.
     let connection: ConnectionIdentity
+    /// The proxy for which the head is made, and over which its connection is opened; `nil` if there is none.
+    let proxy: ProxyServer?
     /// The session and the origin whose connections are limited, and their limit.
     let session: ObjectIdentifier
     let origin: Origin

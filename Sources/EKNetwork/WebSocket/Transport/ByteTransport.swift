@@ -53,9 +53,9 @@ extension ByteTransportEndpoint {
   /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
     self.init(host: host, port: port, isSecure: isSecure)
-    proxies = options.proxies
     #if os(Linux)
       tls = options.tls
+      proxy = options.proxies.server(for: host, isSecure: isSecure)
     #endif
   }
 }
