@@ -8,3 +8,66 @@ enum MonotonicClock {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 }
+
+/// The time since an instant, in monotonic nanoseconds.
+struct ElapsedTime: Sendable {
+  private let elapsed: @Sendable () -> Duration
+
+  init<C: Clock>(of clock: C) where C.Duration == Duration {
+    let start = clock.now
+    elapsed = { start.duration(to: clock.now) }
+  }
+
+  var nanoseconds: UInt64 { elapsed().clampedNanoseconds }
+}
+
+extension Duration {
+  /// The duration in seconds, for interfaces that take a `TimeInterval`. Fractions of a nanosecond may be lost.
+  public var timeInterval: TimeInterval {
+    // `components` traps for a duration with more seconds than 64 bits hold.
+    guard self > .seconds(Int64.min), self < .seconds(Int64.max) else { return self / .seconds(1) }
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+
+  /// The duration in seconds, limited to the range that timers of all platforms can handle: from a millisecond to 31
+  /// years.
+  ///
+  /// Zero and negative durations, which Foundation treats as "no limit" or traps on, become the shortest timeout.
+  var timeoutInterval: TimeInterval { min(max(timeInterval, 0.001), 1e9) }
+
+  /// The duration in nanoseconds, clamped to 64 bits.
+  var clampedNanoseconds: UInt64 {
+    guard self > .zero else { return 0 }
+    guard self < .seconds(18_446_744_073) else { return .max }
+    let (seconds, attoseconds) = components
+    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
+  }
+
+  /// Creates a duration of at most a century, so that no sum with an instant can overflow; `nil` unless `timeInterval`
+  /// is positive and finite.
+  init?(timeInterval: TimeInterval) {
+    guard timeInterval > 0, timeInterval.isFinite else { return nil }
+    self = .seconds(min(timeInterval, 100 * 365 * 86_400))
+  }
+
+  /// Returns a delay for seconds from an untrusted source: zero if they are not a positive number, and at most a year,
+  /// also for infinity, which `Duration` or a clock could not hold.
+  static func clamped(seconds: Double) -> Duration {
+    guard seconds > 0 else { return .zero }
+    return .seconds(min(seconds, 31_536_000))
+  }
+
+  /// The duration limited to the range from zero to a year: clocks, and sums with their instants, crash on the greatest
+  /// and the least durations, which callers use for "never" and "at once".
+  var sleepable: Duration { min(max(self, .zero), .clamped(seconds: .infinity)) }
+}
+
+extension FixedWidthInteger {
+  /// Returns the sum of two non-negative numbers, or the greatest representable number: sizes and times from outside
+  /// can have any value.
+  func addingClamped(_ other: Self) -> Self {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

@@ -53,8 +53,9 @@ enum ObsoleteText {
 
   /// Returns whether text contains characters that would be taken for carried bytes.
   static func isCarried(in text: String) -> Bool {
+    var text = text
     // The first byte of these characters in UTF-8.
-    text.utf8.contains(0xF4) && text.unicodeScalars.contains { $0.value >= base + 0x80 }
+    return text.withUTF8 { $0.contains(0xF4) } && text.unicodeScalars.contains { $0.value >= base + 0x80 }
   }
 
   /// Returns the bytes to write; `nil` if the text is written as it is.

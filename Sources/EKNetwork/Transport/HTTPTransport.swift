@@ -10,6 +10,7 @@
     private let configuration: SessionSettings
     private let tls: TLSOptions?
     private let fields = RequestFields()
+    private let destinations = Destinations()
     private let speaksHTTP2: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
@@ -66,7 +67,9 @@
     @inline(never)
     private func prepare(_ request: TransportRequest) throws -> PreparedRequest {
       let urlRequest = request.urlRequest
-      let (url, origin) = try Self.checked(urlRequest.url)
+      guard let url = urlRequest.url else { throw URLError(.badURL) }
+      let destination = try destinations.destination(of: url)
+      let origin = destination.origin
       let method = urlRequest.httpMethod ?? "GET"
       guard !urlRequest.bodyStreamWasOpened else {
         throw CurlError.make(.requestBodyStreamExhausted, "The body's stream was opened before", url: url)
@@ -77,7 +80,7 @@
         throw CurlError.make(.badURL, "The request method is not a token", url: url)
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
-      let isSecure = origin.scheme == "https"
+      let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
@@ -89,7 +92,7 @@
       let length = upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let block = try self.fields.block(for: fields, content: Self.content(of: upload, length: length, method: method))
       let head = RequestHead.bytes(
-        method: method, url: url, host: RequestHead.host(of: origin), isForwarded: isForwarded, block: block,
+        method: method, url: url, host: destination.host, isForwarded: isForwarded, block: block,
         length: length)
       return PreparedRequest(
         url: url,
@@ -100,7 +103,7 @@
         head: head,
         closesConnection: block.closes,
         upload: upload,
-        isIdempotent: request.isIdempotent ?? Self.idempotentMethods.contains(method),
+        isIdempotent: request.isIdempotent ?? (method == "GET" || Self.idempotentMethods.contains(method)),
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
@@ -112,19 +115,6 @@
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
-    }
-
-    private static func checked(_ url: URL?) throws -> (URL, Origin) {
-      guard let url else { throw URLError(.badURL) }
-      switch url.scheme?.lowercased() {
-      case "http", "https": break
-      default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
-      }
-      guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
-      guard HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
-        throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
-      }
-      return (url, origin)
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
@@ -144,12 +134,100 @@
     private static func content(
       of upload: (any UploadSource)?, length: Int64?, method: String
     ) -> RequestFields.Content {
-      guard upload != nil else { return bodylessByDefault.contains(method) ? .none : .empty }
+      guard upload != nil else { return method == "GET" || bodylessByDefault.contains(method) ? .none : .empty }
       return length == nil ? .chunked : .sized
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
       MonotonicClock.now().addingClamped((deadline - .now).clampedNanoseconds)
+    }
+  }
+
+  /// Where requests go, as their URLs say. The last one is kept, because the next request mostly has the same.
+  private struct Destinations: Sendable {
+    final class Destination: Sendable {
+      let origin: Origin
+      let isSecure: Bool
+      /// The `Host` of requests to it.
+      let host: String
+      /// The beginning of the URL, from which the others are.
+      private let authority: [UInt8]
+
+      /// - Throws: `URLError` for a URL that cannot be loaded.
+      init(_ url: URL, authority: [UInt8]) throws {
+        switch url.scheme?.lowercased() {
+        case "http", "https": break
+        default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
+        }
+        guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+        guard HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
+          throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
+        }
+        self.origin = origin
+        isSecure = origin.scheme == "https"
+        host = RequestHead.host(of: origin)
+        self.authority = authority
+      }
+
+      func has(_ authority: Slice<UnsafeBufferPointer<UInt8>>) -> Bool { self.authority.elementsEqual(authority) }
+    }
+
+    private let last = Locked<Destination?>(nil)
+
+    func destination(of url: URL) throws -> Destination {
+      var text = url.absoluteString
+      return try text.withUTF8 { text in
+        let authority = text[..<RequestHead.endOfAuthority(in: text)]
+        if let last = last.withLock({ $0 }), last.has(authority) { return last }
+        let destination = try Destination(url, authority: Array(authority))
+        // A password is not kept.
+        guard !authority.contains(UInt8(ascii: "@")) else { return destination }
+        // The previous value is released outside the lock.
+        _ = last.withLock { last in
+          defer { last = destination }
+          return last
+        }
+        return destination
+      }
+    }
+  }
+
+  /// A request in the form that the event loop needs. It is created by the caller.
+  struct PreparedRequest: Sendable {
+    let url: URL
+    let isSecure: Bool
+    /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
+    let mayUseHTTP2: Bool
+    let method: String
+    /// The head, as it is written over HTTP/1.1.
+    let head: [UInt8]
+    /// Whether the connection must not be used for another request.
+    let closesConnection: Bool
+    let upload: (any UploadSource)?
+    /// Whether the request may be sent again if its connection failed before a response began.
+    let isIdempotent: Bool
+    /// Whether it has an `Expect` field (RFC 9110 §10.1.1).
+    let hasExpectation: Bool
+    /// The number of nanoseconds without a byte in either direction after which the request times out.
+    let idleTimeout: UInt64
+    /// The deadline of the attempt, in nanoseconds of the event loop's clock.
+    let deadline: UInt64
+    /// Whose connections it may use.
+    let connection: ConnectionIdentity
+    /// The proxy for which the head is made, and over which its connection is opened; `nil` if there is none.
+    let proxy: ProxyServer?
+    /// The session and the origin whose connections are limited, and their limit.
+    let session: ObjectIdentifier
+    let origin: Origin
+    let connectionsPerHost: Int
+    let wantsTimings: Bool
+    let onSend: (@Sendable (Int64, Int64?) -> Void)?
+    let onReceive: (@Sendable (Int64, Int64?) -> Void)?
+
+    /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
+    /// progress to report.
+    var isQuickToStart: Bool {
+      (upload == nil || upload is DataUpload) && onSend == nil && onReceive == nil
     }
   }
 #endif

@@ -7,8 +7,9 @@ import Foundation
 /// A response head as it was received: the status line, the field lines and the blank line.
 ///
 /// Creating an `HTTPURLResponse` costs more than all the other work for a small response, so the bytes are kept as they
-/// are until they are needed.
-struct RawHead: Sendable {
+/// are until they are needed. A class, because a response is passed on through many functions, each of which would copy
+/// the parts.
+final class RawHead: Sendable {
   /// The position of one field line. The offsets fit: the size of a head is limited to far less than 4 GiB.
   private struct Line {
     var nameStart: UInt32

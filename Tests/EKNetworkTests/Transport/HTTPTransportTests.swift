@@ -197,6 +197,31 @@
       #expect(complete.allSatisfy { $0.body.count == 300_000 })
     }
 
+    @Test func eachRequestGoesToTheHostOfItsOwnURL() async throws {
+      let servers = try (0..<2).map { _ in try LoopbackServer() }
+      defer { for server in servers { server.stop() } }
+      for server in servers { server.route("/") { .text($0.headers["Host"] ?? "") } }
+      let transport = try transport()
+      let ports = servers.map { $0.baseURL.port ?? 0 }
+      // One after the other differs in a part of the authority, or begins with the whole one before it.
+      for (authority, host) in [
+        ("127.0.0.1:\(ports[0])", nil), ("127.0.0.1:\(ports[0])", nil), ("127.0.0.1:\(ports[1])", nil),
+        ("localhost:\(ports[1])", nil), ("LOCALHOST:\(ports[0])", "localhost:\(ports[0])"),
+        ("u:p@localhost:\(ports[0])", "localhost:\(ports[0])"), ("localhost:\(ports[0])", nil),
+      ] {
+        for suffix in ["/", "/?a=1", "/#b"] {
+          let url = try #require(URL(string: "http://\(authority)\(suffix)"))
+          let response = try await transport.fetch(request(url))
+          #expect(String(decoding: response.data, as: UTF8.self) == host ?? authority)
+          #expect(response.head.url == url)
+        }
+      }
+      for refused in ["http://127.0.0.1%2F:\(ports[0])/", "ftp://127.0.0.1:\(ports[0])/", "http:/\(ports[0])"] {
+        let url = try #require(URL(string: refused))
+        await #expect(throws: URLError.self) { try await transport.fetch(request(url)) }
+      }
+    }
+
     @Test func connectionsPerHostAreLimited() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }

@@ -86,11 +86,9 @@
       if pool.shared.endsCrowding(of: origin) { queue.roomChanged(at: .init(pool: pool.index, origin: origin)) }
     }
 
-    /// Sends what the connections have gathered in the turn, and returns whether there was anything.
-    func flush() -> Bool {
-      let hasSent = !unsent.isEmpty
+    /// Sends what the connections have gathered in the turn.
+    func flush() {
       while let connection = unsent.popLast() { connection.flush() }
-      return hasSent
     }
 
     /// Calls the connections whose timers are due, and returns whether there were any.

@@ -3,6 +3,39 @@
   import Foundation
   import FoundationNetworking
 
+  /// A variable of an event loop. Only the thread that holds the loop's turn uses it, so that no two uses overlap; an
+  /// optimised build does not check that again on each of the many uses in a turn. It is never freed, as loops are not.
+  @propertyWrapper
+  struct TurnConfined<Value> {
+    #if DEBUG
+      private final class Storage {
+        var value: Value
+        init(_ value: Value) { self.value = value }
+      }
+
+      private let storage: Storage
+
+      init(wrappedValue: Value) { storage = Storage(wrappedValue) }
+
+      var wrappedValue: Value {
+        _read { yield storage.value }
+        nonmutating _modify { yield &storage.value }
+      }
+    #else
+      private let storage: UnsafeMutablePointer<Value>
+
+      init(wrappedValue: Value) {
+        storage = .allocate(capacity: 1)
+        storage.initialize(to: wrappedValue)
+      }
+
+      var wrappedValue: Value {
+        _read { yield storage.pointee }
+        nonmutating _modify { yield &storage.pointee }
+      }
+    #endif
+  }
+
   /// A thread that drives transfers, with its own epoll instance.
   ///
   /// A turn: let the connections read and write whose sockets are ready, take all submissions, begin the transfers that may
@@ -34,20 +67,20 @@
     private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
-    var pools: ConnectionPools
-    var connections = LoopConnections()
+    @TurnConfined var pools: ConnectionPools
+    @TurnConfined var connections = LoopConnections()
     /// The connections that have something to send at the end of the turn.
-    var unsent: [HTTP2Connection] = []
+    @TurnConfined var unsent: [HTTP2Connection] = []
     /// In which connections without TLS are opened.
     let opening = OpeningMulti()
     /// The addresses that connections with TLS have in common.
     let names = ekn_share_names()
-    var queue: RequestQueue<Transfer>
-    var deadlines = DeadlineHeap<Transfer>()
-    var sockets = WatchedSockets()
+    @TurnConfined var queue: RequestQueue<Transfer>
+    @TurnConfined var deadlines = DeadlineHeap<Transfer>()
+    @TurnConfined var sockets = WatchedSockets()
     /// The transfers that have something for their consumers.
-    var dirty: [Transfer] = []
-    var deliveries: [Transfer.Queue.Delivery] = []
+    @TurnConfined var dirty: [Transfer] = []
+    @TurnConfined var deliveries: [Transfer.Queue.Delivery] = []
     /// Into which every connection receives.
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
@@ -59,8 +92,8 @@
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller
-      pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.opensHTTP2)
+      _pools = TurnConfined(wrappedValue: ConnectionPools(lifetime: poolLifetime.clampedNanoseconds))
+      _queue = TurnConfined(wrappedValue: RequestQueue(mayShareConnections: capabilities.opensHTTP2))
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -146,15 +179,13 @@
 
     /// Sends and delivers what the turn has brought, which may make room for other requests.
     private func settle(into finished: inout [Transfer.Queue.Delivery]) {
-      var (passes, isSettled) = (0, false)
-      while !isSettled, passes <= Self.maximumPasses {
-        let hasBegun = passes > 0 && admit()
-        let hasSent = flush()
+      for pass in 0...Self.maximumPasses {
+        if pass > 0 { admit() }
+        flush()
         gatherDeliveries(into: &finished)
-        isSettled = passes > 0 && !hasBegun && !hasSent && dirty.isEmpty
-        passes += 1
+        if unsent.isEmpty, dirty.isEmpty, !queue.mayHaveNext { return }
       }
-      if !isSettled { poller.wake() }
+      poller.wake()
     }
 
     private func perform(_ operation: Operation) {
@@ -178,12 +209,9 @@
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    /// Begins the transfers that may begin, and returns whether there were any.
-    @discardableResult
-    private func admit() -> Bool {
-      let waiting = queue.waitingCount
+    /// Begins the transfers that may begin.
+    private func admit() {
       while let (transfer, _) = queue.next(room: { pools.room(at: $0) }) { begin(transfer) }
-      return queue.waitingCount < waiting
     }
 
     func begin(_ transfer: Transfer) {
@@ -265,6 +293,40 @@
     /// The time at which the next timer or deadline is due.
     private var due: UInt64 {
       min(deadlines.first ?? .max, connections.timer, opening?.timer ?? .max)
+    }
+  }
+
+  /// Delivery to consumers.
+  extension EventLoop {
+    func markDirty(_ transfer: Transfer) {
+      guard !transfer.loopIsDirty else { return }
+      transfer.loopIsDirty = true
+      dirty.append(transfer)
+    }
+
+    /// Delivers what a transfer has gathered, and pauses receiving if its consumer falls behind.
+    func deliver(_ transfer: Transfer) {
+      let delivery = transfer.loopDeliver()
+      if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
+      guard let connection = transfer.loopConnection else { return }
+      guard delivery.pauses else {
+        if !transfer.loopPauses.contains(.receiving) { connection.delivered() }
+        return
+      }
+      transfer.loopPauses.insert(.receiving)
+      connection.paused()
+    }
+
+    /// Gathers the deliveries of the turn. Consumers are resumed once it is over, so that their code does not run
+    /// within it.
+    func gatherDeliveries(into finished: inout [Transfer.Queue.Delivery]) {
+      for transfer in dirty {
+        transfer.loopIsDirty = false
+        deliver(transfer)
+      }
+      dirty.removeAll(keepingCapacity: true)
+      if finished.isEmpty { swap(&deliveries, &finished) } else { finished += deliveries }
+      deliveries.removeAll(keepingCapacity: true)
     }
   }
 #endif

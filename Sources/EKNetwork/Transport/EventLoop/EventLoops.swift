@@ -1,3 +1,27 @@
+/// The assignment of destinations to event loops: a new destination gets the loop with the fewest, and keeps it,
+/// because that loop has its connections and their limit.
+struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
+  /// Beyond this number the hash decides, which does not change either.
+  private static var maximumRemembered: Int { 1_000 }
+
+  private var indices: [Destination: Int] = [:]
+  private var counts: [Int]
+
+  /// - Parameter loops: The number of loops; at least one.
+  init(loops: Int) { counts = Array(repeating: 0, count: max(1, loops)) }
+
+  mutating func index(of destination: Destination) -> Int {
+    if let index = indices[destination] { return index }
+    guard indices.count < Self.maximumRemembered else {
+      return Int(UInt(bitPattern: destination.hashValue) % UInt(counts.count))
+    }
+    let index = counts.indices.min { counts[$0] < counts[$1] } ?? 0
+    counts[index] += 1
+    indices[destination] = index
+    return index
+  }
+}
+
 #if os(Linux)
   import Foundation
   import FoundationNetworking
@@ -34,5 +58,46 @@
 
     /// The number of watched sockets.
     var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }
+  }
+
+  /// The number of event loops of a process.
+  enum LoopCount {
+    /// The environment variable that sets the number.
+    static let variable = "EKNETWORK_EVENT_LOOPS"
+    private static let maximum = 64
+    private static let maximumByDefault = 8
+
+    static let ofProcess = count(
+      setting: ProcessInfo.processInfo.environment[variable], processors: ProcessInfo.processInfo.activeProcessorCount)
+
+    /// - Parameter setting: The value of the environment variable. Anything but a number from 1 to 64 is ignored.
+    static func count(setting: String?, processors: Int) -> Int {
+      if let setting, let count = Int(setting), (1...maximum).contains(count) { return count }
+      return min(max(1, processors), maximumByDefault)
+    }
+  }
+
+  /// The event loops of one kind in the process, each with a thread of its own that is started on first use.
+  final class LoopGroup<Loop: Sendable>: Sendable {
+    private let slots: [Locked<Loop?>]
+    private let make: @Sendable () -> Loop?
+
+    /// - Parameter make: Creates a loop. If it returns `nil`, the next use tries again.
+    init(count: Int, make: @escaping @Sendable () -> Loop?) {
+      slots = (0..<max(1, count)).map { _ in Locked(nil) }
+      self.make = make
+    }
+
+    var count: Int { slots.count }
+
+    /// The loops that have been started.
+    var started: [Loop] { slots.compactMap { $0.withLock(\.self) } }
+
+    subscript(index: Int) -> Loop? {
+      slots[index].withLock { loop in
+        if loop == nil { loop = make() }
+        return loop
+      }
+    }
   }
 #endif

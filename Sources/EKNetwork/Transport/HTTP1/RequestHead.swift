@@ -30,18 +30,18 @@ struct HeaderBlock: Sendable {
   }
 
   fileprivate static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
-    bytes.append(contentsOf: name.utf8)
-    bytes.append(contentsOf: ": ".utf8)
+    bytes.append(utf8: name)
+    bytes.append(utf8: ": ")
     // Only cookies carry bytes that are not text.
-    if let carried = ObsoleteText.bytes(value) { bytes += carried } else { bytes.append(contentsOf: value.utf8) }
-    bytes.append(contentsOf: "\r\n".utf8)
+    if let carried = ObsoleteText.bytes(value) { bytes += carried } else { bytes.append(utf8: value) }
+    bytes.append(utf8: "\r\n")
   }
 }
 
 /// The head of a request (RFC 9112 §3).
 enum RequestHead {
   /// What ends the authority of a URL (RFC 3986 §3.2).
-  private static let endOfAuthority = ByteSet("/?#")
+  private static let delimiters = ByteSet("/?#")
 
   /// - Parameters:
   ///   - host: The `Host` of the URL (§3.2).
@@ -51,17 +51,19 @@ enum RequestHead {
     method: String, url: URL, host: String, isForwarded: Bool = false, block: HeaderBlock, length: Int64?
   ) -> [UInt8] {
     var bytes: [UInt8] = []
-    let text = url.absoluteString
-    bytes.reserveCapacity(block.bytes.count + text.utf8.count + 64)
-    bytes.append(contentsOf: method.utf8)
-    bytes.append(UInt8(ascii: " "))
-    if isForwarded { bytes.append(contentsOf: "http://\(host)".utf8) }
-    appendTarget(of: text, to: &bytes)
-    bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
+    var text = url.absoluteString
+    text.withUTF8 { text in
+      bytes.reserveCapacity(block.bytes.count + text.count + 96)
+      bytes.append(utf8: method)
+      bytes.append(UInt8(ascii: " "))
+      if isForwarded { bytes.append(utf8: "http://\(host)") }
+      appendTarget(of: text, to: &bytes)
+    }
+    bytes.append(utf8: " HTTP/1.1\r\n")
     HeaderBlock.append("Host", block.host ?? host, to: &bytes)
     bytes += block.bytes
     if let length { HeaderBlock.append("Content-Length", "\(length)", to: &bytes) }
-    bytes.append(contentsOf: "\r\n".utf8)
+    bytes.append(utf8: "\r\n")
     return bytes
   }
 
@@ -74,32 +76,143 @@ enum RequestHead {
     return isDefaultPort ? literal : "\(literal):\(origin.port)"
   }
 
-  /// Appends the target in its origin form (RFC 9112 §3.2.1): the path and the query of a URL, without dot segments,
-  /// which a URL of the user may still have (RFC 3986 §5.2.4).
-  static func appendTarget(of url: String, to bytes: inout [UInt8]) {
-    let text = Array(url.utf8)
-    var start = 0
-    if let colon = text.firstIndex(of: UInt8(ascii: ":")), text[(colon + 1)...].starts(with: "//".utf8) {
-      start = text[(colon + 3)...].firstIndex { endOfAuthority.contains($0) } ?? text.count
-    }
-    let end = text[start...].firstIndex(of: UInt8(ascii: "#")) ?? text.count
-    let query = text[start..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
-    var path = text[start..<query]
-    if hasDotSegments(path) { path = ServerURL.withoutDotSegments(path) }
-    if path.first != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
-    appendEncoded(path, to: &bytes)
-    appendEncoded(text[query..<end], to: &bytes)
+  /// Returns where the authority of a URL with one ends (RFC 3986 §3.2); 0 for one that has none.
+  static func endOfAuthority(in url: UnsafeBufferPointer<UInt8>) -> Int {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url.count > colon + 2,
+      url[colon + 1] == UInt8(ascii: "/"), url[colon + 2] == UInt8(ascii: "/")
+    else { return 0 }
+    return url[(colon + 3)...].firstIndex(where: delimiters.contains) ?? url.count
   }
 
-  private static func hasDotSegments(_ path: ArraySlice<UInt8>) -> Bool {
-    zip(path, path.dropFirst()).contains { $0 == UInt8(ascii: "/") && $1 == UInt8(ascii: ".") }
+  /// Appends the target in its origin form (RFC 9112 §3.2.1): the path and the query of a URL, without dot segments,
+  /// which a URL of the user may still have (RFC 3986 §5.2.4).
+  static func appendTarget(of url: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+    let start = endOfAuthority(in: url)
+    var (end, query) = (url.count, url.count)
+    var (isPlain, hasDotSegments) = (true, false)
+    for index in start..<url.count {
+      let byte = url[index]
+      if byte == UInt8(ascii: "#") {
+        end = index
+        break
+      }
+      if byte == UInt8(ascii: "?"), index < query { query = index }
+      if !(byte > 0x20 && byte < 0x7F) { isPlain = false }
+      if byte == UInt8(ascii: "."), index > start, index < query, url[index - 1] == UInt8(ascii: "/") {
+        hasDotSegments = true
+      }
+    }
+    query = min(query, end)
+    if start == query || url[start] != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
+    if isPlain, !hasDotSegments { return bytes.append(contentsOf: url[start..<end]) }
+    let path = ArraySlice(url[start..<query])
+    appendEncoded(hasDotSegments ? ServerURL.withoutDotSegments(path) : path, to: &bytes)
+    appendEncoded(ArraySlice(url[query..<end]), to: &bytes)
   }
 
   /// Whatever a URL contains, a blank or a line end must not end the target.
   private static func appendEncoded(_ part: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
-    guard !part.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return bytes.append(contentsOf: part) }
     for byte in part {
       if byte > 0x20, byte < 0x7F { bytes.append(byte) } else { PercentEncoding.appendEncoded(byte, to: &bytes) }
     }
   }
 }
+
+extension [UInt8] {
+  /// Appends a string without the generic code for any sequence.
+  fileprivate mutating func append(utf8 string: String) {
+    var string = string
+    string.withUTF8 { append(contentsOf: $0) }
+  }
+}
+
+#if os(Linux)
+  /// Converts a request's fields to the lines of its head. The last result is cached, because the next request mostly has
+  /// the same.
+  struct RequestFields: Sendable {
+    /// What the fields have to state about the request's content (RFC 9110 §8.6, RFC 9112 §6).
+    enum Content {
+      /// There is no content, and none is expected.
+      case none
+      /// There is no content, although the method usually has some.
+      case empty
+      case sized
+      case chunked
+    }
+
+    /// The default `User-Agent`, like the one that Foundation derives from the process.
+    private static let userAgent = UserAgentConfiguration().generateUserAgentString()
+
+    private struct Last: Sendable {
+      let fields: [String: String]
+      let content: Content
+      let block: HeaderBlock
+    }
+
+    /// The limits of the fields that are cached.
+    private static let maximumCount = 64
+    private static let maximumBytes = 16_384
+
+    private let last = Locked<Last?>(nil)
+
+    /// Returns the lines for these fields, and for the defaults of those that are missing.
+    ///
+    /// - Throws: ``InvalidHeaderError``.
+    func block(for fields: [String: String], content: Content) throws -> HeaderBlock {
+      // All fields are compared, so that no request is sent with the fields of another.
+      if let last = last.withLock({ $0 }), last.content == content, Self.isSame(last.fields, fields) {
+        return last.block
+      }
+      let block = HeaderBlock(try Self.complete(fields, content))
+      guard fields.count <= Self.maximumCount,
+        fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
+      else { return block }
+      let next = Last(fields: fields, content: content, block: block)
+      // The previous value is released outside the lock.
+      _ = last.withLock { last in
+        defer { last = next }
+        return last
+      }
+      return block
+    }
+
+    /// Dictionaries that were made alike have the same order: then no name has to be looked up.
+    private static func isSame(_ one: [String: String], _ other: [String: String]) -> Bool {
+      one.count == other.count && zip(one, other).allSatisfy { $0.key == $1.key && $0.value == $1.value }
+        || one == other
+    }
+
+    /// Returns the fields, checked and with their defaults.
+    private static func complete(
+      _ given: [String: String], _ content: Content
+    ) throws -> [(name: String, value: String)] {
+      var fields: [(name: String, value: String)] = []
+      var names: Set<String> = []
+      for (name, value) in given {
+        guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+        guard let value = HeaderSyntax.trimmedValue(value) else {
+          throw InvalidHeaderError(field: name, reason: .invalidValue)
+        }
+        let lowercased = name.lowercased()
+        // The length is that of the body, and the coding is added below. Any other value would let the server see the end of
+        // the request elsewhere (RFC 9112 §6.3).
+        if lowercased == "transfer-encoding", value.lowercased() != "chunked" {
+          throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+        }
+        guard lowercased != "content-length", lowercased != "transfer-encoding", names.insert(lowercased).inserted
+        else { continue }
+        fields.append((name, value))
+      }
+      func addDefault(_ name: String, _ value: String?) {
+        if !names.contains(name.lowercased()), let value { fields.append((name, value)) }
+      }
+      addDefault("Accept-Encoding", ContentCoding.acceptEncoding)
+      addDefault("User-Agent", userAgent)
+      // RFC 9110 §8.6: a method that usually has content states that there is none.
+      if content == .empty { fields.append(("Content-Length", "0")) }
+      addDefault("Accept", "*/*")
+      if content == .chunked { fields.append(("Transfer-Encoding", "chunked")) }
+      return fields
+    }
+  }
+#endif

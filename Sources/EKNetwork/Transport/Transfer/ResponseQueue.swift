@@ -17,7 +17,6 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   enum Pull {
     case chunk(Data?, resumes: Bool)
     case failure(any Error)
-    case wait
   }
 
   private struct Chunk {
@@ -114,7 +113,17 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     return nil
   }
 
-  mutating func next(_ waiter: ChunkWaiter) -> Pull {
+  /// Returns the next chunk, or `nil` if the waiter is kept until there is one.
+  mutating func next(_ waiter: ChunkWaiter) -> Pull? {
+    if let pull = available() { return pull }
+    // Only one caller may wait at a time; a second one must not make the first wait for ever.
+    guard chunkWaiter == nil else { return .failure(ConcurrentReadError()) }
+    chunkWaiter = waiter
+    return nil
+  }
+
+  /// Returns the next chunk, or `nil` if there is none yet.
+  mutating func available() -> Pull? {
     if firstChunk < chunks.count {
       let chunk = chunks[firstChunk]
       chunks[firstChunk] = Chunk(data: Data(), memory: 0)
@@ -128,14 +137,10 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
       if resumes { isPaused = false }
       return .chunk(chunk.data, resumes: resumes)
     }
-    switch outcome {
-    case .success: return .chunk(nil, resumes: false)
-    case .failure(let error): return .failure(error)
-    case nil:
-      // Only one caller may wait at a time; a second one must not make the first wait for ever.
-      guard chunkWaiter == nil else { return .failure(ConcurrentReadError()) }
-      chunkWaiter = waiter
-      return .wait
+    return switch outcome {
+    case .success: .chunk(nil, resumes: false)
+    case .failure(let error): .failure(error)
+    case nil: nil
     }
   }
 

@@ -79,18 +79,24 @@
 
     /// Returns the next chunk, or `nil` at the end.
     func next() async throws -> Data? {
-      try await withTaskCancellationHandler {
+      // Most small bodies have arrived with their head: then nothing needs to be prepared for waiting.
+      if !Task.isCancelled, let pull = queue.withLock({ $0.available() }) { return try pulled(pull) }
+      return try await withTaskCancellationHandler {
         try await withUnsafeThrowingContinuation { continuation in
-          switch queue.withLock({ $0.next(continuation) }) {
-          case .chunk(let chunk, let resumes):
-            if resumes { eventLoop.submit(.resumeReceiving(self)) }
-            continuation.resume(returning: chunk)
-          case .failure(let error): continuation.resume(throwing: error)
-          case .wait: break
-          }
+          guard let pull = queue.withLock({ $0.next(continuation) }) else { return }
+          continuation.resume(with: Result { try pulled(pull) })
         }
       } onCancel: {
         cancel()
+      }
+    }
+
+    private func pulled(_ pull: Queue.Pull) throws -> Data? {
+      switch pull {
+      case .chunk(let chunk, let resumes):
+        if resumes { eventLoop.submit(.resumeReceiving(self)) }
+        return chunk
+      case .failure(let error): throw error
       }
     }
 
@@ -195,5 +201,20 @@
       if let head { head.waiter.resume(with: head.result) }
       if let chunk { chunk.waiter.resume(with: chunk.result) }
     }
+  }
+
+  /// The consumer's end of a transfer. Releasing its last reference ends the exchange.
+  final class TransferBody: TransportBody {
+    private let transfer: Transfer
+
+    init(_ transfer: Transfer) { self.transfer = transfer }
+
+    deinit { transfer.cancel() }
+
+    var timings: NetworkTimings? { transfer.timings }
+
+    func next() async throws -> Data? { try await transfer.next() }
+
+    func cancel() { transfer.cancel() }
   }
 #endif

@@ -32,3 +32,72 @@ enum UploadRead {
   case pending
   case failed(any Error)
 }
+
+/// A block of memory that one thread fills and another empties, in turns.
+///
+/// Sendable, unchecked: it is filled while only the reading queue uses it, and emptied under the upload's lock.
+final class UploadBlock: @unchecked Sendable {
+  private let memory: UnsafeMutableRawBufferPointer
+  private var range = 0..<0
+
+  init(capacity: Int) { memory = .allocate(byteCount: capacity, alignment: 16) }
+
+  deinit { memory.deallocate() }
+
+  var isEmpty: Bool { range.isEmpty }
+
+  /// Replaces the content.
+  func fill(_ read: (UnsafeMutableRawBufferPointer) throws -> Int) rethrows -> Int {
+    range = 0..<0
+    let count = try read(memory)
+    range = 0..<min(count, memory.count)
+    return count
+  }
+
+  func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(buffer.count, range.count)
+    let end = range.lowerBound + count
+    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[range.lowerBound..<end]))
+    range = end..<range.upperBound
+    return count
+  }
+}
+
+/// A body in memory. It is sent without copying it first, and any number of times.
+final class DataUpload: UploadSource, @unchecked Sendable {
+  // Unchecked: `offset` belongs to the thread that holds the event loop's turn, the only one to call `read` and
+  // `rewind`.
+  private let data: Data
+  private var offset = 0
+
+  init(_ data: Data) { self.data = data }
+
+  var length: Int64? { Int64(data.count) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
+    let count = min(buffer.count, data.count - offset)
+    guard count > 0 else { return .end }
+    data.withUnsafeBytes { bytes in
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)]))
+    }
+    offset += count
+    return .bytes(count)
+  }
+
+  func rewind() -> Bool {
+    offset = 0
+    return true
+  }
+}
+
+extension BodySource {
+  /// Returns an upload of the body for the library's own transport.
+  func makeUpload() -> any UploadSource {
+    switch self {
+    case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)
+    case .stream(let stream):
+      ReadAheadUpload(SizedStreamReader(stream), length: stream.length, isReplayable: false)
+    case .sequence(let sequence): SequenceUpload(sequence)
+    }
+  }
+}

@@ -13,7 +13,8 @@ import Testing
   ])
   func targetIsPathAndQuery(_ url: String, _ target: String) {
     var bytes: [UInt8] = []
-    RequestHead.appendTarget(of: url, to: &bytes)
+    var text = url
+    text.withUTF8 { RequestHead.appendTarget(of: $0, to: &bytes) }
     #expect(String(decoding: bytes, as: UTF8.self) == target)
   }
 

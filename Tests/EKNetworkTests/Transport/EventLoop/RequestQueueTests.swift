@@ -243,6 +243,26 @@ import Testing
     #expect(queue.count == 0 && queue.originCount == 0)
   }
 
+  @Test func unusedQueuesAreFew() {
+    var queue = Queue()
+    let tickets = (0..<100).map { queue.submit($0, key: key("host\($0)"), connections: 1) }
+    #expect(admit(&queue).count == 100)
+    #expect(queue.queueCount == 100)
+    for ticket in tickets { queue.remove(ticket) }
+    #expect(admit(&queue) == [])
+    #expect(queue.originCount == 0 && queue.queueCount <= 16)
+  }
+
+  @Test func sessionAtTheAddressOfAnotherHasItsOwnLimit() {
+    var queue = Queue()
+    let ticket = queue.submit(0, key: key(), connections: 1)
+    #expect(admit(&queue) == [0])
+    queue.remove(ticket)
+    #expect(admit(&queue) == [])
+    for number in 1...5 { _ = queue.submit(number, key: key(), connections: 3) }
+    #expect(admit(&queue) == [1, 2, 3])
+  }
+
   /// Each waiting request has a constant cost: a queue that searched the waiting ones would take minutes.
   @Test func removingManyWaitingRequestsIsFast() {
     var queue = Queue()

@@ -68,6 +68,9 @@ struct RequestQueue<Request> {
     }
   }
 
+  /// The number of queues up to which unused ones are kept, because the next request mostly belongs in the same one.
+  private static var keptQueues: Int { 16 }
+
   private let mayShareConnections: Bool
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
@@ -84,7 +87,9 @@ struct RequestQueue<Request> {
   /// The number of requests that wait.
   private(set) var waitingCount = 0
   /// The number of origins, counted for each session, that have requests.
-  var originCount: Int { queueIndex.count }
+  var originCount: Int { queueIndex.values.count { !queues[$0].isUnused } }
+  /// The number of queues, used or not.
+  var queueCount: Int { queueIndex.count }
 
   /// - Parameter mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
   init(mayShareConnections: Bool = true) { self.mayShareConnections = mayShareConnections }
@@ -150,6 +155,9 @@ struct RequestQueue<Request> {
 
   // MARK: - Admission
 
+  /// Whether a request that waits may be able to begin.
+  var mayHaveNext: Bool { waitingCount > 0 && !unchecked.isEmpty }
+
   /// Returns the next request that may begin, and counts it as begun. Must be called when every request that has ended
   /// has been removed.
   ///
@@ -166,7 +174,7 @@ struct RequestQueue<Request> {
       }
       unchecked.removeLast()
       queues[queue].isToBeChecked = false
-      if queues[queue].isUnused { free(queue) }
+      if queueIndex.count > Self.keptQueues, queues[queue].isUnused { free(queue) }
     }
     return nil
   }
@@ -196,7 +204,13 @@ struct RequestQueue<Request> {
   }
 
   private mutating func queue(for key: Key, connections: Int) -> Int {
-    if let index = queueIndex[key] { return index }
+    if let index = queueIndex[key] {
+      // A new session may have the address of one that is no more.
+      if queues[index].limit.connections != max(1, connections), queues[index].isUnused {
+        queues[index].limit = ConnectionLimit(connections: connections)
+      }
+      return index
+    }
     let queue = OriginQueue(key: key, limit: ConnectionLimit(connections: connections))
     let index = freeQueues.popLast() ?? queues.count
     if index == queues.count { queues.append(queue) } else { queues[index] = queue }
@@ -244,5 +258,66 @@ struct RequestQueue<Request> {
     if entry.previous < 0 { list.first = entry.next } else { entries[entry.previous].next = entry.next }
     if entry.next < 0 { list.last = entry.previous } else { entries[entry.next].previous = entry.previous }
     queues[entry.queue][isResending: entry.isResending] = list
+  }
+}
+
+/// What the connections of HTTP/2 to an origin have room for.
+struct StreamRoom {
+  /// Whether there are such connections.
+  var isShared = false
+  /// Whether one more request can be sent over one of them.
+  var isFree = false
+  /// Those that take no more requests, and stay until their last response ends (GOAWAY, RFC 9113 §6.8).
+  var leaving: [UInt32] = []
+}
+
+/// A limit on the requests of one session to one origin that are in progress, so that they need no more connections
+/// than the session allows.
+///
+/// Over HTTP/1.1 each request in progress has a connection of its own. Over HTTP/2 they share connections (RFC 9113
+/// §5), as many on each as its server allows.
+struct ConnectionLimit {
+  /// The maximum number of connections; at least 1.
+  let connections: Int
+  /// The number of requests in progress that have no connection yet, each of which may need one.
+  private var connecting = 0
+  /// The number of requests in progress on each connection.
+  private var exchanges: [UInt32: Int] = [:]
+
+  init(connections: Int) { self.connections = max(1, connections) }
+
+  /// Whether nothing is in progress.
+  var isUnused: Bool { connecting == 0 && exchanges.isEmpty }
+
+  /// Returns whether one more request may begin.
+  ///
+  /// - Parameter opensNew: Whether a connection is opened for it in any case.
+  func hasRoom(_ room: StreamRoom, opensNew: Bool = false) -> Bool {
+    if room.isFree, !opensNew { return true }
+    // Those that are leaving may stay for a long time. Each needs requests of its own, so that they are not too many.
+    let leaving = min(room.leaving.count { exchanges[$0] != nil }, connections)
+    // The same is true of one that has no room, or has refused a request that needs another.
+    let beyond = opensNew && room.isShared ? 1 : 0
+    return exchanges.count - leaving + connecting < connections + beyond
+  }
+
+  mutating func begin() { connecting += 1 }
+
+  /// Notes that a request is being sent.
+  mutating func sent(over connection: UInt32) {
+    connecting -= 1
+    exchanges[connection, default: 0] += 1
+  }
+
+  /// Notes that a request is over, or leaves its connection.
+  ///
+  /// - Parameter connection: The connection over which it was sent; `nil` if it never was.
+  mutating func end(on connection: UInt32?) {
+    guard let connection else {
+      connecting -= 1
+      return
+    }
+    let count = (exchanges[connection] ?? 1) - 1
+    exchanges[connection] = count > 0 ? count : nil
   }
 }
