@@ -5,50 +5,77 @@
 
   @testable import EKNetwork
 
-  /// HTTP/2 with a third-party server (nginx), which sends GOAWAY every 200 requests.
+  /// HTTP/2 with third-party servers, of which nginx sends GOAWAY every 200 requests.
   @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct HTTP2PeerTests {
+    enum Server: String, CaseIterable, Sendable, CustomTestStringConvertible {
+      case nginx, nghttpd, hypercorn, go
+
+      var testDescription: String { rawValue }
+
+      var isInstalled: Bool {
+        switch self {
+        case .hypercorn: PeerProcess.has("hypercorn")
+        default:
+          ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/go/bin"].contains { folder in
+            FileManager.default.isExecutableFile(atPath: "\(folder)/\(rawValue)")
+          }
+        }
+      }
+
+      static let installed = allCases.filter(\.isInstalled)
+      static let echoing = installed.filter { $0 != .nginx }
+      static let goOnly = installed.filter { $0 == .go }
+    }
+
     private struct Get: NetworkRequest {
       typealias Response = Item
       var path = "/item.json"
       var method = HTTPMethod.get
     }
 
-    /// The protocol with a server that offers HTTP/2, which is not used on libcurl versions that lose stream errors.
+    /// The protocol with a server that offers HTTP/2, which needs nghttp2 and OpenSSL.
     static let protocolName = TransportDescription.current.capabilities.contains("http2") ? "HTTP/2" : "HTTP/1.1"
 
-    private let peer: PeerProcess
-    private let manager: NetworkManager
-    private let timings = Locked<[NetworkTimings]>([])
+    /// The servers that have been started, each once. They end with the process.
+    private static let peers = Locked<[Server: PeerProcess]>([:])
 
-    init() throws {
-      peer = try PeerProcess("http2.py")
+    private func client(of server: Server, timings: Locked<[NetworkTimings]> = Locked([])) throws -> NetworkManager {
+      let peer = try Self.peers.withLock { peers in
+        let peer = try peers[server] ?? PeerProcess("http2.py", server.rawValue)
+        peers[server] = peer
+        return peer
+      }
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
-      manager = NetworkManager(
+      let manager = NetworkManager(
         baseURL: try peer.url("good"), session: URLSession(configuration: configuration),
         transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
-      manager.eventHandler = { [timings] event in
+      manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
       }
+      return manager
     }
 
-    @Test("Concurrent requests share connections, and a GOAWAY loses none of them")
-    func many() async throws {
+    @Test("Concurrent requests share connections, and a GOAWAY loses none of them", arguments: Server.installed)
+    func many(server: Server) async throws {
+      let timings = Locked<[NetworkTimings]>([])
+      let manager = try client(of: server, timings: timings)
       try await withThrowingTaskGroup(of: Item.self) { group in
         for _ in 0..<1_000 { group.addTask { try await manager.send(Get()) } }
         for try await item in group { #expect(item == Item(id: 1)) }
       }
-      let timings = timings.withLock { $0 }
-      #expect(timings.count == 1_000)
-      #expect(timings.allSatisfy { $0.protocolName == Self.protocolName })
-      // One for each 200 requests, and a few that were opened while one was closing.
-      #expect(timings.count { $0.isConnectionReused == false } < 300)
+      let measured = timings.withLock { $0 }
+      #expect(measured.count == 1_000)
+      #expect(measured.allSatisfy { $0.protocolName == Self.protocolName })
+      // One for each 200 requests to nginx, and a few that were opened while one was closing.
+      #expect(measured.count { $0.isConnectionReused == false } < 300)
     }
 
-    @Test("An unread stream blocks neither other streams nor its own completion")
-    func slowStream() async throws {
+    @Test("An unread stream blocks neither other streams nor its own completion", arguments: Server.installed)
+    func slowStream(server: Server) async throws {
+      let manager = try client(of: server)
       let stream = try await manager.stream(Get(path: "/large"), accessToken: nil)
       for _ in 0..<50 { #expect(try await manager.send(Get()) == Item(id: 1)) }
       var count = 0
@@ -56,19 +83,73 @@
       #expect(count == 64 << 20)
     }
 
-    @Test("An abandoned stream closes, and the connection stays usable")
-    func leftStream() async throws {
+    @Test("An abandoned stream closes, and the connection stays usable", arguments: Server.installed)
+    func leftStream(server: Server) async throws {
+      let manager = try client(of: server)
       for _ in 0..<20 {
         for try await _ in try await manager.stream(Get(path: "/large"), accessToken: nil).chunks { break }
         #expect(try await manager.send(Get()) == Item(id: 1))
       }
     }
 
-    @Test("The status and header fields are the same as over HTTP/1.1")
-    func errors() async throws {
+    @Test("The status and header fields are the same as over HTTP/1.1", arguments: Server.installed)
+    func errors(server: Server) async throws {
+      let manager = try client(of: server)
       let error = await #expect(throws: HTTPError.self) { try await manager.send(Get(path: "/missing")) }
       #expect(error?.statusCode == 404)
-      #expect(error?.value(forHTTPHeaderField: "Server")?.hasPrefix("nginx") == true)
+      if server == .nginx { #expect(error?.value(forHTTPHeaderField: "Server")?.hasPrefix("nginx") == true) }
+    }
+
+    private static func echo(of body: RequestBody, by manager: NetworkManager) async throws -> Data {
+      var request = Probe<EmptyResponse>(path: "/echo", method: .post)
+      request.body = body
+      var received = Data()
+      for try await chunk in try await manager.stream(request, accessToken: nil).chunks { received += chunk }
+      return received
+    }
+
+    @Test("A body of any kind and size comes back as it was sent", arguments: Server.echoing)
+    func echo(server: Server) async throws {
+      let manager = try client(of: server)
+      for size in [0, 1, 65_535, 65_536, 3 << 20] {
+        let sent = Data.noise(size)
+        let (blocks, input) = AsyncStream<Data>.makeStream()
+        for start in stride(from: 0, to: size, by: 10_000) { input.yield(sent[start..<min(start + 10_000, size)]) }
+        input.finish()
+        for body in [
+          RequestBody(data: sent, contentType: "a/b"),
+          RequestBody(stream: InputStream(data: sent), contentType: "a/b"),
+          RequestBody(sequence: blocks, contentType: "a/b"),
+        ] { #expect(try await Self.echo(of: body, by: manager) == sent) }
+      }
+    }
+
+    @Test("A hundred bodies at once are not mixed up", arguments: Server.echoing)
+    func echoes(server: Server) async throws {
+      let manager = try client(of: server)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<100 {
+          group.addTask {
+            let sent = Data(repeating: UInt8(number), count: 100_000 + number)
+            return try await Self.echo(of: RequestBody(data: sent, contentType: "a/b"), by: manager) == sent
+          }
+        }
+        for try await isSame in group { #expect(isSame) }
+      }
+    }
+
+    @Test(
+      "What comes before and after a response does not change it", arguments: Server.goOnly, ["/hints", "/trailers"])
+    func around(server: Server, path: String) async throws {
+      #expect(try await client(of: server).send(Get(path: path)) == Item(id: 1))
+    }
+
+    @Test("A response that the server breaks off is an error", arguments: Server.goOnly)
+    func broken(server: Server) async throws {
+      let manager = try client(of: server)
+      let error = await #expect(throws: URLError.self) { try await manager.send(Get(path: "/broken")) }
+      #expect(error?.code == .networkConnectionLost)
+      #expect(try await manager.send(Get()) == Item(id: 1))
     }
   }
 #endif

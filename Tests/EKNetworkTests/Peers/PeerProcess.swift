@@ -23,11 +23,12 @@
       var folder: String
     }
 
-    init(_ script: String) throws {
+    init(_ script: String, _ arguments: String...) throws {
       guard let python = Self.python else { throw Failure(text: "EKNETWORK_PEERS_PYTHON is not set") }
       let tests = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      process = try ChildProcess(python, ["-B", tests.appendingPathComponent("Peers/\(script)").path])
+      process = try ChildProcess(
+        python, ["-B", tests.appendingPathComponent("Peers/\(script)").path] + arguments)
       peer = try JSONDecoder().decode(Peer.self, from: try process.readLine())
     }
 
