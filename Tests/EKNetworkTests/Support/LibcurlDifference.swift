@@ -52,7 +52,17 @@ enum LibcurlDifference {
   /// With a version that nobody has tried, both are possible.
   private static var isUntried: Bool { loaded.map { !tried.contains($0) } ?? false }
 
-  var isPossible: Bool { Self.loaded.map { versions.contains($0) } ?? false || Self.isUntried }
+  /// Debian 13's OpenSSL, which closes the connection with every version of libcurl.
+  private static let hasNewOpenSSL = TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL/3.5") == true
+
+  private var isOfOpenSSL: Bool {
+    switch self {
+    case .codeOfAnOldHandshake, .closedForAnOldProtocol: Self.hasNewOpenSSL
+    default: false
+    }
+  }
+
+  var isPossible: Bool { Self.loaded.map { versions.contains($0) } ?? false || isOfOpenSSL || Self.isUntried }
 
   var isCertain: Bool { !Self.isUntried }
 

@@ -47,7 +47,8 @@ import Foundation
     case "latency":
       print(String(decoding: try JSONEncoder().encode(try await Latency(url: url).run()), as: UTF8.self))
     case "pause":
-      print(String(decoding: try JSONEncoder().encode(try await Pause(url: url).run(seconds: seconds)), as: UTF8.self))
+      let pause = Pause(url: url, width: width, authorities: authorities)
+      print(String(decoding: try JSONEncoder().encode(try await pause.run(seconds: seconds)), as: UTF8.self))
     case "httpcache":
       print(String(decoding: try JSONEncoder().encode(try await HTTPCacheCost.measure(url)), as: UTF8.self))
     case "cache":
