@@ -25,7 +25,7 @@ SOURCES = "Sources/EKNetwork"
 TESTS = "Tests/EKNetworkTests"
 # Values that contain decisions; thin wrappers, options and errors are excluded.
 FILES = re.compile(
-    r"(State|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|ChunkedDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
+    r"(State|Head|EventLoops|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|ChunkedDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
     r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
     r"|Representation|Buffer|Deadline|Context|Quota|Turn|FieldList)\.swift$")
 COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"
