@@ -85,15 +85,14 @@
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
       let proxy = connection.proxies.server(for: HostSyntax.unbracketed(origin.host), isSecure: isSecure)
-      let isForwarded = !isSecure && proxy?.takesRequests == true
+      let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
         fields["Proxy-Authorization"] = authorization
       }
       let length = upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let block = try self.fields.block(for: fields, content: Self.content(of: upload, length: length, method: method))
       let head = RequestHead.bytes(
-        method: method, url: url, host: destination.host, isForwarded: isForwarded, block: block,
-        length: length)
+        method: method, url: url, host: destination.host, isForwarded: isForwarded, block: block, length: length)
       return PreparedRequest(
         url: url,
         isSecure: isSecure,
@@ -103,7 +102,7 @@
         head: head,
         closesConnection: block.closes,
         upload: upload,
-        isIdempotent: request.isIdempotent ?? (method == "GET" || Self.idempotentMethods.contains(method)),
+        isIdempotent: request.isIdempotent ?? (HTTPMethod(rawValue: method)?.isIdempotent == true),
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
@@ -126,16 +125,14 @@
       return nil
     }
 
-    /// RFC 9110 §9.2.2.
-    private static let idempotentMethods = Set(HTTPMethod.allCases.filter(\.isIdempotent).map(\.rawValue))
-
-    private static let bodylessByDefault: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
-
     private static func content(
       of upload: (any UploadSource)?, length: Int64?, method: String
     ) -> RequestFields.Content {
-      guard upload != nil else { return method == "GET" || bodylessByDefault.contains(method) ? .none : .empty }
-      return length == nil ? .chunked : .sized
+      guard upload == nil else { return length == nil ? .chunked : .sized }
+      return switch HTTPMethod(rawValue: method) {
+      case .get, .head, .delete, .options, .trace, .connect: .none
+      case .post, .put, .patch, nil: .empty
+      }
     }
 
     private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
@@ -150,7 +147,7 @@
       let isSecure: Bool
       /// The `Host` of requests to it.
       let host: String
-      /// The beginning of the URL, from which the others are.
+      /// The URL up to the end of its authority, from which all of this follows.
       private let authority: [UInt8]
 
       /// - Throws: `URLError` for a URL that cannot be loaded.
@@ -181,12 +178,7 @@
         if let last = last.withLock({ $0 }), last.has(authority) { return last }
         let destination = try Destination(url, authority: Array(authority))
         // A password is not kept.
-        guard !authority.contains(UInt8(ascii: "@")) else { return destination }
-        // The previous value is released outside the lock.
-        _ = last.withLock { last in
-          defer { last = destination }
-          return last
-        }
+        if !authority.contains(UInt8(ascii: "@")) { last.replace(\.self, with: destination) }
         return destination
       }
     }

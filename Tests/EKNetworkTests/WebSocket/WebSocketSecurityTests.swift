@@ -77,7 +77,7 @@
       #expect(plain.curlOptions.last { $0.option == .keypasswd }?.value.isEmpty == true)
       let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))
       let server = (proxies as SessionProxies?).server(for: "h", isSecure: true)
-      #expect(server?.user != nil && server?.password != nil && server?.takesRequests == false)
+      #expect(server?.user != nil && server?.password != nil && server?.forwards(isSecure: false) == false)
       let required = (secured + [.proxy, .noproxy, .proxyusername, .proxypassword]).filter(\.isRequired)
       #expect(required.count == 9)
     }

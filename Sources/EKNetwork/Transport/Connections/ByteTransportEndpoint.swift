@@ -15,7 +15,7 @@ struct ByteTransportEndpoint: Sendable, Equatable {
     var isForHTTP = false
 
     /// Whether a proxy forwards the requests.
-    var isForwarded: Bool { isForHTTP && !isSecure && proxy?.takesRequests == true }
+    var isForwarded: Bool { isForHTTP && proxy?.forwards(isSecure: isSecure) == true }
   #endif
 
   /// The host as it is written in a URL.

@@ -16,8 +16,11 @@
     /// Whether it is connected to with TLS.
     var isSecure: Bool { scheme == "https" }
 
-    /// Whether it takes requests for `http` URLs (RFC 9112 §3.2.2): others speak SOCKS.
-    var takesRequests: Bool { scheme == "http" || isSecure }
+    /// Whether it takes the requests for a URL, which only those for `http` URLs are (RFC 9112 §3.2.2). Others open a
+    /// tunnel, or speak SOCKS.
+    ///
+    /// - Parameter isSecure: Whether the URL's scheme is `https`.
+    func forwards(isSecure: Bool) -> Bool { !isSecure && (scheme == "http" || self.isSecure) }
 
     /// The `Proxy-Authorization` of such a request (RFC 7617 §2).
     var authorization: String? {

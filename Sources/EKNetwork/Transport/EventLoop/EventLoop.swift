@@ -92,8 +92,8 @@
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller
-      _pools = TurnConfined(wrappedValue: ConnectionPools(lifetime: poolLifetime.clampedNanoseconds))
-      _queue = TurnConfined(wrappedValue: RequestQueue(mayShareConnections: capabilities.opensHTTP2))
+      pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
+      queue = RequestQueue(mayShareConnections: capabilities.opensHTTP2)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }

@@ -167,12 +167,7 @@ extension [UInt8] {
       guard fields.count <= Self.maximumCount,
         fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
       else { return block }
-      let next = Last(fields: fields, content: content, block: block)
-      // The previous value is released outside the lock.
-      _ = last.withLock { last in
-        defer { last = next }
-        return last
-      }
+      last.replace(\.self, with: Last(fields: fields, content: content, block: block))
       return block
     }
 

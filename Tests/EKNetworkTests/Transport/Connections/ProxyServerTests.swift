@@ -64,13 +64,13 @@
       ])
       #expect(
         proxies.server(for: "h", isSecure: false) == ProxyServer(url: "http://p:1", user: "u", password: ""))
-      #expect(proxies.server(for: "h", isSecure: true)?.takesRequests == false)
+      #expect(proxies.server(for: "h", isSecure: true)?.forwards(isSecure: false) == false)
       #expect(proxies.server(for: "a.local", isSecure: true) == nil)
       let none: SessionProxies? = SessionProxies([:])
       #expect(none.server(for: "h", isSecure: false) == nil)
     }
 
-    private static let servers: [(url: String, takesRequests: Bool, isSecure: Bool, credentials: String?)] = [
+    private static let servers: [(url: String, forwards: Bool, isSecure: Bool, credentials: String?)] = [
       ("p:3128", true, false, nil), ("http://p", true, false, nil), ("HTTPS://p/", true, true, nil),
       ("socks5h://u:p@p", false, false, "u:p"), ("http://u:p@p:1", true, false, "u:p"), ("u@p", true, false, "u:"),
       ("http://u%40a:p%3A:b@p/", true, false, "u@a:p::b"), ("http://u%zz:p@p", true, false, "u%zz:p"),
@@ -78,9 +78,10 @@
     ]
 
     @Test(arguments: servers)
-    func serverIsDescribed(_ row: (url: String, takesRequests: Bool, isSecure: Bool, credentials: String?)) {
+    func serverIsDescribed(_ row: (url: String, forwards: Bool, isSecure: Bool, credentials: String?)) {
       let server = ProxyServer(url: row.url, user: nil, password: nil)
-      #expect(server.takesRequests == row.takesRequests)
+      #expect(server.forwards(isSecure: false) == row.forwards)
+      #expect(!server.forwards(isSecure: true))
       #expect(server.isSecure == row.isSecure)
       #expect(server.authorization == row.credentials.map { "Basic " + Data($0.utf8).base64EncodedString() })
     }
