@@ -49,8 +49,7 @@ def nghttpd(path, port):
 
 
 def go(path, port):
-    build = {**os.environ, "GOPATH": str(path / "go"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"}
-    subprocess.run(["go", "build", "-o", path / "server", HERE / "http2_server.go"], check=True, env=build, stdout=sys.stderr)
+    subprocess.run(["go", "build", "-o", path / "server", HERE / "http2_server.go"], check=True, stdout=sys.stderr)
     return [path / "server", f"127.0.0.1:{port}", path]
 
 

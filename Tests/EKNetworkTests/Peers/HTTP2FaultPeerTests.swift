@@ -15,7 +15,7 @@
       var complete: Int
     }
 
-    private struct Size: Decodable { var size: Int }
+    struct Size: Decodable { var size: Int }
 
     private struct Received: Decodable { var received: Int }
 
@@ -26,7 +26,7 @@
       var code: URLError.Code? { (error as? URLError)?.code }
     }
 
-    private let peer: PeerProcess
+    let peer: PeerProcess
     private let manager: NetworkManager
 
     init() throws {
@@ -259,98 +259,6 @@
       var rest = 0
       while let chunk = try await feed.next() { rest += chunk.count }
       #expect(rest == 1_000)
-    }
-
-    // MARK: - Settings
-
-    /// The settings of RFC 9113 §6.5.2, by number.
-    private enum Setting: Int {
-      case headerTableSize = 1
-      case maximumStreams = 3
-      case initialWindow = 4
-      case maximumFrame = 5
-    }
-
-    /// Changes a setting of the connection of `manager`, over another one.
-    private func set(_ setting: Setting, _ value: Int, _ name: String, by other: NetworkManager) async throws {
-      _ = try await other.send(Probe<StatusCodeResponse>(path: "/set/\(name)/\(setting.rawValue)/\(value)"))
-    }
-
-    /// A manager that has one connection, which the server knows by a name.
-    private func named(_ name: String, connections: Int = 1) async throws -> NetworkManager {
-      let manager = try Self.makeManager(peer, connections: connections)
-      _ = try await manager.send(Probe<StatusCodeResponse>(path: "/name/\(name)"))
-      return manager
-    }
-
-    @Test("A server that allows fewer streams than there are gets no more before they have ended")
-    func fewerStreams() async throws {
-      let (manager, other) = (try await named("fewer"), try Self.makeManager(peer))
-      var feeds: [AsyncThrowingStream<Data, any Error>.Iterator] = []
-      for _ in 0..<5 {
-        var feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/hold")).chunks.makeAsyncIterator()
-        #expect(try await feed.next()?.count == 1_000)
-        feeds.append(feed)
-      }
-      try await set(.maximumStreams, 2, "fewer", by: other)
-      // This one is answered after the change has arrived, or waits like the others.
-      let sends = (0..<20).map { _ in Task { try await manager.send(Probe<Size>(path: "/ok")).size } }
-      _ = try await other.send(Probe<Size>(path: "/peak/fewer"))
-      _ = try await other.send(Probe<StatusCodeResponse>(path: "/release"))
-      for index in feeds.indices {
-        #expect(try await feeds[index].next()?.count == 1_000)
-        #expect(try await feeds[index].next() == nil)
-      }
-      for send in sends { #expect(try await send.value == 0) }
-      _ = try await other.send(Probe<Size>(path: "/peak/fewer"))
-      try await withThrowingTaskGroup(of: Int.self) { group in
-        for _ in 0..<20 { group.addTask { try await manager.send(Probe<Size>(path: "/ok")).size } }
-        for try await size in group { #expect(size == 0) }
-      }
-      #expect((1...2).contains(try await other.send(Probe<Size>(path: "/peak/fewer")).size))
-    }
-
-    @Test("A connection that may have no streams any more does not hold requests up")
-    func noStreams() async throws {
-      let (manager, other) = (try await named("none"), try Self.makeManager(peer))
-      try await set(.maximumStreams, 0, "none", by: other)
-      let sends = (0..<20).map { _ in Task { try await manager.send(Probe<Size>(path: "/ok")).size } }
-      try await set(.maximumStreams, 3, "none", by: other)
-      for send in sends { #expect(try await send.value == 0) }
-    }
-
-    /// Returns the number of bytes that the server has read.
-    private static func upload(_ count: Int, to path: String, with manager: NetworkManager) async throws -> Int {
-      var probe = Probe<Size>(path: path, method: .post)
-      probe.body = RequestBody(data: Data(count: count), contentType: "a/b")
-      return try await manager.send(probe).size
-    }
-
-    /// RFC 9113 §6.9.2: a window may become negative.
-    @Test("A body is sent whole, however small the windows are that a server allows")
-    func smallWindows() async throws {
-      let (manager, other) = (try await named("small"), try Self.makeManager(peer))
-      async let upload = Self.upload(300_000, to: "/refill", with: manager)
-      try await set(.initialWindow, 0, "small", by: other)
-      try await set(.initialWindow, 1_000, "small", by: other)
-      #expect(try await upload == 300_000)
-      try await set(.initialWindow, 0, "small", by: other)
-      #expect(try await Self.upload(2_000, to: "/drip", with: manager) == 2_000)
-    }
-
-    @Test("Heads and bodies are as large as a server allows", arguments: [0, 4_096, 1 << 20], [16_384, 16_777_215])
-    func largeFrames(table: Int, frame: Int) async throws {
-      let name = "large-\(table)-\(frame)"
-      let (manager, other) = (try await named(name), try Self.makeManager(peer))
-      try await set(.headerTableSize, table, name, by: other)
-      try await set(.maximumFrame, frame, name, by: other)
-      try await set(.initialWindow, 1 << 20, name, by: other)
-      for _ in 0..<3 {
-        var probe = Probe<Size>(path: "/ok", method: .post)
-        probe.headers = ["X-Large": String(repeating: "x", count: 30_000)]
-        probe.body = RequestBody(data: Data(count: 200_000), contentType: "a/b")
-        #expect(try await manager.send(probe).size == 200_000)
-      }
     }
 
     // MARK: - Floods and silence

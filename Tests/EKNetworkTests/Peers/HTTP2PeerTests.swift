@@ -8,20 +8,19 @@
   /// HTTP/2 with third-party servers, of which nginx sends GOAWAY every 200 requests.
   @Suite("HTTP/2 peers", .serialized, .timeLimit(.minutes(10)), .enabled(if: PeerProcess.python != nil))
   struct HTTP2PeerTests {
-    enum Server: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    enum Server: String, CaseIterable, Sendable {
       case nginx, nghttpd, hypercorn, go
-
-      var testDescription: String { rawValue }
 
       var isInstalled: Bool {
         switch self {
         case .hypercorn: PeerProcess.has("hypercorn")
-        default:
-          ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/go/bin"].contains { folder in
-            FileManager.default.isExecutableFile(atPath: "\(folder)/\(rawValue)")
-          }
+        default: Self.folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(rawValue)") }
         }
       }
+
+      /// Where http2.py looks.
+      private static let folders =
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":") + ["/usr/sbin"]
 
       static let installed = allCases.filter(\.isInstalled)
       static let echoing = installed.filter { $0 != .nginx }
