@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Third-party servers with HTTP/2 over TLS: http2.py nginx|nghttpd|hypercorn|go. Prints {"ports": {"good": port}, "folder": …}
+"""Third-party servers with HTTP/2, all but the last over TLS: http2.py nginx|nghttpd|hypercorn|go|cleartext. Prints {"ports": {"good": port}, "folder": …}
 and exits when its standard input is closed.
 
 Each answers `/item.json`, `/large` (64 MiB) and `/missing` (404), and all but nginx send a body back.
@@ -48,6 +48,10 @@ def nghttpd(path, port):
         path / "good.key", path / "good.pem"]
 
 
+def cleartext(path, port):
+    return [*nghttpd(path, port)[:-2], "--no-tls"]
+
+
 def go(path, port):
     subprocess.run(["go", "build", "-o", path / "server", HERE / "http2_server.go"], check=True, stdout=sys.stderr)
     return [path / "server", f"127.0.0.1:{port}", path]
@@ -66,7 +70,7 @@ def main():
         with open(path / "large", "wb") as file:
             file.truncate(LARGE)
         port = free_port()
-        command = {"nginx": nginx, "nghttpd": nghttpd, "hypercorn": hypercorn, "go": go}[sys.argv[1]](path, port)
+        command = {"nginx": nginx, "nghttpd": nghttpd, "hypercorn": hypercorn, "go": go, "cleartext": cleartext}[sys.argv[1]](path, port)
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             for _ in range(400):

@@ -67,7 +67,7 @@ class Faulty(asyncio.Protocol):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
         self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
-        self.is_frozen, self.endless = False, []
+        self.is_frozen, self.endless, self.pings = False, [], 0
         if self.plain is None:
             self.h2.initiate_connection()
             self.flush()
@@ -144,6 +144,8 @@ class Faulty(asyncio.Protocol):
         elif isinstance(event, (h2.events.WindowUpdated, h2.events.RemoteSettingsChanged)):
             for stream in self.endless:
                 self.pump(stream)
+        elif isinstance(event, h2.events.PingReceived):
+            self.pings += 1
         elif isinstance(event, h2.events.StreamEnded):
             if event.stream_id in self.refused:
                 return
@@ -256,9 +258,13 @@ class Faulty(asyncio.Protocol):
                 self.flush()
             frame_kind, flags, number, payload = FLOODS[how]
             asyncio.ensure_future(self.flood(frame(frame_kind, flags, stream if number else 0, payload)))
-        elif kind == "freeze":
+        elif kind == "pings":
+            self.respond(stream, json.dumps({"size": self.pings}).encode())
+        elif kind in ("freeze", "last"):
             # The connection is open, and nobody is there any more.
             self.is_frozen = True
+            if kind == "last":
+                self.respond(stream)
         elif kind == "stale":
             self.is_stale = True
             self.respond(stream)

@@ -9,4 +9,15 @@ public enum TransportChoice: Sendable, Equatable {
   /// TLS with certificates other than the system's, or with pinned keys: on Linux over the library's own
   /// implementation, on Apple's platforms over a separate session with the same configuration. The session's delegate is not called.
   case secured(by: TLSOptions)
+  /// Connections with options, of which TLS is one: a version of HTTP, a Unix domain socket.
+  case connecting(with: ConnectionOptions)
+
+  /// The options; `nil` if there are none.
+  var connectionOptions: ConnectionOptions? {
+    switch self {
+    case .automatic, .urlSession: nil
+    case .secured(let tls): ConnectionOptions(tls: tls)
+    case .connecting(let options): options
+    }
+  }
 }

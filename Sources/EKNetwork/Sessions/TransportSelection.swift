@@ -24,10 +24,14 @@ enum TransportSelection {
   /// handle the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     #if os(Linux)
-      if case .secured(let options) = choice {
-        return HTTPTransport(configuration: session.configuration, tls: options, session: session)
+      if let options = choice.connectionOptions {
+        if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) {
+          return UnavailableTransport(problem)
+        }
+        return HTTPTransport(configuration: session.configuration, options: options, session: session)
           ?? UnavailableTransport(
-            .secureConnectionFailed, "TLS options need libcurl. \(TransportDescription.current.reason ?? "")")
+            options.tls == nil ? .resourceUnavailable : .secureConnectionFailed,
+            "Connection options need libcurl. \(TransportDescription.current.reason ?? "")")
       }
       if choice == .automatic, !isCustomised(session),
         let transport = HTTPTransport(configuration: session.configuration, session: session)
@@ -35,7 +39,11 @@ enum TransportSelection {
         return transport
       }
     #elseif canImport(Darwin)
-      if case .secured(let options) = choice {
+      if let options = choice.connectionOptions, options.httpVersion != .automatic || options.socketPath != nil {
+        return UnavailableTransport(
+          .resourceUnavailable, "URLSession chooses the version of HTTP itself, and connects to hosts only.")
+      }
+      if let options = choice.connectionOptions?.tls {
         // A private key in a file is not an identity: the system keeps those in a keychain.
         guard options.clientCertificate == nil else {
           return UnavailableTransport(

@@ -9,7 +9,9 @@ import Foundation
 struct UnavailableTransport: Transport {
   let error: URLError
 
-  init(_ code: URLError.Code, _ description: String) { error = URLError(code, url: nil, description: description) }
+  init(_ error: URLError) { self.error = error }
+
+  init(_ code: URLError.Code, _ description: String) { self.init(URLError(code, url: nil, description: description)) }
 
   var resolvesRedirects: Bool { false }
   var resourceTimeout: Duration? { nil }

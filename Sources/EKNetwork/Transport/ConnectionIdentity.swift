@@ -7,34 +7,38 @@ import Foundation
 ///
 /// It is made by ``Source`` only, so that no part of it can be left out. A class, because every hop refers to it.
 final class ConnectionIdentity: Hashable, Sendable {
-  /// The TLS options as they apply to the hop; `nil` for the system's defaults.
-  let tls: TLSOptions?
+  /// The options as they apply to the hop.
+  let options: ConnectionOptions
   /// The proxies; `nil` means those of the environment.
   let proxies: SessionProxies?
   /// An identifier of the client certificate; `nil` if there is none.
   let certificate: String?
-  /// A digest of the authorities and the keys that are trusted; `nil` for the system's authorities and any key.
+  /// A digest of the authorities and the keys that are trusted, and of the socket that stands for every host; `nil` for the
+  /// system's authorities, any key, and the hosts themselves.
   let trust: String?
-  /// The versions of the files in `tls`.
+  /// The versions of the files in ``tls``.
   private let files: [String?]
 
-  private init(_ tls: TLSOptions?, _ proxies: SessionProxies?, _ files: [String?]) {
-    self.tls = tls
+  /// The TLS options as they apply to the hop; `nil` for the system's defaults.
+  var tls: TLSOptions? { options.tls }
+
+  private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [String?]) {
+    self.options = options
     self.proxies = proxies
     self.files = files
-    certificate = tls?.clientCertificate.map { certificate in
+    certificate = options.tls?.clientCertificate.map { certificate in
       let paths = [certificate.certificateFile, certificate.keyFile].map(\.absoluteString)
       return zip(paths, files.suffix(2)).map { "\($0) \($1 ?? "")" }.joined(separator: " ")
     }
-    trust = tls?.trustDigest
+    trust = options.trustDigest
   }
 
   static func == (one: ConnectionIdentity, other: ConnectionIdentity) -> Bool {
-    one === other || (one.tls == other.tls && one.proxies == other.proxies && one.files == other.files)
+    one === other || (one.options == other.options && one.proxies == other.proxies && one.files == other.files)
   }
 
   func hash(into hasher: inout Hasher) {
-    hasher.combine(tls)
+    hasher.combine(options)
     hasher.combine(proxies)
     hasher.combine(files)
   }
@@ -46,26 +50,24 @@ final class ConnectionIdentity: Hashable, Sendable {
       var foreign: ConnectionIdentity
     }
 
-    private let own: TLSOptions?
-    private let foreign: TLSOptions?
     private let version: @Sendable (URL) -> String?
     private let latest: Locked<Latest>
 
     /// - Parameter version: Returns an identifier of the present content of a file; `nil` if there is no such file.
     init(
-      tls: TLSOptions?, proxies: SessionProxies?,
+      _ options: ConnectionOptions, proxies: SessionProxies?,
       version: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
     ) {
-      own = tls.flatMap { $0 == TLSOptions() ? nil : $0 }
-      var foreign = own
+      func identity(_ tls: TLSOptions?) -> ConnectionIdentity {
+        var options = options
+        options.tls = tls.flatMap { $0 == TLSOptions() ? nil : $0 }
+        return ConnectionIdentity(options, proxies, options.tls?.files.map(version) ?? [])
+      }
+      var foreign = options.tls
       // A certificate is a credential, which belongs to an origin like all others (RFC 9110 §15.4).
       foreign?.clientCertificate = nil
-      self.foreign = foreign.flatMap { $0 == TLSOptions() ? nil : $0 }
       self.version = version
-      latest = Locked(
-        Latest(
-          own: ConnectionIdentity(own, proxies, own?.files.map(version) ?? []),
-          foreign: ConnectionIdentity(self.foreign, proxies, self.foreign?.files.map(version) ?? [])))
+      latest = Locked(Latest(own: identity(options.tls), foreign: identity(foreign)))
     }
 
     /// Returns the identity at this moment: it changes when a file of authorities, a certificate or a key is replaced.
@@ -76,7 +78,7 @@ final class ConnectionIdentity: Hashable, Sendable {
       guard let tls = kept.tls else { return kept }
       let files = tls.files.map(version)
       if files == kept.files { return kept }
-      let renewed = ConnectionIdentity(tls, kept.proxies, files)
+      let renewed = ConnectionIdentity(kept.options, kept.proxies, files)
       latest.withLock { latest in
         if hasLeftOrigin { latest.foreign = renewed } else { latest.own = renewed }
       }
@@ -85,20 +87,33 @@ final class ConnectionIdentity: Hashable, Sendable {
   }
 }
 
+#if os(Linux)
+  extension ConnectionIdentity {
+    /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
+    func proxy(for host: String, isSecure: Bool) -> ProxyServer? {
+      options.socketPath == nil ? proxies.server(for: host, isSecure: isSecure) : nil
+    }
+  }
+#endif
+
 extension TLSOptions {
   /// The files with the trusted authorities and the client's identity, which comes last.
   fileprivate var files: [URL] {
     [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
   }
 
-  /// A digest of the authorities, by content, and of the keys; `nil` if they are those of the system, and any.
+}
+
+extension ConnectionOptions {
+  /// A digest of the authorities, by content, of the keys, and of the socket; `nil` if there is none of them.
   fileprivate var trustDigest: String? {
-    guard certificateAuthorityFile != nil || !pinnedPublicKeys.isEmpty else { return nil }
-    let authorities = certificateAuthorityFile.map { file in
+    let keys = tls?.pinnedPublicKeys ?? []
+    guard tls?.certificateAuthorityFile != nil || !keys.isEmpty || socketPath != nil else { return nil }
+    let authorities = tls?.certificateAuthorityFile.map { file in
       (try? Data(contentsOf: file)).map { SHA256.hexadecimal(Array($0)) } ?? file.absoluteString
     }
     // Neither Base64 nor an encoded URL contains a line break.
-    let text = ([authorities ?? ""] + pinnedPublicKeys.sorted()).joined(separator: "\n")
+    let text = ([authorities ?? ""] + keys.sorted() + (socketPath.map { ["", $0] } ?? [])).joined(separator: "\n")
     return String(SHA256.hexadecimal(Array(text.utf8)).prefix(32))
   }
 }

@@ -8,10 +8,10 @@
   struct HTTPTransport: Transport {
     private let eventLoops: EventLoops
     private let configuration: SessionSettings
-    private let tls: TLSOptions?
+    private let options: ConnectionOptions
     private let fields = RequestFields()
     private let destinations = Destinations()
-    private let speaksHTTP2: Bool
+    private let capabilities: CurlCapabilities
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -23,15 +23,15 @@
     ///   - session: The session, whose transports share one connection limit; `nil` for a session with this transport
     ///     alone.
     init?(
-      configuration: URLSessionConfiguration, tls: TLSOptions? = nil, session: (any AnyObject & Sendable)? = nil,
-      eventLoops: EventLoops = .shared
+      configuration: URLSessionConfiguration, options: ConnectionOptions = ConnectionOptions(),
+      session: (any AnyObject & Sendable)? = nil, eventLoops: EventLoops = .shared
     ) {
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      self.tls = tls
-      self.configuration = SessionSettings(configuration, tls: tls)
-      speaksHTTP2 = capabilities.opensHTTP2
+      self.options = options
+      self.configuration = SessionSettings(configuration, options: options)
+      self.capabilities = capabilities
     }
 
     var resolvesRedirects: Bool { false }
@@ -39,7 +39,9 @@
     var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
     var connectionSettings: ConnectionSettings {
-      ConnectionSettings(trust: tls.map { .options($0) } ?? .system, proxies: configuration.proxies)
+      ConnectionSettings(
+        trust: options.tls.map { .options($0) } ?? .system, proxies: configuration.proxies,
+        socketPath: options.socketPath)
     }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
@@ -84,7 +86,7 @@
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
-      let proxy = connection.proxies.server(for: HostSyntax.unbracketed(origin.host), isSecure: isSecure)
+      let proxy = connection.proxy(for: HostSyntax.unbracketed(origin.host), isSecure: isSecure)
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
         fields["Proxy-Authorization"] = authorization
@@ -96,8 +98,7 @@
       return PreparedRequest(
         url: url,
         isSecure: isSecure,
-        // Inside the TLS of a proxy there may be that of the server: both would be offered it.
-        mayUseHTTP2: isSecure && speaksHTTP2 && proxy?.isSecure != true,
+        version: try version(connection.options.httpVersion, isSecure: isSecure, through: proxy, url: url),
         method: method,
         head: head,
         closesConnection: block.closes,
@@ -114,6 +115,24 @@
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive)
+    }
+
+    /// Returns the version of HTTP to speak, which is open only with TLS.
+    private func version(
+      _ wanted: ConnectionOptions.HTTPVersion, isSecure: Bool, through proxy: ProxyServer?, url: URL
+    ) throws -> ConnectionOptions.HTTPVersion {
+      guard wanted != .http1 else { return .http1 }
+      // Inside the TLS of a proxy there may be that of the server: both would be offered it.
+      let isPossible =
+        isSecure
+        ? capabilities.opensHTTP2 && proxy?.isSecure != true
+        : capabilities.speaksHTTP2 && proxy?.forwards(isSecure: false) != true
+      guard wanted == .http2 else { return isSecure && isPossible ? .automatic : .http1 }
+      if isPossible { return .http2 }
+      let text =
+        proxy == nil
+        ? "HTTP/2 needs libnghttp2 and, for https URLs, OpenSSL" : "HTTP/2 cannot be spoken through this proxy"
+      throw CurlError.make(.resourceUnavailable, text, url: url)
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
@@ -188,8 +207,8 @@
   struct PreparedRequest: Sendable {
     let url: URL
     let isSecure: Bool
-    /// Whether the server may choose HTTP/2 (RFC 7301, RFC 9113 §3.2).
-    let mayUseHTTP2: Bool
+    /// The version of HTTP; ``ConnectionOptions/HTTPVersion/automatic`` if the server chooses it.
+    let version: ConnectionOptions.HTTPVersion
     let method: String
     /// The head, as it is written over HTTP/1.1.
     let head: [UInt8]

@@ -13,7 +13,8 @@ struct RequestIdentity: Hashable, Sendable {
   let credentials: String?
   /// The cookies; `nil` if there are none.
   let cookies: String?
-  /// The authorities and keys that the session trusts instead of the system's: ``ConnectionIdentity/trust``.
+  /// The authorities and keys that the session trusts instead of the system's, and the socket that it uses instead of
+  /// every host: ``ConnectionIdentity/trust``.
   let trust: String?
   /// All other fields, except those that are known not to identify the user; `nil` if there are none.
   let others: String?

@@ -31,7 +31,8 @@ final class SessionSettings: Sendable {
   }
 
   init(
-    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false, tls: TLSOptions? = nil,
+    _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false,
+    options: ConnectionOptions = ConnectionOptions(),
     fileVersion: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
@@ -45,7 +46,7 @@ final class SessionSettings: Sendable {
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()
-    connections = ConnectionIdentity.Source(tls: tls, proxies: proxies, version: fileVersion)
+    connections = ConnectionIdentity.Source(options, proxies: proxies, version: fileVersion)
   }
 
   /// Creates the settings of a session of which only the cookies are known.
@@ -57,7 +58,7 @@ final class SessionSettings: Sendable {
     proxies = nil
     systemSendsCookies = false
     number = Self.nextNumber()
-    connections = ConnectionIdentity.Source(tls: nil, proxies: nil)
+    connections = ConnectionIdentity.Source(ConnectionOptions(), proxies: nil)
     self.cookies = cookies
     self.owner = owner
   }

@@ -47,6 +47,8 @@ struct ConnectionSettings: Sendable {
 
   var trust = Trust.system
   var proxies: SessionProxies?
+  /// The path of the Unix domain socket that stands for every host; `nil` for the hosts themselves.
+  var socketPath: String?
 }
 
 /// A request to a transport, with the options for its attempt.

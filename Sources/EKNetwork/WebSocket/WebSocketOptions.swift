@@ -34,6 +34,9 @@ public struct WebSocketOptions: Sendable {
   /// on Linux one that the installed libcurl does not support, on Apple platforms a client certificate, which the
   /// parameters of a socket endpoint can provide instead.
   public var tls: TLSOptions?
+  /// The path of the Unix domain socket to connect to instead of the URL's host, as ``ConnectionOptions/socketPath``: on
+  /// Apple's platforms, too, except for an abstract one. Defaults to `nil`.
+  public var socketPath: String?
   /// The proxies; `nil` for those of the platform, which on Linux come from the environment.
   private(set) var proxies: SessionProxies?
   #if canImport(Darwin)
@@ -55,11 +58,12 @@ public struct WebSocketOptions: Sendable {
     }
   #endif
 
-  /// Takes over whom a session trusts and its proxies, as far as they are not set here.
+  /// Takes over whom a session trusts, its proxies and its socket, as far as they are not set here.
   ///
   /// - Throws: The reason why only the session itself can decide whom to trust.
   mutating func inherit(_ settings: ConnectionSettings) throws {
     proxies = proxies ?? settings.proxies
+    socketPath = socketPath ?? settings.socketPath
     guard tls == nil else { return }
     switch settings.trust {
     case .system: break

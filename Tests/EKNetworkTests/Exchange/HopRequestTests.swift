@@ -126,7 +126,7 @@ import Testing
     let file = URL(fileURLWithPath: "/a")
     let session = SessionSettings(
       configuration, systemSendsCookies: true,
-      tls: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file)),
+      options: .init(tls: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))),
       fileVersion: { _ in certificate.withLock { $0 } })
     func set(_ cookie: String) throws {
       let properties: [HTTPCookiePropertyKey: Any] = [.name: "u", .value: cookie, .domain: "a", .path: "/"]

@@ -11,17 +11,29 @@ import Testing
   /// What distinguishes one sender from another.
   enum Sender: String, CaseIterable, Sendable {
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
-    case certificate, authorities, otherAuthorities, pin, tenant
+    case certificate, authorities, otherAuthorities, pin, tenant, socket, otherSocket, version
 
     var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
     /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
     var isOrdinaryField: Bool { self == .tenant }
+    /// Nobody over another connection.
+    var isNobody: Bool { self == .nobody || self == .version }
     /// A group of senders that trust the same servers.
-    var trust: Sender { [.authorities, .otherAuthorities, .pin].contains(self) ? self : .nobody }
+    var trust: Sender {
+      [.authorities, .otherAuthorities, .pin, .socket, .otherSocket].contains(self) ? self : .nobody
+    }
     /// A group of senders that are the same to a connection, which carries everybody's fields.
-    var connection: Sender { self == .certificate ? self : trust }
+    var connection: Sender { self == .certificate || self == .version ? self : trust }
 
-    var tls: TLSOptions? {
+    var options: ConnectionOptions {
+      switch self {
+      case .socket, .otherSocket: ConnectionOptions(socketPath: "/\(rawValue)")
+      case .version: ConnectionOptions(httpVersion: .http2)
+      default: ConnectionOptions(tls: tls)
+      }
+    }
+
+    private var tls: TLSOptions? {
       let file = URL(fileURLWithPath: "/\(rawValue)")
       return switch self {
       case .certificate: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
@@ -39,7 +51,7 @@ import Testing
         configuration.httpCookieStorage?.setCookie(try #require(cookie))
       }
       let settings = SessionSettings(
-        configuration, systemSendsCookies: self == .systemCookie, tls: tls, fileVersion: { _ in "1" })
+        configuration, systemSendsCookies: self == .systemCookie, options: options, fileVersion: { _ in "1" })
       return self == .delegate || self == .middleware ? SessionSettings(settings, owner: rawValue) : settings
     }
 
@@ -67,12 +79,12 @@ import Testing
     func isShared(_ one: Sender, _ other: Sender) -> Bool {
       switch self {
       case .connection: one.connection == other.connection
-      case .exchange, .flight, .policyCache: one == other
+      case .exchange, .flight, .policyCache: one == other || one.isNobody && other.isNobody
       case .privateEntry:
         one.trust == other.trust
           && (one == other
-            || (one == .nobody || one.isOrdinaryField)
-              && (other == .nobody || other.isOrdinaryField || other.hasCookiesOnly))
+            || (one.isNobody || one.isOrdinaryField)
+              && (other.isNobody || other.isOrdinaryField || other.hasCookiesOnly))
       case .publicEntry: one.trust == other.trust
       }
     }
@@ -160,12 +172,13 @@ import Testing
     func trust(_ name: String, _ content: String, _ pins: Set<String> = []) throws -> String? {
       let tls = TLSOptions(
         certificateAuthorityFile: try folder.file(name, Data(content.utf8)), pinnedPublicKeys: pins)
-      let session = SessionSettings(.ephemeral, tls: tls)
+      let session = SessionSettings(.ephemeral, options: .init(tls: tls))
       return session.connection(hasLeftOrigin: false).trust
     }
     #expect(try trust("a", "1") == trust("b", "1"))
     #expect(try Set([trust("a", "1"), trust("a", "2"), trust("a", "1", ["p"]), trust("a", "1", ["q"])]).count == 4)
     #expect(try trust("a", "1", ["p", "q"]) == trust("b", "1", ["q", "p"]))
-    #expect(SessionSettings(.ephemeral, tls: TLSOptions()).connection(hasLeftOrigin: false).trust == nil)
+    #expect(
+      SessionSettings(.ephemeral, options: .init(tls: TLSOptions())).connection(hasLeftOrigin: false).trust == nil)
   }
 }

@@ -63,7 +63,7 @@
     private func own() throws -> HTTPTransport {
       try #require(
         HTTPTransport(
-          configuration: .ephemeral, tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
+          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))),
           eventLoops: EventLoops(count: 1)))
     }
 

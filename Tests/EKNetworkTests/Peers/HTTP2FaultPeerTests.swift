@@ -36,7 +36,8 @@
 
     /// A manager with connections of its own.
     static func makeManager(
-      _ peer: PeerProcess, port: String = "faulty", connections: Int = 6
+      _ peer: PeerProcess, port: String = "faulty", connections: Int = 6,
+      version: ConnectionOptions.HTTPVersion = .automatic
     ) throws -> NetworkManager {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = connections
@@ -46,7 +47,8 @@
       try FileManager.default.copyItem(at: peer.file("ca.pem"), to: authority)
       return NetworkManager(
         baseURL: try peer.url(port, path: ""), session: URLSession(configuration: configuration),
-        transport: .secured(by: TLSOptions(certificateAuthorityFile: authority)))
+        transport: .connecting(
+          with: ConnectionOptions(tls: TLSOptions(certificateAuthorityFile: authority), httpVersion: version)))
     }
 
     private func sent(_ probe: Probe<StatusCodeResponse>) async -> Outcome {
@@ -119,6 +121,14 @@
         #expect(response.size == (method == .post ? 1_000 : 0))
         #expect(response.requests == number)
       }
+    }
+
+    @Test("HTTP/1.1 is not used if HTTP/2 is required", arguments: ["reset", "misdirected", "goaway"])
+    func onlyHTTP2(kind: String) async throws {
+      let manager = try Self.makeManager(peer, version: .http2)
+      let probe = Probe<Numbered>(path: "/only-1.1/\(kind)/never")
+      for _ in 0..<2 { await #expect(throws: (any Error).self) { try await manager.send(probe) } }
+      #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0)
     }
 
     @Test("A missing or invalid head is an error", arguments: ["reset-head", "pushes"])
@@ -312,6 +322,28 @@
         for try await size in group { #expect(size == 0) }
       }
       #expect(clock.now - start < .seconds(30))
+    }
+
+    @Test("A request that must not be repeated waits for a PING on a connection that was quiet")
+    func quiet() async throws {
+      let transport = try #require(
+        HTTPTransport(
+          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))),
+          eventLoops: EventLoops(count: 1, trustedQuiet: 1)))
+      func sent(_ method: String, _ path: String) async throws -> String {
+        var request = URLRequest(url: try peer.url("faulty", path: path))
+        request.httpMethod = method
+        return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
+      }
+      // The first was sent before anything else, and is not counted.
+      #expect(try await sent("GET", "/pings") == #"{"size": 0}"#)
+      #expect(try await sent("GET", "/pings") == #"{"size": 0}"#)
+      #expect(try await sent("POST", "/pings") == #"{"size": 1}"#)
+      #expect(try await sent("POST", "/pings") == #"{"size": 2}"#)
+      #expect(try await sent("POST", "/last") == "ok")
+      // Nobody answers there any more: it goes over another connection, once.
+      #expect(try await sent("POST", "/ok") == #"{"size": 0}"#)
+      #expect(try await sent("GET", "/counts/ok").contains(#""requests": 1"#))
     }
 
     /// What is on its way is no flood, although nobody gets it.

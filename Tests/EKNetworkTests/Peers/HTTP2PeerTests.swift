@@ -10,19 +10,32 @@
   struct HTTP2PeerTests {
     enum Server: String, CaseIterable, Sendable {
       case nginx, nghttpd, hypercorn, go
+      /// nghttpd without TLS.
+      case cleartext
 
       var isInstalled: Bool {
         switch self {
         case .hypercorn: PeerProcess.has("hypercorn")
-        default: Self.folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(rawValue)") }
+        default: Self.folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(program)") }
         }
       }
+
+      private var program: String { self == .cleartext ? "nghttpd" : rawValue }
 
       /// Where http2.py looks.
       private static let folders =
         (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":") + ["/usr/sbin"]
 
-      static let installed = allCases.filter(\.isInstalled)
+      /// Those that only speak HTTP/2 need a client that does.
+      private var isReachable: Bool {
+        switch self {
+        case .nginx, .hypercorn, .go: true
+        case .nghttpd: CurlLibrary.capabilities?.opensHTTP2 == true
+        case .cleartext: CurlLibrary.capabilities?.speaksHTTP2 == true
+        }
+      }
+
+      static let installed = allCases.filter { $0.isInstalled && $0.isReachable }
       static let echoing = installed.filter { $0 != .nginx }
       static let goOnly = installed.filter { $0 == .go }
     }
@@ -39,17 +52,27 @@
     /// The servers that have been started, each once. They end with the process.
     private static let peers = Locked<[Server: PeerProcess]>([:])
 
-    private func client(of server: Server, timings: Locked<[NetworkTimings]> = Locked([])) throws -> NetworkManager {
-      let peer = try Self.peers.withLock { peers in
+    private static func peer(_ server: Server) throws -> PeerProcess {
+      try peers.withLock { peers in
         let peer = try peers[server] ?? PeerProcess("http2.py", server.rawValue)
         peers[server] = peer
         return peer
       }
+    }
+
+    private func client(
+      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
+    ) throws -> NetworkManager {
+      let peer = try Self.peer(server)
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       let manager = NetworkManager(
-        baseURL: try peer.url("good"), session: URLSession(configuration: configuration),
-        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        baseURL: try peer.url("good", scheme: server == .cleartext ? "http" : "https"),
+        session: URLSession(configuration: configuration),
+        transport: .connecting(
+          with: ConnectionOptions(
+            tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
+            httpVersion: version ?? (server == .cleartext ? .http2 : .automatic))))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -67,9 +90,23 @@
       }
       let measured = timings.withLock { $0 }
       #expect(measured.count == 1_000)
-      #expect(measured.allSatisfy { $0.protocolName == Self.protocolName })
+      let protocolName = server == .cleartext ? "HTTP/2" : Self.protocolName
+      #expect(measured.allSatisfy { $0.protocolName == protocolName })
       // One for each 200 requests to nginx, and a few that were opened while one was closing.
       #expect(measured.count { $0.isConnectionReused == false } < 300)
+    }
+
+    @Test("A client speaks the version that it is told to", arguments: Server.installed.filter { $0 != .cleartext })
+    func versions(server: Server) async throws {
+      for (version, name) in [(ConnectionOptions.HTTPVersion.http1, "HTTP/1.1"), (.http2, "HTTP/2")] {
+        // nghttpd speaks nothing else.
+        if server == .nghttpd, version == .http1 { continue }
+        if version == .http2, Self.protocolName != name { continue }
+        let timings = Locked<[NetworkTimings]>([])
+        let manager = try client(of: server, version: version, timings: timings)
+        for _ in 0..<3 { #expect(try await manager.send(Get()) == Item(id: 1)) }
+        #expect(timings.withLock { $0.map(\.protocolName) } == [name, name, name])
+      }
     }
 
     @Test("An unread stream blocks neither other streams nor its own completion", arguments: Server.installed)

@@ -10,7 +10,7 @@
     ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(HTTPTransport(configuration: configuration, tls: tls))
+      return try #require(HTTPTransport(configuration: configuration, options: .init(tls: tls)))
     }
 
     private func request(_ url: URL, timeout: TimeInterval = 600) -> TransportRequest {

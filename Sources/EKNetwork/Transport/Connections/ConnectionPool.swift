@@ -67,10 +67,13 @@ protocol Disposable: DeadlineHeapElement {
       self.identity = identity
     }
 
-    /// Uses HTTP/1.1 for all further requests to an origin.
+    /// Uses HTTP/1.1 for all further requests to an origin, unless HTTP/2 is required.
     func avoidHTTP2(_ origin: Origin) {
-      if withoutHTTP2.count < Self.maximumOrigins { withoutHTTP2.insert(origin) }
+      if !requiresHTTP2, withoutHTTP2.count < Self.maximumOrigins { withoutHTTP2.insert(origin) }
     }
+
+    /// Whether nothing else is spoken.
+    var requiresHTTP2: Bool { identity.options.httpVersion == .http2 }
 
     /// Returns whether HTTP/2 may be offered to an origin. Once too many want none, it is offered to none.
     func mayOfferHTTP2(_ origin: Origin) -> Bool {

@@ -14,9 +14,9 @@
     /// - Parameter waits: Whether it may wait for a connection that is being opened for another request.
     func connect(_ transfer: Transfer, in pool: ConnectionPool, waits: Bool = true) {
       let origin = transfer.request.origin
-      let offersHTTP2 = transfer.request.mayUseHTTP2 && pool.mayOfferHTTP2(origin)
+      let version = pool.mayOfferHTTP2(origin) ? transfer.request.version : .http1
       if !transfer.loopResends.needsNewConnection {
-        while offersHTTP2, let connection = pool.shared.available(origin) {
+        while version != .http1, let connection = pool.shared.available(origin) {
           // One that may be sent again need not know whether the server has just left.
           if connection.isIdle, !transfer.request.isIdempotent {
             connection.readBeforeUse()
@@ -28,9 +28,9 @@
           if connection.isQuiet { return connection.begin(transfer) }
           connection.close()
         }
-        if offersHTTP2, waits, let opening = pool.shared.opening(origin) { return opening.join(transfer) }
+        if version != .http1, waits, let opening = pool.shared.opening(origin) { return opening.join(transfer) }
       }
-      let opening = OpeningConnection(pool, origin, offersHTTP2: offersHTTP2, for: self)
+      let opening = OpeningConnection(pool, origin, version: version, for: self)
       connections.add(opening)
       pool.shared.opens(opening)
       if let error = opening.open(for: transfer) { finish(transfer, with: error) }
@@ -42,10 +42,11 @@
       for transfers: [Transfer]
     ) {
       var received: [UInt8] = []
-      if opening.offersHTTP2 {
+      if opening.version != .http1 {
         // libcurl only tells what was negotiated once the connection was used.
         if case .moved(let count) = bytes.receive(into: receiveBuffer) { received = Array(receiveBuffer[..<count]) }
-        if bytes.hasNegotiatedHTTP2 {
+        // Without TLS nothing is negotiated (RFC 9113 §3.3).
+        if opening.origin.scheme != "https" || bytes.hasNegotiatedHTTP2 {
           let connection = HTTP2Connection(bytes, times, inPlaceOf: opening)
           connections.replace(with: connection)
           opening.pool.shared.add(connection)
@@ -58,6 +59,10 @@
       }
       let connection = HTTP1Connection(bytes, times, inPlaceOf: opening)
       connections.replace(with: connection)
+      guard opening.version != .http2 else {
+        connection.close()
+        return transfers.forEach { fail($0, .badServerResponse, "The server does not speak HTTP/2") }
+      }
       guard let first = transfers.first else { return connection.close() }
       connection.begin(first, received: received)
       for transfer in transfers.dropFirst() { connect(transfer, in: opening.pool, waits: false) }

@@ -6,12 +6,14 @@
   /// A connection that is being opened for a request. Others to the same origin wait for it, too, as long as it may become
   /// one that they can share (RFC 9113 §5).
   final class OpeningConnection: LoopConnection, LoopExchange {
-    let offersHTTP2: Bool
+    let version: ConnectionOptions.HTTPVersion
     private var opener: ConnectionOpener?
     private var transfers: [Transfer] = []
 
-    init(_ pool: ConnectionPool, _ origin: Origin, offersHTTP2: Bool, for eventLoop: EventLoop) {
-      self.offersHTTP2 = offersHTTP2
+    init(
+      _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
+    ) {
+      self.version = version
       super.init(number: eventLoop.connections.nextNumber(), pool: pool, origin: origin, eventLoop: eventLoop)
     }
 
@@ -24,8 +26,9 @@
         host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
       endpoint.proxy = transfer.request.proxy
       endpoint.tls = pool.identity.tls
+      endpoint.socketPath = pool.identity.options.socketPath
       endpoint.isForHTTP = true
-      endpoint.offersHTTP2 = offersHTTP2
+      endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
           endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,

@@ -17,7 +17,8 @@
 
     /// Returns what the connections to an origin have room for. If that is nothing, ``endsCrowding(of:)`` is true later.
     mutating func room(_ origin: Origin) -> StreamRoom {
-      guard let connections = byOrigin[origin], !connections.isEmpty else { return StreamRoom() }
+      // Mostly there are none of HTTP/2 at all.
+      guard !byOrigin.isEmpty, let connections = byOrigin[origin], !connections.isEmpty else { return StreamRoom() }
       guard available(origin) == nil else { return StreamRoom(isShared: true, isFree: true) }
       crowded.insert(origin)
       return StreamRoom(isShared: true, leaving: connections.filter { !$0.mayHaveRoom }.map(\.number))
@@ -31,7 +32,7 @@
 
     /// Notes that a connection is being opened.
     mutating func opens(_ connection: OpeningConnection) {
-      if connection.offersHTTP2, opening[connection.origin] == nil { opening[connection.origin] = connection }
+      if connection.version != .http1, opening[connection.origin] == nil { opening[connection.origin] = connection }
     }
 
     /// Notes that it is not being opened any more.

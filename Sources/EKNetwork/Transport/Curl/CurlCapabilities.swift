@@ -26,16 +26,19 @@
     let authorities: CurlAuthorities
     /// Whether freeing a handle waits for its name to be looked up.
     let joinsResolver: Bool
-    /// Whether HTTP/2 can be offered on connections that libcurl opens, and spoken.
+    /// Whether HTTP/2 can be spoken.
+    let speaksHTTP2: Bool
+    /// Whether it can also be offered on connections with TLS that libcurl opens.
     let opensHTTP2: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
-      authorities: CurlAuthorities, opensHTTP2: Bool = false
+      authorities: CurlAuthorities, speaksHTTP2: Bool = false, offersHTTP2: Bool = false
     ) {
       self.version = version
       self.authorities = authorities
-      self.opensHTTP2 = opensHTTP2
+      self.speaksHTTP2 = speaksHTTP2
+      opensHTTP2 = speaksHTTP2 && offersHTTP2
       self.tlsLibrary = tlsLibrary
       self.features = features
       self.missingOptions = missingOptions
@@ -66,7 +69,7 @@
         // A null pointer is valid for every known pointer option, and 0 for every number.
         missingOptions: missingOptions,
         authorities: CurlAuthorities(easy: easy, version: version),
-        opensHTTP2: mayOffer && ekn_http2_load())
+        speaksHTTP2: ekn_http2_load(), offersHTTP2: mayOffer)
     }
   }
 

@@ -79,6 +79,7 @@
       settings.set(.errorbuffer, pointer: errorText)
       settings.apply(endpoint.isSecure ? endpoint.tls : nil, capabilities.authorities)
       settings.apply(endpoint.proxy)
+      settings.apply(socketPath: endpoint.socketPath)
       return settings.error
     }
 

@@ -1,6 +1,7 @@
 #if os(Linux)
   /// The options of libcurl's easy handles that are used, by libcurl's names and numbers, which are part of its ABI.
   enum CurlOption: Int32, CaseIterable, Sendable {
+    case abstractUnixSocket = 10264
     case buffersize = 98
     case cainfo = 10065
     case capath = 10097
@@ -28,6 +29,7 @@
     case sslcert = 10025
     case sslkey = 10087
     case tcpKeepalive = 213
+    case unixSocketPath = 10231
     case url = 10002
     case xferinfofunction = 20219
 

@@ -59,6 +59,12 @@
       for (option, value) in tls?.curlOptions ?? [] { set(option, value) }
     }
 
+    /// Connects to a Unix domain socket, unless the path is `nil`.
+    mutating func apply(socketPath path: String?) {
+      guard let path else { return }
+      if path.first == "@" { set(.abstractUnixSocket, String(path.dropFirst())) } else { set(.unixSocketPath, path) }
+    }
+
     /// Uses this proxy, or none, whatever the environment says.
     mutating func apply(_ proxy: ProxyServer?) {
       set(.proxy, proxy?.url ?? "")

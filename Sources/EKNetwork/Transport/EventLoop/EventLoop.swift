@@ -64,6 +64,8 @@
 
     let capabilities: CurlCapabilities
     let poller: LoopPoller<Operation>
+    /// How long a connection of HTTP/2 may be quiet before it is asked whether its server is there.
+    let trustedQuiet: UInt64
     private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
@@ -75,7 +77,7 @@
     let opening = OpeningMulti()
     /// The addresses that connections with TLS have in common.
     let names = ekn_share_names()
-    @TurnConfined var queue: RequestQueue<Transfer>
+    @TurnConfined var queue = RequestQueue<Transfer>()
     @TurnConfined var deadlines = DeadlineHeap<Transfer>()
     @TurnConfined var sockets = WatchedSockets()
     /// The transfers that have something for their consumers.
@@ -88,12 +90,12 @@
     /// libcurl cannot be used, or if the process has no descriptors left.
     ///
     /// - Parameter poolLifetime: How long unused connections are kept.
-    init?(poolLifetime: Duration) {
+    init?(poolLifetime: Duration, trustedQuiet: UInt64 = ConnectionHealth.trustedQuiet) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller
+      self.trustedQuiet = trustedQuiet
       pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
-      queue = RequestQueue(mayShareConnections: capabilities.opensHTTP2)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
     }
@@ -234,14 +236,14 @@
       deadlines.insert(transfer, at: transfer.loopDeadline)
     }
 
-    private func fail(_ transfer: Transfer, _ code: URLError.Code, _ text: String) {
+    func fail(_ transfer: Transfer, _ code: URLError.Code, _ text: String) {
       finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
     }
 
     /// Notes that a transfer's request is being sent over a connection.
     func sent(_ transfer: Transfer, over connection: LoopConnection) {
       transfer.loopLastActivity = now
-      guard transfer.request.isSecure, capabilities.opensHTTP2, let ticket = transfer.loopTicket else { return }
+      guard transfer.request.version != .http1, let ticket = transfer.loopTicket else { return }
       queue.sent(ticket, over: connection.number)
     }
 

@@ -41,9 +41,14 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
     private let loops: LoopGroup<EventLoop>
     private let assignments: Locked<LoopAssignments<Origin>>
 
-    /// - Parameter poolLifetime: How long unused connections are kept.
-    init(count: Int, poolLifetime: Duration = EventLoop.defaultPoolLifetime) {
-      loops = LoopGroup(count: count) { EventLoop(poolLifetime: poolLifetime) }
+    /// - Parameters:
+    ///   - poolLifetime: How long unused connections are kept.
+    ///   - trustedQuiet: ``ConnectionHealth/trustedQuiet``, for tests.
+    init(
+      count: Int, poolLifetime: Duration = EventLoop.defaultPoolLifetime,
+      trustedQuiet: UInt64 = ConnectionHealth.trustedQuiet
+    ) {
+      loops = LoopGroup(count: count) { EventLoop(poolLifetime: poolLifetime, trustedQuiet: trustedQuiet) }
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 

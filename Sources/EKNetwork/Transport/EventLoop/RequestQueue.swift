@@ -71,7 +71,6 @@ struct RequestQueue<Request> {
   /// The number of queues up to which unused ones are kept, because the next request mostly belongs in the same one.
   private static var keptQueues: Int { 16 }
 
-  private let mayShareConnections: Bool
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var queues: [OriginQueue] = []
@@ -90,9 +89,6 @@ struct RequestQueue<Request> {
   var originCount: Int { queueIndex.values.count { !queues[$0].isUnused } }
   /// The number of queues, used or not.
   var queueCount: Int { queueIndex.count }
-
-  /// - Parameter mayShareConnections: Whether requests to one origin can share connections at all (HTTP/2).
-  init(mayShareConnections: Bool = true) { self.mayShareConnections = mayShareConnections }
 
   // MARK: - Events
 
@@ -183,7 +179,7 @@ struct RequestQueue<Request> {
   private mutating func popFirst(of queue: Int, _ room: (Place) -> StreamRoom) -> Int? {
     let list = queues[queue]
     guard let key = list.key, !(list.waiting.isEmpty && list.resending.isEmpty) else { return nil }
-    let room = isShared(key.place) ? room(key.place) : StreamRoom()
+    let room = room(key.place)
     for isResending in [true, false] {
       let index = list[isResending: isResending].first
       guard index >= 0, list.limit.hasRoom(room, opensNew: entries[index].opensNew) else { continue }
@@ -192,8 +188,6 @@ struct RequestQueue<Request> {
     }
     return nil
   }
-
-  private func isShared(_ place: Place) -> Bool { mayShareConnections && place.origin.scheme == "https" }
 
   // MARK: - Queues
 

@@ -13,6 +13,8 @@ struct ConnectionHealth {
   static let maximumIdleBytes = 1024 * 1024
   static let interval: UInt64 = 10 * 1_000_000_000
 
+  /// ``trustedQuiet``, or less for tests.
+  private let trustedQuiet: UInt64
   /// When something was last received.
   private var lastReceived: UInt64
   /// When a PING was sent that has not been acknowledged.
@@ -24,7 +26,8 @@ struct ConnectionHealth {
   private var isIgnoring = false
   private var intervalStart: UInt64
 
-  init(now: UInt64) {
+  init(now: UInt64, trustedQuiet: UInt64 = Self.trustedQuiet) {
+    self.trustedQuiet = trustedQuiet
     lastReceived = now
     intervalStart = now
   }
@@ -34,7 +37,7 @@ struct ConnectionHealth {
 
   /// Whether a request has to wait for a PING to be acknowledged. One that may be sent again need not.
   func mustPing(isIdempotent: Bool, now: UInt64) -> Bool {
-    pinged != nil || !isIdempotent && now >= lastReceived.addingClamped(Self.trustedQuiet)
+    pinged != nil || !isIdempotent && now >= lastReceived.addingClamped(trustedQuiet)
   }
 
   /// Whether the server has said nothing for a while since a request was sent.

@@ -106,7 +106,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
       let failure = CurlError.Failure(
         code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
       // RFC 9113 §8.7: the request was not processed.
-      let wasRefused = reason == .refusedStream || reason == .http11Required
+      let wasRefused = reason == .refusedStream || reason == .http11Required && !pool.requiresHTTP2
       lost(
         stream, failure,
         .init(

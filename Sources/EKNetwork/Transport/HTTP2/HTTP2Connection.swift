@@ -43,7 +43,7 @@
     init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       self.bytes = bytes
       self.times = times
-      health = ConnectionHealth(now: opening.eventLoop.now)
+      health = ConnectionHealth(now: opening.eventLoop.now, trustedQuiet: opening.eventLoop.trustedQuiet)
       super.init(inPlaceOf: opening)
       session = withUnsafePointer(to: HTTP2Callbacks.all) {
         ekn_http2_client(

@@ -34,12 +34,18 @@ enum ByteTransports {
   static func make(
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
+    if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) { throw problem }
     #if os(Linux)
       guard let loop = SocketLoop.next else { throw URLError(.resourceUnavailable) }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
-      if let proxies = options.proxies, (address.isSecure ? proxies.secure : proxies.plain) != nil {
+      if options.socketPath?.first == "@" {
+        throw URLError(.badURL, url: nil, description: "Only Linux has abstract sockets")
+      }
+      if options.socketPath == nil, let proxies = options.proxies,
+        (address.isSecure ? proxies.secure : proxies.plain) != nil
+      {
         throw TransportOptionError(option: "connectionProxyDictionary", library: "NWConnection")
       }
       return NetworkByteTransport(address, over: SystemConnection(address, options.parameters, tls: options.tls))
@@ -53,9 +59,10 @@ extension ByteTransportEndpoint {
   /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
     self.init(host: host, port: port, isSecure: isSecure)
+    socketPath = options.socketPath
     #if os(Linux)
       tls = options.tls
-      proxy = options.proxies.server(for: host, isSecure: isSecure)
+      proxy = socketPath != nil ? nil : options.proxies.server(for: host, isSecure: isSecure)
     #endif
   }
 }

@@ -19,7 +19,8 @@
         ?? SocketParameters(isSecure: address.isSecure)
       if let tls { given.trust(tls, on: queue) }
       let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
-      connection = NWConnection(host: NWEndpoint.Host(address.host), port: port, using: given.parameters)
+      let host = NWEndpoint.hostPort(host: NWEndpoint.Host(address.host), port: port)
+      connection = NWConnection(to: address.socketPath.map { .unix(path: $0) } ?? host, using: given.parameters)
     }
 
     func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void) {

@@ -19,7 +19,7 @@
       let held = TransportRequest(URLRequest(url: server.url("/held"), timeoutInterval: 600))
       func transport(_ key: String) throws -> HTTPTransport {
         let tls = TLSOptions(pinnedPublicKeys: [key])
-        return try #require(HTTPTransport(configuration: .ephemeral, tls: tls, eventLoops: loops))
+        return try #require(HTTPTransport(configuration: .ephemeral, options: .init(tls: tls), eventLoops: loops))
       }
       let feed = try await transport("feed").start(held)
       #expect(try await feed.body.next() == Data("o".utf8))
@@ -42,7 +42,7 @@
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
       let transport = try #require(
-        HTTPTransport(configuration: .ephemeral, tls: TLSOptions(pinnedPublicKeys: ["reuse"])))
+        HTTPTransport(configuration: .ephemeral, options: .init(tls: TLSOptions(pinnedPublicKeys: ["reuse"]))))
       for _ in 0..<10 {
         _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600)))
       }

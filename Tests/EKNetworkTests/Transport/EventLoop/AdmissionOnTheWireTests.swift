@@ -21,7 +21,7 @@
     ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = connections
-      return try #require(HTTPTransport(configuration: configuration, tls: tls, session: session))
+      return try #require(HTTPTransport(configuration: configuration, options: .init(tls: tls), session: session))
     }
 
     private func request(_ path: String, on server: LoopbackServer? = nil, timeout: TimeInterval = 600)

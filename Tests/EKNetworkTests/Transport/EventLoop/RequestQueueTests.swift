@@ -102,12 +102,6 @@ import Testing
   @Test func roomIsNotAskedForWithoutNeed() {
     var queue = Queue()
     var asked = 0
-    let plain = queue.submit(1, key: key(), connections: 1)
-    while queue.next(room: { _ in
-      asked += 1
-      return Self.free
-    }) != nil {}
-    queue.remove(plain)
     let secure = queue.submit(2, key: key(isSecure: true), connections: 1)
     while queue.next(room: { _ in
       asked += 1
@@ -120,11 +114,6 @@ import Testing
     })
     #expect(last == nil)
     #expect(asked == 1)
-    // libcurl cannot open connections of HTTP/2.
-    var other = Queue(mayShareConnections: false)
-    _ = other.submit(1, key: key(isSecure: true), connections: 1)
-    _ = other.submit(2, key: key(isSecure: true), connections: 1)
-    #expect(admit(&other, room: Self.free) == [1])
   }
 
   @Test func fullOriginDoesNotBlockOthers() {

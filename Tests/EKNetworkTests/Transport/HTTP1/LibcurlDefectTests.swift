@@ -19,7 +19,7 @@
     ) throws -> HTTPTransport {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
-      return try #require(HTTPTransport(configuration: configuration, tls: tls))
+      return try #require(HTTPTransport(configuration: configuration, options: .init(tls: tls)))
     }
 
     /// Between 7.84 and 8.1 the line is written through a pointer of the transfer before, which has been freed.

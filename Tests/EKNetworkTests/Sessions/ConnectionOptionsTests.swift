@@ -1,0 +1,60 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct ConnectionOptionsTests {
+  private func error(
+    _ options: ConnectionOptions, _ url: String = "http://localhost/", proxies: [AnyHashable: Any]? = nil
+  ) async throws -> URLError? {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.connectionProxyDictionary = proxies
+    let transport = TransportSelection.transport(
+      for: URLSession(configuration: configuration), choice: .connecting(with: options))
+    return await #expect(throws: URLError.self) {
+      try await transport.fetch(TransportRequest(URLRequest(url: try #require(URL(string: url)))))
+    }
+  }
+
+  #if os(Linux)
+    @Test(arguments: ["", String(repeating: "a", count: 108), "@" + String(repeating: "a", count: 107), "/a\0b"])
+    func impossiblePathsAreRefused(_ path: String) async throws {
+      #expect(try await error(ConnectionOptions(socketPath: path))?.code == .badURL)
+      var options = WebSocketOptions()
+      options.socketPath = path
+      let url = try #require(URL(string: "ws://localhost/"))
+      let error = await #expect(throws: URLError.self) { try await WebSocket.connect(to: url, options: options) }
+      #expect(error?.code == .badURL)
+    }
+
+    @Test(arguments: [String(repeating: "a", count: 107), "@" + String(repeating: "a", count: 106)])
+    func longestPathsAreTried(_ path: String) async throws {
+      #expect(try await error(ConnectionOptions(socketPath: path))?.code == .cannotConnectToHost)
+    }
+
+    /// A proxy for plain http forwards requests over HTTP/1.1.
+    @Test func forwardingProxiesAreRefusedForHTTP2() async throws {
+      let proxies: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
+      let error = try await error(ConnectionOptions(httpVersion: .http2), proxies: proxies)
+      #expect(error?.code == .resourceUnavailable)
+      #expect(error?.localizedDescription.contains("proxy") == true)
+    }
+
+    @Test func serversOfHTTP1AreRefusedIfHTTP2IsRequired() async throws {
+      let server = try LoopbackServer()
+      let error = try await error(ConnectionOptions(httpVersion: .http2), server.url("/").absoluteString)
+      let speaksHTTP2 = CurlLibrary.capabilities?.speaksHTTP2 == true
+      #expect(error?.code == (speaksHTTP2 ? .badServerResponse : .resourceUnavailable))
+    }
+  #else
+    @Test(arguments: [ConnectionOptions(httpVersion: .http1), ConnectionOptions(socketPath: "/tmp/socket")])
+    func optionsWithoutCounterpartAreRefused(_ options: ConnectionOptions) async throws {
+      #expect(try await error(options)?.code == .resourceUnavailable)
+    }
+  #endif
+}
