@@ -198,12 +198,15 @@ def main():
     parser.add_argument("--count", type=int, default=100, help="the number of changes to try; 100 by default")
     parser.add_argument("--seed", type=int, default=1, help="the seed for the random selection; 1 by default")
     parser.add_argument("--least", type=int, default=0, help="fail if a smaller percentage of them is detected")
+    parser.add_argument("--places", action="store_true", help="only check that the listed places exist")
     options = parser.parse_args()
-    copy()
     found = list(places())
     excluded = equivalent(found)
     print(f"{len(found)} places in {len({place[0] for place in found})} files, {len(excluded)} of them without an effect",
           flush=True)
+    if options.places:
+        return
+    copy()
     chosen = random.Random(options.seed).sample(found, min(len(found), options.count * 4 // 3))
     changes = [Change(number, *place) for number, place in enumerate(chosen) if place not in excluded]
     paths = {change.path for change in changes}

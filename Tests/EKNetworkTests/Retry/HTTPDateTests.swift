@@ -103,6 +103,12 @@ import Testing
     }
   }
 
+  /// 2100 is not a leap year.
+  @Test func leapDayOfATwoDigitYearMayBeOneOfTheCenturyBefore() {
+    let now = Date(timeIntervalSince1970: 90 * 365.2425 * 86_400)
+    #expect(HTTPDate.parse("Tuesday, 29-Feb-00 00:00:00 GMT", now: now)?.timeIntervalSince1970 == 951_782_400)
+  }
+
   /// In average years, 31 December 2053 is less than 50 years before 2104, although 51 years lie between the numbers.
   @Test func yearLessThan50YearsAheadIsInTheFuture() throws {
     let future = try #require(HTTPDate.parse("Tue, 01 Jan 2104 00:00:00 GMT", now: Date()))
