@@ -26,12 +26,13 @@ enum TransportSelection {
     #if os(Linux)
       if let options = choice.connectionOptions {
         if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) {
-          return UnavailableTransport(problem)
+          return UnavailableTransport(problem, socketPath: options.socketPath)
         }
         return HTTPTransport(configuration: session.configuration, options: options, session: session)
           ?? UnavailableTransport(
             options.tls == nil ? .resourceUnavailable : .secureConnectionFailed,
-            "Connection options need libcurl. \(TransportDescription.current.reason ?? "")")
+            "Connection options need libcurl. \(TransportDescription.current.reason ?? "")",
+            socketPath: options.socketPath)
       }
       if choice == .automatic, !isCustomised(session),
         let transport = HTTPTransport(configuration: session.configuration, session: session)
@@ -41,7 +42,8 @@ enum TransportSelection {
     #elseif canImport(Darwin)
       if let options = choice.connectionOptions, options.httpVersion != .automatic || options.socketPath != nil {
         return UnavailableTransport(
-          .resourceUnavailable, "URLSession chooses the version of HTTP itself, and connects to hosts only.")
+          .resourceUnavailable, "URLSession chooses the version of HTTP itself, and connects to hosts only.",
+          socketPath: options.socketPath)
       }
       if let options = choice.connectionOptions?.tls {
         // A private key in a file is not an identity: the system keeps those in a keychain.

@@ -37,6 +37,23 @@ import Testing
       #expect(try await error(ConnectionOptions(socketPath: path))?.code == .cannotConnectToHost)
     }
 
+    /// The token must not go to the host, not even if the requests cannot be sent at all.
+    @Test(arguments: ["/missing.sock", ""], [nil, TLSOptions()])
+    func subscriptionsStayOnTheSocket(_ path: String, _ tls: TLSOptions?) async throws {
+      let server = try LoopbackServer()
+      let manager = NetworkManager(
+        baseURL: server.baseURL, session: URLSession(configuration: .ephemeral),
+        transport: .connecting(with: ConnectionOptions(socketPath: path)))
+      var options = PrismGraphQLOptions()
+      options.webSocket.tls = tls
+      options.accessToken = { "secret" }
+      let client = PrismGraphQLClient(endpointURL: server.url("/graphql"), manager: manager, options: options)
+      await #expect(throws: (any Error).self) {
+        for try await _ in client.subscribe(PrismGraphQLQuery(query: "subscription { a }"), as: Int.self) {}
+      }
+      #expect(server.acceptedConnections == 0)
+    }
+
     /// A proxy for plain http forwards requests over HTTP/1.1.
     @Test func forwardingProxiesAreRefusedForHTTP2() async throws {
       let proxies: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
