@@ -87,21 +87,11 @@ final class ConnectionIdentity: Hashable, Sendable {
   }
 }
 
-#if os(Linux)
-  extension ConnectionIdentity {
-    /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
-    func proxy(for host: String, isSecure: Bool) -> ProxyServer? {
-      options.socketPath == nil ? proxies.server(for: host, isSecure: isSecure) : nil
-    }
-  }
-#endif
-
 extension TLSOptions {
   /// The files with the trusted authorities and the client's identity, which comes last.
   fileprivate var files: [URL] {
     [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
   }
-
 }
 
 extension ConnectionOptions {

@@ -8,13 +8,14 @@ import Foundation
 /// if libcurl cannot be used.
 public struct ConnectionOptions: Sendable, Hashable {
   /// The version of HTTP that is spoken.
-  public enum HTTPVersion: String, Sendable, Hashable {
+  public enum HTTPVersion: Sendable, Hashable {
     /// HTTP/2 or HTTP/1.1 with TLS, as the server chooses (RFC 7301); HTTP/1.1 without.
     case automatic
     /// HTTP/1.1 (RFC 9112).
     case http1
-    /// HTTP/2 (RFC 9113): without TLS with prior knowledge that the server speaks it (§3.3). With TLS, a server that does
-    /// not choose it fails the request with `URLError.badServerResponse`. Where it cannot be spoken, without libnghttp2,
+    /// HTTP/2 (RFC 9113): without TLS with prior knowledge that the server speaks it (§3.3). A server that does not speak it
+    /// fails the request with `URLError.badServerResponse`, or `URLError.networkConnectionLost` if it only closes the
+    /// connection. Where it cannot be spoken, without libnghttp2,
     /// without OpenSSL for an `https` URL, or to a proxy, a request is not sent, and fails with
     /// `URLError.resourceUnavailable`.
     case http2

@@ -8,10 +8,11 @@
   struct HTTPTransport: Transport {
     private let eventLoops: EventLoops
     private let configuration: SessionSettings
-    private let options: ConnectionOptions
     private let fields = RequestFields()
     private let destinations = Destinations()
-    private let capabilities: CurlCapabilities
+    private let speaksHTTP2: Bool
+    /// Whether it can also be negotiated.
+    private let opensHTTP2: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
     private let session: any AnyObject & Sendable
 
@@ -29,9 +30,9 @@
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      self.options = options
       self.configuration = SessionSettings(configuration, options: options)
-      self.capabilities = capabilities
+      speaksHTTP2 = capabilities.speaksHTTP2
+      opensHTTP2 = capabilities.opensHTTP2
     }
 
     var resolvesRedirects: Bool { false }
@@ -39,7 +40,8 @@
     var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
     var connectionSettings: ConnectionSettings {
-      ConnectionSettings(
+      let options = configuration.connection(hasLeftOrigin: false).options
+      return ConnectionSettings(
         trust: options.tls.map { .options($0) } ?? .system, proxies: configuration.proxies,
         socketPath: options.socketPath)
     }
@@ -86,7 +88,8 @@
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
       let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
-      let proxy = connection.proxy(for: HostSyntax.unbracketed(origin.host), isSecure: isSecure)
+      let proxy = connection.proxies.server(
+        for: HostSyntax.unbracketed(origin.host), isSecure: isSecure, socketPath: connection.options.socketPath)
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
         fields["Proxy-Authorization"] = authorization
@@ -125,8 +128,8 @@
       // Inside the TLS of a proxy there may be that of the server: both would be offered it.
       let isPossible =
         isSecure
-        ? capabilities.opensHTTP2 && proxy?.isSecure != true
-        : capabilities.speaksHTTP2 && proxy?.forwards(isSecure: false) != true
+        ? opensHTTP2 && proxy?.isSecure != true
+        : speaksHTTP2 && proxy?.forwards(isSecure: false) != true
       guard wanted == .http2 else { return isSecure && isPossible ? .automatic : .http1 }
       if isPossible { return .http2 }
       let text =

@@ -52,18 +52,14 @@
     /// The servers that have been started, each once. They end with the process.
     private static let peers = Locked<[Server: PeerProcess]>([:])
 
-    private static func peer(_ server: Server) throws -> PeerProcess {
-      try peers.withLock { peers in
+    private func client(
+      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
+    ) throws -> NetworkManager {
+      let peer = try Self.peers.withLock { peers in
         let peer = try peers[server] ?? PeerProcess("http2.py", server.rawValue)
         peers[server] = peer
         return peer
       }
-    }
-
-    private func client(
-      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
-    ) throws -> NetworkManager {
-      let peer = try Self.peer(server)
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       let manager = NetworkManager(

@@ -112,7 +112,9 @@
       let error = await #expect(throws: URLError.self) {
         try await transport.fetch(TransportRequest(URLRequest(url: url)))
       }
-      #expect([.badServerResponse, .networkConnectionLost].contains(error?.code), "\(String(describing: error))")
+      // Without TLS, aiohttp may reset the connection before its answer is read.
+      let isLost = name == "server.sock" && error?.code == .networkConnectionLost
+      #expect(error?.code == .badServerResponse || isLost, "\(String(describing: error))")
     }
   }
 #endif

@@ -43,10 +43,13 @@
     ) {
       var received: [UInt8] = []
       if opening.version != .http1 {
-        // libcurl only tells what was negotiated once the connection was used.
-        if case .moved(let count) = bytes.receive(into: receiveBuffer) { received = Array(receiveBuffer[..<count]) }
         // Without TLS nothing is negotiated (RFC 9113 §3.3).
-        if opening.origin.scheme != "https" || bytes.hasNegotiatedHTTP2 {
+        let isNegotiated = opening.origin.scheme == "https"
+        // libcurl only tells what was negotiated once the connection was used.
+        if isNegotiated, case .moved(let count) = bytes.receive(into: receiveBuffer) {
+          received = Array(receiveBuffer[..<count])
+        }
+        if !isNegotiated || bytes.hasNegotiatedHTTP2 {
           let connection = HTTP2Connection(bytes, times, inPlaceOf: opening)
           connections.replace(with: connection)
           opening.pool.shared.add(connection)

@@ -41,7 +41,10 @@
 
   extension SessionProxies? {
     /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
-    func server(for host: String, isSecure: Bool) -> ProxyServer? {
+    ///
+    /// - Parameter socketPath: The Unix domain socket that stands for the host; there is no proxy then.
+    func server(for host: String, isSecure: Bool, socketPath: String?) -> ProxyServer? {
+      guard socketPath == nil else { return nil }
       guard let self else { return EnvironmentProxies.ofProcess.server(for: host, isSecure: isSecure) }
       guard let url = isSecure ? self.secure : self.plain, !ProxyExceptions(self.exceptions).contains(host) else {
         return nil

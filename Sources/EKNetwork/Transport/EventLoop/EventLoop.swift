@@ -89,8 +89,10 @@
     /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
     /// libcurl cannot be used, or if the process has no descriptors left.
     ///
-    /// - Parameter poolLifetime: How long unused connections are kept.
-    init?(poolLifetime: Duration, trustedQuiet: UInt64 = ConnectionHealth.trustedQuiet) {
+    /// - Parameters:
+    ///   - poolLifetime: How long unused connections are kept.
+    ///   - trustedQuiet: ``ConnectionHealth/trustedQuiet``, or less for tests.
+    init?(poolLifetime: Duration, trustedQuiet: UInt64) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller

@@ -62,7 +62,7 @@ extension ByteTransportEndpoint {
     socketPath = options.socketPath
     #if os(Linux)
       tls = options.tls
-      proxy = socketPath != nil ? nil : options.proxies.server(for: host, isSecure: isSecure)
+      proxy = options.proxies.server(for: host, isSecure: isSecure, socketPath: socketPath)
     #endif
   }
 }

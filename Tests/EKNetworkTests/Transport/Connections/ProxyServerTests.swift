@@ -63,11 +63,13 @@
         "ExceptionsList": ["*.local"], "kCFProxyUsernameKey": "u",
       ])
       #expect(
-        proxies.server(for: "h", isSecure: false) == ProxyServer(url: "http://p:1", user: "u", password: ""))
-      #expect(proxies.server(for: "h", isSecure: true)?.forwards(isSecure: false) == false)
-      #expect(proxies.server(for: "a.local", isSecure: true) == nil)
+        proxies.server(for: "h", isSecure: false, socketPath: nil)
+          == ProxyServer(url: "http://p:1", user: "u", password: ""))
+      #expect(proxies.server(for: "h", isSecure: true, socketPath: nil)?.forwards(isSecure: false) == false)
+      #expect(proxies.server(for: "a.local", isSecure: true, socketPath: nil) == nil)
       let none: SessionProxies? = SessionProxies([:])
-      #expect(none.server(for: "h", isSecure: false) == nil)
+      #expect(none.server(for: "h", isSecure: false, socketPath: nil) == nil)
+      #expect(proxies.server(for: "h", isSecure: false, socketPath: "/socket") == nil)
     }
 
     private static let servers: [(url: String, forwards: Bool, isSecure: Bool, credentials: String?)] = [
