@@ -202,7 +202,9 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
   (void)purpose;
   lookup->is_running = false;
   lookup->sockets++;
-  return socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+  // With ALPN, libcurl 7.88 asks for a Unix domain socket with the protocol of TCP, which is refused.
+  int protocol = address->family == AF_UNIX ? 0 : address->protocol;
+  return socket(address->family, address->type | SOCK_CLOEXEC, protocol);
 }
 
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {

@@ -19,15 +19,15 @@
     }
 
     private func client(
-      _ name: String, host: String = "localhost", timings: Locked<[NetworkTimings]> = Locked([]),
-      _ change: (URLSessionConfiguration) -> Void = { _ in }
+      _ name: String, host: String = "localhost", _ version: ConnectionOptions.HTTPVersion = .automatic,
+      timings: Locked<[NetworkTimings]> = Locked([]), _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) throws -> NetworkManager {
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
       let scheme = name == "tls.sock" ? "https" : "http"
       let manager = NetworkManager(
         baseURL: try #require(URL(string: "\(scheme)://\(host)")), session: URLSession(configuration: configuration),
-        transport: .connecting(with: options(name)))
+        transport: .connecting(with: options(name, version)))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -41,10 +41,12 @@
       try await manager.send(Probe<[String]>(path: path), accessToken: token.map { token in { token } })
     }
 
-    @Test("Requests go to the socket, over one connection", arguments: ["server.sock", "tls.sock", "@"])
-    func requests(name: String) async throws {
+    @Test(
+      "Requests go to the socket, over one connection", arguments: ["server.sock", "tls.sock", "@"],
+      [ConnectionOptions.HTTPVersion.automatic, .http1])
+    func requests(name: String, version: ConnectionOptions.HTTPVersion) async throws {
       let timings = Locked<[NetworkTimings]>([])
-      let manager = try client(name, timings: timings)
+      let manager = try client(name, version, timings: timings)
       for _ in 0..<3 { #expect(try await seen(by: manager) == ["GET", "localhost", ""]) }
       let measured = timings.withLock { $0 }
       #expect(measured.map(\.isConnectionReused) == [false, true, true])
