@@ -66,7 +66,7 @@ private struct Transcript: Equatable {
     isPersistent = parser.isPersistent
     isEmpty = parser.isEmpty
     expectedLength = parser.expectedLength
-    trailers = parser.trailers.map { "\($0.name)=\($0.value)" }
+    trailers = (parser.trailers?.fields ?? []).map { "\($0.name)=\($0.value)" }
     if ending == .complete { checkLast(&parser, UnsafeRawBufferPointer(start: nil, count: 0), 0) }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A coordinator that runs at most one token refresh at a time, which all requests that need the new token wait for.
 ///
 /// `TokenRefreshState` makes the decisions; this type owns the task of the refresh and the continuations of the
@@ -23,12 +25,16 @@ final class TokenRefreshCoordinator: Sendable {
 
   /// Waits until there is a token newer than the rejected one, joining or starting a refresh if needed.
   ///
-  /// - Parameter generation: The value of ``generation`` before the rejected token was read.
+  /// - Parameters:
+  ///   - generation: The value of ``generation`` before the rejected token was read.
+  ///   - response: The response that has rejected it.
+  ///   - deadline: When to stop waiting, with `URLError.timedOut`; the refresh continues.
   /// - Throws: The error of the refresh; `CancellationError` at once when the task is cancelled, while the refresh
   ///   continues; `NetworkError.unauthorized` if the refresh is part of, or waits for, what the task is part of.
-  nonisolated(nonsending) func refresh(ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider)
-    async throws
-  {
+  nonisolated(nonsending) func refresh(
+    ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider,
+    after response: NetworkResponse = NetworkResponse(statusCode: 401), until deadline: ContinuousClock.Instant? = nil
+  ) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter
@@ -36,6 +42,13 @@ final class TokenRefreshCoordinator: Sendable {
     let new = EnclosingWork(canBeJoined: true)
     var wait: EnclosingWork.Wait?
     defer { wait?.end() }
+    let timer = deadline.map { deadline in
+      Task { [state] in
+        try await Task.sleep(until: deadline, clock: .continuous)
+        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: URLError(.timedOut))
+      }
+    }
+    defer { timer?.cancel() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let step = state.withLock { state in
@@ -48,7 +61,7 @@ final class TokenRefreshCoordinator: Sendable {
           case .wait(let refresh): wait = try refresh.wait()
           case .start:
             wait = try new.wait()
-            start(new, provider)
+            start(new, provider, response)
           }
         } catch {
           state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)
@@ -59,12 +72,12 @@ final class TokenRefreshCoordinator: Sendable {
     }
   }
 
-  private func start(_ refresh: EnclosingWork, _ provider: any TokenRefreshProvider) {
+  private func start(_ refresh: EnclosingWork, _ provider: any TokenRefreshProvider, _ response: NetworkResponse) {
     let transfer = ProviderTransfer(provider: provider)
     Task { @concurrent in
       let result: Result<Void, any Error>
       do {
-        result = .success(try await refresh.run { try await transfer.provider.refreshTokenIfNeeded() })
+        result = .success(try await refresh.run { try await transfer.provider.refreshToken(after: response) })
       } catch {
         result = .failure(error)
       }

@@ -20,4 +20,16 @@ public protocol TokenRefreshProvider: AnyObject {
   ///
   /// - Throws: Any error; all requests that wait for the token throw it. The next 401 starts another refresh.
   func refreshTokenIfNeeded() async throws
+
+  /// Obtains a new access token, given the response that rejected the last one: its `WWW-Authenticate` (RFC 9110 §11.6.1)
+  /// may name the scope that is missing. This is what the manager calls. Defaults to ``refreshTokenIfNeeded()``.
+  ///
+  /// - Parameter response: The 401 that began the refresh, of however many. Its body is empty if the request accepts a 401.
+  func refreshToken(after response: NetworkResponse) async throws
+}
+
+extension TokenRefreshProvider {
+  // The requirement documents the default.
+  // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+  public func refreshToken(after response: NetworkResponse) async throws { try await refreshTokenIfNeeded() }
 }

@@ -81,7 +81,8 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   private func keep(_ fetched: Fetched) async throws -> Value {
     let value = try decode(fetched.entry, fetched.sent)
-    guard let (entry, key) = fetched.kept else { return value }
+    // Of other statuses that a request accepts nothing is kept: another request may not accept them.
+    guard let (entry, key) = fetched.kept, StatusCodes.successful.contains(entry.statusCode) else { return value }
     if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }
     return value
   }

@@ -1,7 +1,11 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A file that was downloaded.
-public struct DownloadedFile: Equatable, Sendable {
+public struct DownloadedFile: ResponseHeaderFields, Equatable, Sendable {
   /// The location of the file.
   public let url: URL
   /// The size of the file in bytes.
@@ -11,6 +15,7 @@ public struct DownloadedFile: Equatable, Sendable {
   public let statusCode: Int?
   /// The header fields of that response.
   public let headers: [String: String]
+  private var received = ReceivedFields()
   /// The number of bytes that an earlier, interrupted download had left.
   public let resumedBytes: Int64
 
@@ -18,6 +23,16 @@ public struct DownloadedFile: Equatable, Sendable {
   public func value(forHTTPHeaderField name: String) -> String? {
     headers.field(name)
   }
+
+  init(url: URL, size: Int64, response: HTTPURLResponse?, resumedBytes: Int64) {
+    self.init(
+      url: url, size: size, statusCode: response?.statusCode, headers: response?.headerDictionary ?? [:],
+      resumedBytes: resumedBytes)
+    received = ReceivedFields(response)
+  }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList { received.list(or: headers) }
 
   /// Creates a result as the library would return it, for tests.
   public init(

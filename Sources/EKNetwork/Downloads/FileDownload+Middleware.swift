@@ -6,7 +6,7 @@ import Foundation
 
 extension DownloadedFile {
   /// The status that middleware receives: a 416 to a request for the rest of a complete file counts as a success.
-  fileprivate var successfulStatus: Int { statusCode.flatMap { (200..<300).contains($0) ? $0 : nil } ?? 200 }
+  fileprivate var successfulStatus: Int { statusCode.flatMap { StatusCodes.successful.contains($0) ? $0 : nil } ?? 200 }
 }
 
 extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
@@ -17,7 +17,7 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
       response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },
       outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
-        guard (200..<300).contains(status) else { return try await RequestRunner.refusal(response) }
+        guard StatusCodes.successful.contains(status) else { return try await RequestRunner.refusal(response) }
         guard let file = last else {
           var given = exchange
           given.transport = FixedResponseTransport(response: response, wire: exchange.transport)

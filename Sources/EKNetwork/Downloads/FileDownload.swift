@@ -83,7 +83,7 @@ actor FileDownload {
       case .startOver:
         try await response.drain()
         try discard()
-      case .refuse where (200..<300).contains(status):
+      case .refuse where StatusCodes.successful.contains(status):
         // RFC 9110 §15.3.7: a part that was not requested, whatever its status. Another attempt would get the same.
         response.body.cancel()
         let content = response.head.value("content-range").flatMap { ContentRange($0) }
@@ -185,11 +185,9 @@ actor FileDownload {
     // Middleware may start another attempt.
     defer { state = nil }
     (partial, isPlaced) = (nil, true)
-    let response = head.urlResponse as? HTTPURLResponse
     return .success(
       DownloadedFile(
-        url: destination, size: size, statusCode: response?.statusCode, headers: response?.headerDictionary ?? [:],
-        resumedBytes: resumedBytes))
+        url: destination, size: size, response: head.urlResponse as? HTTPURLResponse, resumedBytes: resumedBytes))
   }
 
   private func discard() throws(DownloadError) {

@@ -21,7 +21,8 @@ extension RequestRunner {
     let download = try FileDownload(
       to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
     // Progress counts the bytes in the file, which the download reports itself.
-    let exchange = exchange(for: request, progress: nil, log: log)
+    // Only a success is the file.
+    let exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
     do {
       let file = try await call(
         of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,

@@ -38,7 +38,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   }
 
   func error(of refusal: CollectedResponse) -> any Error {
-    ResponseValidation.error(of: refusal, errorDecoder: request.errorDecoder)
+    ResponseValidation.error(of: refusal, to: request)
   }
 
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { error }

@@ -3,7 +3,7 @@ import Foundation
 /// The state of one request across its attempts: at most one token refresh, and as many retries as its policy allows.
 struct AttemptState {
   enum Action {
-    /// The response is a success.
+    /// The response is the result.
     case deliver
     /// Refresh the token, then send the request again.
     case refreshToken
@@ -28,23 +28,25 @@ struct AttemptState {
   /// The number of retries so far.
   var retryCount: Int { retries.retryCount }
 
-  /// Handles a response. `error` makes the error of a response that is not a success.
+  /// Handles a response. `error` makes the error of a response that is not accepted.
   ///
   /// - Parameters:
+  ///   - isAccepted: Whether the request accepts its status, unless it is a 401 after which the token is refreshed.
   ///   - repeatability: Whether the request may be sent again after that status.
   ///   - refusal: Makes the response of which the request's own decoder has made the error; `nil` if it has not.
   mutating func received(
-    status: Int, isFromOtherOrigin: Bool = false, repeatability: Repeatability, bodyIsReplayable: Bool,
+    status: Int, isAccepted: Bool = false, isFromOtherOrigin: Bool = false, repeatability: Repeatability,
+    bodyIsReplayable: Bool,
     retryAfter: @autoclosure () -> Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil },
     error: () -> any Error
   ) -> Action {
-    if (200..<300).contains(status) { return .deliver }
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
     // receive them. A partially read stream cannot be sent again.
     if status == 401, !isFromOtherOrigin, !repeatability.isForbidden, canRefresh, !hasRefreshed, bodyIsReplayable {
       hasRefreshed = true
       return .refreshToken
     }
+    if isAccepted { return .deliver }
     return failed(
       with: error(), repeatability: repeatability, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
       retryAfter: retryAfter(), random: random, refusal: refusal)

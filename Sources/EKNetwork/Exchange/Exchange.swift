@@ -13,12 +13,16 @@ struct Exchange: Sendable {
   var isIdempotent: Bool?
   /// The method to which `isIdempotent` applies; `nil` for any.
   var method: String?
+  /// The statuses of which a response is the result.
+  var accepted = StatusCodes.successful
   var cacheMode = CacheMode.default
   var decodesContent = true
   /// Whether the body of a success is not used, so that it need not be decodable.
   var ignoresContent = false
   var limits = ResponseLimits()
   var progress: ProgressReporter?
+  /// When the call as a whole has to be finished; `nil` for no limit.
+  var deadline: ContinuousClock.Instant?
   /// The closure called with the number of body bytes sent so far, instead of that of `progress`.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var log: RequestLog?
@@ -44,10 +48,11 @@ struct Exchange: Sendable {
   /// Returns the final response, with its body. The status code is not evaluated here.
   func load(_ hop: HopRequest) async throws -> CollectedResponse {
     guard let shared else { return try await loadAlone(hop) }
-    // A request with progress reporting is not shared.
-    guard progress == nil,
+    // A request with progress reporting is not shared, nor one that must not wait for another.
+    guard progress == nil, deadline == nil,
       let key = ExchangeKey(
-        hop, redirectPolicy: redirectPolicy, limits: limits, decodesContent: decodesContent, cacheMode: cacheMode)
+        hop, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits, decodesContent: decodesContent,
+        cacheMode: cacheMode)
     else {
       // After an unsafe request, callers must not share a response requested before it.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
@@ -56,17 +61,17 @@ struct Exchange: Sendable {
     return try await shared.run(key) { try await loadAlone(hop) }
   }
 
-  /// Loads the final response without sharing it; one that is not a success is returned even if its body is too long
-  /// or incomplete, and one whose content is ignored even if that cannot be decoded.
+  /// Loads the final response without sharing it; one that is not accepted is returned even if its body is too long or
+  /// incomplete, and one whose content is ignored even if that cannot be decoded.
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
     if !limits.readsRedirects, response.head.isRedirect, response.head.hint("location") != nil {
       try await response.drain()
-      return CollectedResponse(head: response.head, data: Data(), timings: response.body.timings)
+      return CollectedResponse(head: response.head, data: Data(), end: response.body.end)
     }
     do { return try await response.collect() } catch {
-      let isUsable = !response.head.isSuccess || ignoresContent && error.isUndecodableContent
+      let isUsable = !response.head.isAccepted(accepted) || ignoresContent && error.isUndecodableContent
       guard isUsable, !error.isCancellation else { throw error }
       return CollectedResponse(head: response.head, data: Data(), readError: error)
     }
@@ -120,6 +125,10 @@ struct Exchange: Sendable {
       policy: transport.resolvesRedirects ? .reject : redirectPolicy, hasLeftOrigin: hasLeftOrigin)
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
+    if let deadline {
+      request.deadline = request.deadline.map { min($0, deadline) } ?? deadline
+      request.isTimeLimited = true
+    }
     request.collectsBody = collectsBody
     request.isIdempotent = ownIdempotency(of: hop.urlRequest)
     request.cacheMode = cacheMode
@@ -127,7 +136,7 @@ struct Exchange: Sendable {
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = onSend ?? progress?.onSend
-    request.onReceive = progress?.onReceive
+    request.onReceive = progress.map { BodyObserver(accepted: accepted, report: $0.onReceive) }
     wasStarted?.withLock { $0 = true }
     while true {
       var response = try await transport.start(request)
@@ -144,7 +153,7 @@ struct Exchange: Sendable {
       switch action {
       case .deliver:
         response.head.isFromOtherOrigin = redirects.hasLeftOrigin
-        return try limits.applied(to: response, of: request.urlRequest)
+        return try limits.applied(to: response, of: request.urlRequest, accepted: accepted)
       case .fail(let error):
         response.body.cancel()
         throw error

@@ -13,6 +13,7 @@ struct ExchangeKey: Hashable, Sendable {
   private let identity: RequestIdentity
   private let timeout: TimeInterval
   private let redirectPolicy: RedirectPolicy
+  private let accepted: StatusCodes
   private let limits: ResponseLimits
   private let decodesContent: Bool
   private let cacheMode: CacheMode
@@ -20,8 +21,8 @@ struct ExchangeKey: Hashable, Sendable {
   /// Returns `nil` for requests that must not be shared: those with a method that is not safe (RFC 9110 §9.2.1), or
   /// with a body.
   init?(
-    _ hop: HopRequest, redirectPolicy: RedirectPolicy, limits: ResponseLimits, decodesContent: Bool = true,
-    cacheMode: CacheMode = .default
+    _ hop: HopRequest, redirectPolicy: RedirectPolicy, accepted: StatusCodes = .successful, limits: ResponseLimits,
+    decodesContent: Bool = true, cacheMode: CacheMode = .default
   ) {
     let request = hop.urlRequest
     guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
@@ -33,6 +34,7 @@ struct ExchangeKey: Hashable, Sendable {
     identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy
+    self.accepted = accepted
     self.limits = limits
     self.decodesContent = decodesContent
     self.cacheMode = cacheMode

@@ -20,13 +20,13 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
 
   deinit { end { log.failed(CancellationError()) } }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
       let chunk = try await body.next()
       count += Int64(chunk?.count ?? 0)
-      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.timings, head: head) } }
+      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.end?.timings, head: head) } }
       return chunk
     } catch {
       end { log.failed(error) }

@@ -88,7 +88,7 @@ private struct LentCall: @unchecked Sendable {
       throw RequestBodyError.alreadySent
     }
     var exchange = exchange
-    exchange.hasLeftOrigin = changes.leavesOrigin
+    if changes.leavesOrigin { exchange.hasLeftOrigin = true }
     // It is about one call of `next`: the middleware has decided to send the request again.
     exchange.wasCarriedOut?.withLock { $0 = false }
     let built = firstBuilt.map {
@@ -101,7 +101,7 @@ private struct LentCall: @unchecked Sendable {
 }
 
 extension RequestRunner.ResponseAdapter where Success == (response: CollectedResponse, sent: HopRequest) {
-  static func collected(over exchange: Exchange, successes: Range<Int>) -> Self {
+  static func collected(over exchange: Exchange) -> Self {
     Self(
       response: { success in
         var response = try NetworkMiddlewareResponse(success.response)
@@ -110,8 +110,9 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
       },
       outcome: { response, request, origin in
         var fetched = try await response.collect()
-        guard successes.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
-        fetched.timings = origin?.response.timings
+        guard exchange.accepted.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
+        fetched.end = ResponseEnd(
+          timings: origin?.response.timings, trailers: fetched.end?.trailers ?? HeaderFieldList())
         let sent = try origin?.sent ?? exchange.hop(request)
         return .success((fetched, sent))
       })
@@ -119,11 +120,11 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
 }
 
 extension RequestRunner.ResponseAdapter where Success == TransportResponse {
-  static var streamed: Self {
+  static func streamed(over exchange: Exchange) -> Self {
     Self(
       response: { try NetworkMiddlewareResponse($0) },
       outcome: { response, _, _ in
-        (200..<300).contains(response.head.statusCode ?? 0)
+        exchange.accepted.contains(response.head.statusCode ?? 0)
           ? .success(response) : try await RequestRunner.refusal(response)
       })
   }

@@ -45,30 +45,36 @@ struct RequestRunner {
 
   /// The outcome of an attempt.
   enum Outcome<Success: Sendable>: Sendable {
+    /// A response that the request accepts.
     case success(Success)
-    /// A status outside 2xx, with the body, or the error of reading it.
+    /// A 401 that the request accepts, unless the token is refreshed after it.
+    case challenge(Success, ResponseHead)
+    /// A status that the request does not accept, with the body, or the error of reading it.
     case refusal(CollectedResponse, readError: (any Error)? = nil)
   }
 
-  /// Returns the response of the first successful attempt, with its whole body. An incomplete body is a failed attempt.
+  /// Returns the response of the first attempt whose status is accepted, with its whole body. An incomplete body is a failed attempt.
   ///
-  /// - Parameter firstBuilt: The request of the first attempt, if it was already built.
+  /// - Parameters:
+  ///   - accepted: The statuses to accept; `nil` for those that the request accepts.
+  ///   - firstBuilt: The request of the first attempt, if it was already built.
   /// - Returns: The response, and the request that led to it, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
-    _ request: T, firstBuilt: BuiltRequest? = nil, baseURL: @escaping () -> URL, accessToken: (() -> String?)?
+    _ request: T, accepting accepted: StatusCodes? = nil, firstBuilt: BuiltRequest? = nil,
+    baseURL: @escaping () -> URL, accessToken: (() -> String?)?
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
     let progress = request.progress.map { ProgressReporter($0) }
     return try await fetch(
       source(request, baseURL, accessToken), firstBuilt: firstBuilt, policy: request.retryPolicy,
-      over: exchange(for: request, progress: progress, log: log(request.methodName)))
+      over: exchange(
+        for: request, accepting: accepted, baseURL: baseURL, progress: progress, log: log(request.methodName)))
   }
 
   /// Performs a request of any kind, like the function above.
   @inline(never)
   nonisolated(nonsending) func fetch(
-    _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
-    successes: Range<Int> = 200..<300
+    _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     do {
       let response: CollectedResponse
@@ -76,13 +82,13 @@ struct RequestRunner {
       if middleware.isEmpty {
         // Avoids the closures for middleware, which are allocated on the heap.
         (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
-          try await Self.collect($0, over: $1, successes: successes)
+          try await Self.collect($0, over: $1)
         }
       } else {
         (response, sent) = try await call(
           of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
-          adapter: .collected(over: exchange, successes: successes)
-        ) { try await Self.collect($0, over: $1, successes: successes) }
+          adapter: .collected(over: exchange)
+        ) { try await Self.collect($0, over: $1) }
       }
       exchange.progress?.succeeded()
       exchange.log?.finished(
@@ -97,22 +103,28 @@ struct RequestRunner {
 
   @inline(never)
   private static func collect(
-    _ urlRequest: URLRequest, over exchange: Exchange, successes: Range<Int>
+    _ urlRequest: URLRequest, over exchange: Exchange
   ) async throws -> Outcome<(response: CollectedResponse, sent: HopRequest)> {
     let hop = try exchange.hop(urlRequest)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
-    return successes.contains(status) ? .success((response, hop)) : .refusal(response, readError: response.readError)
+    guard exchange.accepted.contains(status) else { return .refusal(response, readError: response.readError) }
+    return accepted((response, hop), response.head)
   }
 
-  /// Returns the head of a successful response, with its body unread. There are no retries, and no progress is
+  /// Returns the outcome of an attempt whose status is accepted.
+  static func accepted<Success>(_ success: Success, _ head: ResponseHead) -> Outcome<Success> {
+    head.statusCode == 401 ? .challenge(success, head) : .success(success)
+  }
+
+  /// Returns the head of a response whose status is accepted, with its body unread. There are no retries, and no progress is
   /// reported.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, throwsReadError: Bool = true,
     wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    var exchange = exchange(for: request, progress: nil, log: log(request.methodName))
+    var exchange = exchange(for: request, baseURL: baseURL, progress: nil, log: log(request.methodName))
     if let wasCarriedOut { exchange.wasCarriedOut = wasCarriedOut }
     return try await stream(
       source(request, baseURL, accessToken), over: exchange, throwsReadError: throwsReadError)
@@ -146,7 +158,8 @@ struct RequestRunner {
       let response = try await open(source, over: exchange, throwsReadError: false, patience: Self.errorPatience)
       let bytes = (try? await response.drain()) ?? 0
       exchange.log?.finished(
-        status: response.head.statusCode ?? 0, bytes: Int64(bytes), timings: response.body.timings, head: response.head)
+        status: response.head.statusCode ?? 0, bytes: Int64(bytes), timings: response.body.end?.timings,
+        head: response.head)
     } catch {
       exchange.log?.failed(error)
       throw error
@@ -157,10 +170,11 @@ struct RequestRunner {
     _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool, patience: Duration? = nil
   ) async throws -> TransportResponse {
     let clock = clock
-    return try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed) { request, exchange in
+    return try await call(of: source, policy: RetryPolicy(), over: exchange, adapter: .streamed(over: exchange)) {
+      request, exchange in
       let response = try await exchange.open(request, collectsBody: false)
       guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
-      if (200..<300).contains(status) { return .success(response) }
+      if exchange.accepted.contains(status) { return Self.accepted(response, response.head) }
       guard let patience else {
         let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
         guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
@@ -194,17 +208,22 @@ struct RequestRunner {
 
   @inline(never)
   func exchange<T: NetworkRequest>(
-    for request: T, progress: ProgressReporter?, log: RequestLog?
+    for request: T, accepting accepted: StatusCodes? = nil, baseURL: (() -> URL)? = nil, progress: ProgressReporter?,
+    log: RequestLog?
   ) -> Exchange {
     let isIdempotent = request.isIdempotent
     // What may be repeated anyway needs no tracking, unless middleware changes the method.
     let wasCarriedOut = isIdempotent && middleware.isEmpty ? nil : Locked(false)
     return Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
-      method: request.methodName, cacheMode: request.cacheMode, decodesContent: request.decodesContent,
+      method: request.methodName, accepted: accepted ?? request.acceptedStatuses,
+      cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       ignoresContent: ResponseDecoding.ignoresContent(T.self),
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
-      progress: progress, log: log, shared: shared, wasCarriedOut: wasCarriedOut)
+      progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable }, log: log,
+      hasLeftOrigin: baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false,
+      shared: shared,
+      wasCarriedOut: wasCarriedOut)
   }
 
   // MARK: - Attempts
@@ -239,6 +258,7 @@ struct RequestRunner {
       let urlRequest = built.urlRequest
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }
       if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
+      if let deadline = exchange.deadline, deadline <= .now { throw reason?() ?? URLError.timedOut(urlRequest.url) }
 
       let result: Result<Outcome<Success>, any Error>
       do { result = .success(try await load(urlRequest, exchange)) } catch { result = .failure(error) }
@@ -248,14 +268,19 @@ struct RequestRunner {
       switch action(
         after: result, of: urlRequest, for: source, over: exchange, &state, error: error)
       {
-      case .deliver: throw NetworkError.invalidResponse
+      case .deliver:
+        guard case .success(.challenge(let success, _)) = result else { throw NetworkError.invalidResponse }
+        return success
       case .fail(let error): throw error
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
-        try await tokens.refresh(ifNewerThan: built.generation, using: refresher)
+        let challenge = Self.challenge(of: result)
+        try await tokens.refresh(
+          ifNewerThan: built.generation, using: refresher, after: challenge, until: exchange.deadline)
         reason = error
       case .retry(let delay, let error):
+        if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
         exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
         try await clock.sleep(for: delay)
         reason = { error }
@@ -276,6 +301,11 @@ struct RequestRunner {
     let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
     switch result {
     case .success(.success): return .deliver
+    case .success(.challenge(_, let head)):
+      return state.received(
+        status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
+        repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
+        retryAfter: nil, random: random, error: error)
     case .success(.refusal(let response, _)):
       let status = response.head.statusCode ?? 0
       return state.received(
@@ -290,11 +320,21 @@ struct RequestRunner {
     }
   }
 
+  /// Returns the 401 after which the token is refreshed.
+  private static func challenge<Success>(of result: Result<Outcome<Success>, any Error>) -> NetworkResponse {
+    switch result {
+    case .success(.refusal(let response, _)): NetworkResponse(response)
+    case .success(.challenge(_, let head)): NetworkResponse(CollectedResponse(head: head, data: Data()))
+    default: NetworkResponse(statusCode: 401)
+    }
+  }
+
   static func error<Success>(
     of result: Result<Outcome<Success>, any Error>, for source: any AttemptSource
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
+    case .success(.challenge(_, let head)): source.error(of: CollectedResponse(head: head, data: Data()))
     // A body that exceeds a limit is reported as such. Any other error of reading it, or of sending the request's own
     // body, does not affect the meaning of the status.
     case .success(.refusal(_, let readError?)) where isLimit(readError): readError

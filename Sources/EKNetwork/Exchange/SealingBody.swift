@@ -12,7 +12,7 @@ final class SealingBody: TransportBody {
 
   deinit { shared.seal() }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {

@@ -60,7 +60,7 @@ public final class HARRecorder: NetworkMiddleware {
       throw error
     }
     let head = start.duration(to: .now)
-    let fields = response.fields.fields.map {
+    let fields = response.headerFields.map {
       (name: $0.name, value: redaction.field($0.name, $0.value, of: request.url))
     }
     let kept = HARExchange.Response(

@@ -26,7 +26,7 @@ final class RecordingBody: TransportBody {
 
   deinit { end(CancellationError()) }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -56,6 +56,6 @@ final class RecordingBody: TransportBody {
       defer { state.content = HARContent() }
       return state.content
     }
-    if let content { finish(content, error, error == nil ? body.timings : nil) }
+    if let content { finish(content, error, error == nil ? body.end?.timings : nil) }
   }
 }

@@ -1,19 +1,47 @@
-/// The header fields of a message as the cache uses them: in order, with the case of their names preserved.
-struct HeaderFieldList: Sendable, Equatable {
-  struct Field: Sendable, Equatable {
-    var name: String
-    var value: String
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The header or trailer fields of a message (RFC 9110 §5): in order, repeated ones separate, with the case of their names
+/// preserved.
+///
+/// What passes through a `URLSession`, which loses the order and joins the values of a repeated field, is sorted by name.
+public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection {
+  /// A field.
+  public struct Field: Sendable, Hashable {
+    /// The name.
+    public var name: String
+    /// The value, without blanks around it.
+    public var value: String
   }
 
   private(set) var fields: [Field]
 
-  init(_ fields: [(name: String, value: String)] = []) {
+  /// Creates a list of fields in order.
+  public init(_ fields: [(name: String, value: String)] = []) {
     self.fields = fields.map { Field(name: $0.name, value: $0.value) }
   }
 
-  init(_ fields: [String: String]?) {
+  /// Creates a list of fields sorted by name.
+  public init(_ fields: [String: String]?) {
     self.fields = (fields ?? [:]).sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
   }
+
+  /// The position of the first field.
+  public var startIndex: Int { fields.startIndex }
+  /// The position after the last field.
+  public var endIndex: Int { fields.endIndex }
+  /// Returns the field at a position.
+  public subscript(position: Int) -> Field { fields[position] }
+
+  /// Returns all values of a field, in order; names are case-insensitive.
+  public func values(for name: String) -> [String] { values(name.lowercased()) }
+
+  /// Returns the value of a field; names are case-insensitive. Repeated ones are joined with `", "` (RFC 9110 §5.3), which
+  /// is not possible for `Set-Cookie`; `nil` if there is none.
+  public func value(for name: String) -> String? { value(name.lowercased()) }
 
   /// Returns all values of a field. `name` is in lower case.
   func values(_ name: String) -> [String] {
@@ -44,6 +72,32 @@ struct HeaderFieldList: Sendable, Equatable {
   mutating func remove(where isUnwanted: (String) -> Bool) {
     fields.removeAll { isUnwanted($0.name.lowercased()) }
   }
+}
+
+/// A response, or what was made from one, with its header fields.
+public protocol ResponseHeaderFields {
+  /// The header fields in order, with repeated ones separate, as far as the response is the library's own; sorted by name
+  /// and joined if a `URLSession` has received it.
+  var headerFields: HeaderFieldList { get }
+}
+
+extension ResponseHeaderFields {
+  /// Returns all values of a header field, in order; names are case-insensitive. Two `Set-Cookie` are two.
+  public func values(for name: String) -> [String] { headerFields.values(for: name) }
+}
+
+/// The header fields of a response for types that also have them as a dictionary. It does not count in comparisons: the
+/// dictionary does.
+struct ReceivedFields: Sendable, Equatable {
+  private let response: HTTPURLResponse?
+
+  init(_ response: HTTPURLResponse? = nil) { self.response = response }
+
+  func list(or headers: [String: String]) -> HeaderFieldList {
+    response.map { HeaderFieldList($0) } ?? HeaderFieldList(headers)
+  }
+
+  static func == (_: Self, _: Self) -> Bool { true }
 }
 
 extension String {

@@ -10,7 +10,7 @@ import Foundation
 /// also by copies of this response, any number of times. If middleware reads the ``body`` itself as it arrives, the
 /// caller does not get it: a response that is returned then fails with ``NetworkMiddlewareError/invalidResponse``,
 /// unless it is given another body with ``replacingBody(with:)``.
-public struct NetworkMiddlewareResponse: Sendable {
+public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   /// The status code.
   public var statusCode: Int { didSet { isChanged = true } }
   /// The header fields; the values of a repeated field are joined with `", "`.
@@ -46,7 +46,7 @@ public struct NetworkMiddlewareResponse: Sendable {
   /// Creates the response of a call that has ended.
   init(_ response: CollectedResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.data), response.head)
+    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.data, end: response.end), response.head)
   }
 
   private init(
@@ -91,8 +91,19 @@ public struct NetworkMiddlewareResponse: Sendable {
     return response
   }
 
-  /// All header fields, repeated ones separate if the server sent them so.
-  var fields: HeaderFieldList { isChanged ? HeaderFieldList(headers) : head?.cacheFields ?? HeaderFieldList(headers) }
+  /// The header fields in order, repeated ones separate if they were received so. Those that were changed in ``headers`` follow
+  /// the others.
+  public var headerFields: HeaderFieldList {
+    guard var fields = head?.fields else { return HeaderFieldList(headers) }
+    guard isChanged else { return fields }
+    let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
+    let kept = Set(headers.filter { received[$0.key] == $0.value }.keys.map { $0.lowercased() })
+    fields.remove { !kept.contains($0) }
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) where !kept.contains(name.lowercased()) {
+      fields.append(name, value)
+    }
+    return fields
+  }
 
   /// The reason phrase; empty if there is none.
   var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
@@ -103,11 +114,11 @@ public struct NetworkMiddlewareResponse: Sendable {
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
     var fields = HeaderFieldList()
-    for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-      guard HeaderSyntax.isToken(name), let value = HeaderSyntax.trimmedValue(value) else {
+    for field in headerFields {
+      guard HeaderSyntax.isToken(field.name), let value = HeaderSyntax.trimmedValue(field.value) else {
         throw NetworkMiddlewareError.invalidResponse
       }
-      fields.append(name, value)
+      fields.append(field.name, value)
     }
     guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
       let head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)

@@ -20,9 +20,15 @@ final class RereadableBody: TransportBody {
 
   private let state: Locked<State>
 
-  init(_ body: any TransportBody) { state = Locked(.unread(body)) }
+  private let ending: Locked<ResponseEnd?>
 
-  init(_ data: Data) { state = Locked(.collected(data, isRead: false)) }
+  init(_ body: any TransportBody) { (state, ending) = (Locked(.unread(body)), Locked(nil)) }
+
+  init(_ data: Data, end: ResponseEnd? = nil) {
+    (state, ending) = (Locked(.collected(data, isRead: false)), Locked(end))
+  }
+
+  var end: ResponseEnd? { ending.withLock { $0 } }
 
   /// Returns the body for the caller of the middleware, which reads it from now on.
   func take() -> any TransportBody {
@@ -31,7 +37,7 @@ final class RereadableBody: TransportBody {
       case .unread(let body):
         state = .returned
         return body
-      case .collected(let data, _): return BufferedBody(data)
+      case .collected(let data, _): return BufferedBody(data, end: end)
       case .begun, .returned: return FailedBody(NetworkMiddlewareError.invalidResponse)
       case .lost(let error): return FailedBody(error)
       }
@@ -63,6 +69,7 @@ final class RereadableBody: TransportBody {
       return nil
     }
     let chunk = try await body.next()
+    if chunk == nil { ending.withLock { $0 = body.end } }
     state.withLock { state in
       guard case .begun(let body, let hasBytes) = state else { return }
       if chunk != nil {

@@ -26,6 +26,8 @@ extension NetworkManager {
     let urlRequest = try RequestBuilder.build(
       request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString(),
       accept: transport.sessionSettings.adds("accept") ? nil : RequestBuilder.json)
+    // Its token is added when it is sent, and meant for the base URL.
+    guard !RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()) else { throw NetworkError.invalidURL }
     var queued = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
     queued.redirectPolicy = request.redirectPolicy
     try await queue.enqueue(queued, body: .ofRequest)

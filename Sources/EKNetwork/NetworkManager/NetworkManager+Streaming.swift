@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension NetworkManager: NetworkStreaming {
-  /// Sends a request and returns as soon as the head of a successful response has arrived.
+  /// Sends a request and returns as soon as the head of a response has arrived whose status the request accepts.
   ///
   /// The request is built as for `send`. A 401 refreshes the token and sends the request again, once, before any of the
   /// body is returned. The retry policy and the progress of the request do not apply: a stream cannot be replayed.
@@ -14,7 +14,7 @@ extension NetworkManager: NetworkStreaming {
   ///   - request: The request to send. It is read on the caller's actor. Its `Response` is not used.
   ///   - accessToken: Returns the token for `Authorization: Bearer …`. Defaults to `nil`.
   /// - Returns: The response, with its body still unread.
-  /// - Throws: ``StreamingError/invalidResponse`` for a response that is not HTTP; for a response outside 2xx what
+  /// - Throws: ``StreamingError/invalidResponse`` for a response that is not HTTP; for every other status what
   ///   `send` throws, or ``StreamingError/errorPayloadTooLarge(limitBytes:)`` if its body is longer than 1 MiB;
   ///   `CancellationError` when the task is cancelled.
   public nonisolated(nonsending) func stream<T: NetworkRequest>(
@@ -34,7 +34,7 @@ extension NetworkManager: NetworkStreaming {
       request, baseURL: baseURL, accessToken: accessToken, throwsReadError: throwsReadError,
       wasCarriedOut: wasCarriedOut)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
-    return StreamingResponse(statusCode: http.statusCode, headers: http.headerDictionary, source: response.body)
+    return StreamingResponse(http, source: response.body)
   }
 }
 

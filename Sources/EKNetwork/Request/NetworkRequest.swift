@@ -23,6 +23,13 @@ public protocol NetworkRequest {
   var headers: [String: String]? { get }
   /// The query items, sent sorted by name after those of the base URL. Defaults to `nil`.
   var queryParameters: [String: String]? { get }
+  /// Query items that are sent in this order after all others: names may be repeated, and an item without a value is sent
+  /// without `=`. Defaults to `nil`.
+  var orderedQuery: [URLQueryItem]? { get }
+  /// A whole URL to send the request to, such as that of a next page, in place of the base URL and ``path``. It is sent as it
+  /// is, apart from dot segments, with the query items after its own. If it has another origin than the base URL, the access token and the
+  /// credentials of the session are not sent, and a 401 does not refresh the token. Defaults to `nil`.
+  var targetURL: URL? { get }
   /// The `Content-Type`, if the body does not specify one. Defaults to `"application/json"`, which is not sent without
   /// a body.
   var contentType: String { get }
@@ -35,9 +42,16 @@ public protocol NetworkRequest {
   var progress: NetworkProgress? { get }
   /// The policy for repeating a failed attempt. Defaults to `RetryPolicy()`: no retries.
   var retryPolicy: RetryPolicy { get }
-  /// A closure that makes an error of your own from the body of a non-2xx response; if it returns `nil`,
+  /// The statuses of which a response is the result; every other one is an error. A response with one of them is not
+  /// retried, but after a 401 the token is refreshed first. Its body is decoded like that of a success, and must be
+  /// complete. A subscription to events accepts 2xx only. Defaults to ``StatusCodes/successful``: 2xx.
+  var acceptedStatuses: StatusCodes { get }
+  /// A closure that makes an error of your own from the body of a response that is not accepted; if it returns `nil`,
   /// ``NetworkError/unauthorized`` is thrown for 401 and ``HTTPError`` for every other status. Defaults to `nil`.
   var errorDecoder: ((Data) -> Error?)? { get }
+  /// Like ``errorDecoder``, but from the whole response, and asked first: a closure that keeps the head of a 401, for
+  /// example. Defaults to `nil`.
+  var responseErrorDecoder: ((NetworkResponse) -> Error?)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }
   /// A closure that makes the value of a successful response without a body. Defaults to `nil`, and for
@@ -56,6 +70,11 @@ public protocol NetworkRequest {
   /// The maximum time without progress before the request fails with `URLError.timedOut`; sub-second values work.
   /// Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeout: Duration? { get }
+  /// The maximum time for the call as a whole, with its attempts, the waits between them, a token refresh, and the response's
+  /// body, also that of a stream; beyond it the request fails with `URLError.timedOut`, or with the last error if there is
+  /// no time for a retry. It includes the time that middleware and an injected session take, which are not
+  /// interrupted. A subscription to events ignores it. Defaults to `nil`: no limit but the session's `timeoutIntervalForResource` for each attempt.
+  var totalTimeout: Duration? { get }
   /// The handling of redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }
   /// Whether to send `Expect: 100-continue` (RFC 9110 §10.1.1) and wait for the server's 100 (Continue) before the body
@@ -96,12 +115,16 @@ extension NetworkRequest {
   public var methodName: String { method.rawValue }
   public var headers: [String: String]? { nil }
   public var queryParameters: [String: String]? { nil }
+  public var orderedQuery: [URLQueryItem]? { nil }
+  public var targetURL: URL? { nil }
   public var contentType: String { "application/json" }
   public var body: RequestBody? { nil }
   public var multipartData: MultipartFormData? { nil }
   public var progress: NetworkProgress? { nil }
   public var retryPolicy: RetryPolicy { RetryPolicy() }
+  public var acceptedStatuses: StatusCodes { .successful }
   public var errorDecoder: ((Data) -> Error?)? { nil }
+  public var responseErrorDecoder: ((NetworkResponse) -> Error?)? { nil }
   public var allowsRetry: Bool { true }
   public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { nil }
   public var jsonDecoder: JSONDecoder { JSONDecoder() }
@@ -109,6 +132,7 @@ extension NetworkRequest {
   public var allowsResponseDecoderOverride: Bool { true }
   public var pathIsPercentEncoded: Bool { false }
   public var timeout: Duration? { nil }
+  public var totalTimeout: Duration? { nil }
   public var redirectPolicy: RedirectPolicy { .follow }
   public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {

@@ -23,13 +23,15 @@ enum RequestBuilder {
   static func build<T: NetworkRequest>(
     _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json
   ) throws -> URLRequest {
+    let target = request.targetURL
     let url = try RequestURL.make(
-      base: baseURL, path: request.path, pathIsPercentEncoded: request.pathIsPercentEncoded,
-      queryParameters: request.queryParameters)
+      base: target ?? baseURL, path: target == nil ? request.path : "",
+      pathIsPercentEncoded: request.pathIsPercentEncoded, queryParameters: request.queryParameters,
+      orderedQuery: request.orderedQuery)
     let payload = try RequestPayload(of: request)
 
     var headers = try HeaderFields(request.headers)
-    try headers.setBearerToken(accessToken)
+    if !leavesOrigin(target, baseURL: baseURL) { try headers.setBearerToken(accessToken) }
     try headers.setDefaults(accept: accept, userAgent: userAgent)
     try headers.describe(payload)
     if payload.exists, request.expectsContinue { headers.expectContinue() }
@@ -42,5 +44,11 @@ enum RequestBuilder {
     payload.attach(to: &urlRequest)
     if let timeout = request.timeout { urlRequest.setOwnTimeout(timeout.timeoutInterval) }
     return urlRequest
+  }
+
+  /// Whether a request with this ``NetworkRequest/targetURL`` goes to another origin than that of the base URL, for which the
+  /// token and the credentials of the session are meant.
+  static func leavesOrigin(_ target: URL?, baseURL: @autoclosure () -> URL) -> Bool {
+    target.map { Origin($0) != Origin(baseURL()) } ?? false
   }
 }

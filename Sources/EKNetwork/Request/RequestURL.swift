@@ -10,7 +10,8 @@ enum RequestURL {
   /// - Throws: ``NetworkError/invalidURL`` for a base without scheme or host, for a path with a `..` segment, and for a
   ///   path that is declared percent-encoded but is not.
   static func make(
-    base: URL, path: String, pathIsPercentEncoded: Bool, queryParameters: [String: String]?
+    base: URL, path: String, pathIsPercentEncoded: Bool, queryParameters: [String: String]?,
+    orderedQuery: [URLQueryItem]? = nil
   ) throws -> URL {
     var base = base.absoluteString
     let bytes = try base.withUTF8 { base in
@@ -19,7 +20,25 @@ enum RequestURL {
       output.reserveCapacity(base.count + path.utf8.count + 64)
       output.append(contentsOf: base[..<parts.pathEnd])
       try appendPath(path, isPercentEncoded: pathIsPercentEncoded, basePathStart: parts.pathStart, to: &output)
-      appendQuery(queryParameters, after: parts.query.map { base[$0] }, to: &output)
+      var hasQuery = parts.query != nil
+      if let query = parts.query {
+        output.append(UInt8(ascii: "?"))
+        output.append(contentsOf: base[query])
+      }
+      func beginQuery() {
+        if !hasQuery || output.last != UInt8(ascii: "&") && output.last != UInt8(ascii: "?") {
+          output.append(hasQuery ? UInt8(ascii: "&") : UInt8(ascii: "?"))
+        }
+        hasQuery = true
+      }
+      if let queryParameters, !queryParameters.isEmpty {
+        beginQuery()
+        EncodedPairs.append(sorted: queryParameters, to: &output, encode: encode)
+      }
+      if let orderedQuery, !orderedQuery.isEmpty {
+        beginQuery()
+        EncodedPairs.append(orderedQuery, to: &output, encode: encode)
+      }
       return output
     }
     guard let url = URL(string: String(decoding: bytes, as: UTF8.self)) else { throw NetworkError.invalidURL }
@@ -85,21 +104,7 @@ enum RequestURL {
     return true
   }
 
-  private static func appendQuery(
-    _ parameters: [String: String]?, after baseQuery: Slice<UnsafeBufferPointer<UInt8>>?, to output: inout [UInt8]
-  ) {
-    if let baseQuery {
-      output.append(UInt8(ascii: "?"))
-      output.append(contentsOf: baseQuery)
-    }
-    guard let parameters, !parameters.isEmpty else { return }
-    if baseQuery == nil {
-      output.append(UInt8(ascii: "?"))
-    } else if let last = baseQuery?.last, last != UInt8(ascii: "&") {
-      output.append(UInt8(ascii: "&"))
-    }
-    SortedPairs.append(parameters, to: &output) {
-      PercentEncoding.append($0, to: &$1, allowed: PercentEncoding.unreserved)
-    }
+  private static func encode(_ text: String, to output: inout [UInt8]) {
+    PercentEncoding.append(text, to: &output, allowed: PercentEncoding.unreserved)
   }
 }

@@ -1,13 +1,18 @@
 import Foundation
 
-/// An error for a response outside 2xx, with its status code, header fields and body.
-public struct HTTPError: LocalizedError, Sendable, Equatable {
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An error for a response that the request does not accept, with its status code, header fields and body.
+public struct HTTPError: LocalizedError, ResponseHeaderFields, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int
   /// The body, as received.
   public let data: Data
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
+  private var received = ReceivedFields()
 
   /// Creates an error as the library would throw it, for tests.
   public init(statusCode: Int, data: Data, headers: [String: String]) {
@@ -21,6 +26,14 @@ public struct HTTPError: LocalizedError, Sendable, Equatable {
   public init(statusCode: Int, data: Data, headers: [AnyHashable: Any]) {
     self.init(statusCode: statusCode, data: data, headers: [String: String](headerFields: headers))
   }
+
+  init(_ response: HTTPURLResponse, data: Data) {
+    self.init(statusCode: response.statusCode, data: data, headers: response.headerDictionary)
+    received = ReceivedFields(response)
+  }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList { received.list(or: headers) }
 
   /// `"Request failed with status code …"`.
   public var errorDescription: String? {

@@ -10,7 +10,7 @@ import Foundation
 /// separately, in two task-local ways, through any number of layers and only to the caller that requests it:
 /// - ``detailed(_:)`` throws this type instead of the errors of the operation that it runs.
 /// - ``current`` is the failure that a ``PrismRetryPolicy`` is deciding about.
-public struct PrismNetworkFailure: Error, Sendable {
+public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   /// The error that is thrown without ``detailed(_:)``.
   public let error: PrismNetworkError
   /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
@@ -38,6 +38,11 @@ public struct PrismNetworkFailure: Error, Sendable {
     self.statusCode = statusCode
     self.headers = headers
     self.data = data
+  }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList {
+    (underlyingError as? HTTPError)?.headerFields ?? HeaderFieldList(headers)
   }
 
   /// The failure that a ``PrismRetryPolicy`` is deciding about; `nil` elsewhere.

@@ -5,11 +5,12 @@ import Foundation
 #endif
 
 /// The response of a request whose result is in the status code and the header fields. Any body is ignored.
-public struct StatusCodeResponse: Decodable, Equatable, Sendable {
+public struct StatusCodeResponse: Decodable, ResponseHeaderFields, Equatable, Sendable {
   /// The status code.
   public let statusCode: Int
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
+  private var received = ReceivedFields()
 
   /// Creates a response as the library would make it, for tests.
   public init(statusCode: Int, headers: [String: String]) {
@@ -39,7 +40,11 @@ public struct StatusCodeResponse: Decodable, Equatable, Sendable {
 
   init(_ response: HTTPURLResponse) {
     self.init(statusCode: response.statusCode, headers: response.headerDictionary)
+    received = ReceivedFields(response)
   }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList { received.list(or: headers) }
 }
 
 extension HTTPURLResponse {

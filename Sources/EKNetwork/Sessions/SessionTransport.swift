@@ -41,7 +41,9 @@ struct SessionTransport: Transport {
     try Task.checkCancellation()
     if let sent = request.urlRequest.httpBody?.count, sent > 0 { request.onSend?(Int64(sent), Int64(sent)) }
     let head = ResponseHead(response)
-    if !data.isEmpty, head.isSuccess { request.onReceive?(Int64(data.count), Int64(data.count)) }
+    if !data.isEmpty, let observer = request.onReceive, observer.observes(head) {
+      observer.report(Int64(data.count), Int64(data.count))
+    }
     return TransportResponse(head: head, body: BufferedBody(data))
   }
 }

@@ -40,9 +40,13 @@ enum TransportSelection {
         return transport
       }
     #elseif canImport(Darwin)
-      if let options = choice.connectionOptions, options.httpVersion != .automatic || options.socketPath != nil {
+      if let options = choice.connectionOptions,
+        options.httpVersion != .automatic || options.socketPath != nil
+          || options.connectTimeout != nil
+      {
         return UnavailableTransport(
-          .resourceUnavailable, "URLSession chooses the version of HTTP itself, and connects to hosts only.",
+          .resourceUnavailable,
+          "URLSession chooses the version of HTTP itself, connects to hosts only, and has no limit for connecting.",
           socketPath: options.socketPath)
       }
       if let options = choice.connectionOptions?.tls {

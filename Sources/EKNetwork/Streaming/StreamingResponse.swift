@@ -4,20 +4,21 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A successful response whose body is read while it arrives.
+/// A response whose body is read while it arrives.
 ///
 /// The body is read once, in one of its forms: ``chunks``, ``bytes``, ``lines(maximumLength:onOverlongLine:)``, …. A
 /// concurrent second loop throws a ``ConcurrentReadError``; the first continues and loses nothing. Each form is pulled
 /// by its consumer: a loop that stops reading slows the server down. Leaving the loop, by `break`, by an error or by
 /// cancelling the task, ends the exchange, and so does releasing the response unread: an HTTP/1.1 connection is closed,
 /// an HTTP/2 stream is reset.
-public struct StreamingResponse: Sendable {
-  /// The status code, which is 2xx.
+public struct StreamingResponse: ResponseHeaderFields, Sendable {
+  /// The status code, which is 2xx, or another that the request accepts.
   public let statusCode: Int
   /// The header fields; the values of a repeated field are joined with `", "`.
   public let headers: [String: String]
 
   let source: ReadOnceBody
+  private var received = ReceivedFields()
 
   /// Creates a response with a custom body, for tests.
   public init(statusCode: Int, headers: [String: String], chunks: AsyncThrowingStream<Data, Error>) {
@@ -34,6 +35,18 @@ public struct StreamingResponse: Sendable {
     self.headers = headers
     self.source = ReadOnceBody(source)
   }
+
+  init(_ response: HTTPURLResponse, source: any TransportBody) {
+    self.init(statusCode: response.statusCode, headers: response.headerDictionary, source: source)
+    received = ReceivedFields(response)
+  }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList { received.list(or: headers) }
+
+  /// The trailer fields (RFC 9110 §6.5), once the body has been read to its end; before, and if there are none, empty. Always
+  /// empty if a `URLSession` performs the request.
+  public var trailers: HeaderFieldList { source.body.end?.trailers ?? HeaderFieldList() }
 
   /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }

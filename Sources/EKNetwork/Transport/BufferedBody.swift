@@ -10,7 +10,12 @@ final class BufferedBody: TransportBody {
 
   private let state: Locked<State>
 
-  init(_ data: Data) { state = Locked(data.isEmpty ? .read : .full(data)) }
+  let end: ResponseEnd?
+
+  init(_ data: Data, end: ResponseEnd? = nil) {
+    state = Locked(data.isEmpty ? .read : .full(data))
+    self.end = end
+  }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()

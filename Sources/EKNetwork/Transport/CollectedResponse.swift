@@ -8,29 +8,31 @@ struct CollectedResponse: Sendable {
   var readError: (any Error)?
   /// The decision of the user's session delegate, if `head` is a redirect.
   var redirect = RedirectDecision.undecided
-  private var measured: Measured?
+  /// What became known when it has ended.
+  var end: ResponseEnd?
 
   init(
-    head: ResponseHead, data: Data, readError: (any Error)? = nil, timings: NetworkTimings? = nil,
+    head: ResponseHead, data: Data, readError: (any Error)? = nil, end: ResponseEnd? = nil,
     redirect: RedirectDecision = .undecided
   ) {
     self.head = head
     self.data = data
     self.readError = readError
     self.redirect = redirect
-    self.timings = timings
+    self.end = end
   }
 
   /// The timings of the exchange, if the request asked for them.
-  var timings: NetworkTimings? {
-    get { measured?.timings }
-    set { measured = newValue.map(Measured.init) }
-  }
+  var timings: NetworkTimings? { end?.timings }
+}
 
-  /// Boxed: few requests ask for timings, and every frame that holds a response would reserve space for them.
-  private final class Measured: Sendable {
-    let timings: NetworkTimings
-    init(_ timings: NetworkTimings) { self.timings = timings }
+extension NetworkResponse {
+  init(_ response: CollectedResponse) {
+    let head = response.head
+    self.init(
+      statusCode: head.statusCode ?? 0, headerFields: head.fields, data: response.data,
+      trailers: response.end?.trailers ?? HeaderFieldList(), url: head.url, protocolVersion: head.version,
+      reasonPhrase: head.reasonPhrase)
   }
 }
 
@@ -47,10 +49,10 @@ extension TransportResponse {
   @concurrent func collect() async throws -> CollectedResponse {
     // A body that arrives in one piece, as most do, is returned without copying it.
     guard let first = try await body.next() else {
-      return CollectedResponse(head: head, data: Data(), timings: body.timings, redirect: redirect)
+      return CollectedResponse(head: head, data: Data(), end: body.end, redirect: redirect)
     }
     guard let second = try await body.next() else {
-      return CollectedResponse(head: head, data: first, timings: body.timings, redirect: redirect)
+      return CollectedResponse(head: head, data: first, end: body.end, redirect: redirect)
     }
     var data = Data()
     let announced = Int(clamping: head.contentLength ?? 0)
@@ -58,7 +60,7 @@ extension TransportResponse {
     data.append(first)
     data.append(second)
     while let chunk = try await body.next() { data.append(chunk) }
-    return CollectedResponse(head: head, data: data, timings: body.timings, redirect: redirect)
+    return CollectedResponse(head: head, data: data, end: body.end, redirect: redirect)
   }
 
   /// Reads the body to its end, or throws `tooLong` at the first byte beyond `limit`.

@@ -3,8 +3,8 @@ import Foundation
 /// Options for the connections of a session's requests, where the platform's defaults do not fit. They apply to every
 /// request of the session, redirects included, and its connections are shared only with sessions that have the same.
 ///
-/// Only ``tls`` applies on Apple's platforms: there, `URLSession` chooses the version of HTTP, and cannot connect to a
-/// socket. A request with another option is not sent, and fails with `URLError.resourceUnavailable`, as it does on Linux
+/// Only ``tls`` applies on Apple's platforms: there, `URLSession` chooses the version of HTTP, cannot connect to a
+/// socket, and has no limit for connecting. A request with another option is not sent, and fails with `URLError.resourceUnavailable`, as it does on Linux
 /// if libcurl cannot be used.
 public struct ConnectionOptions: Sendable, Hashable {
   /// The version of HTTP that is spoken.
@@ -33,12 +33,20 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// Responses are cached apart from those of the hosts themselves. Cookies are not: use a session without a cookie
   /// storage if the name of a host stands for different servers.
   public var socketPath: String?
+  /// How long a connection may take to open, with the lookup of the name, all its addresses, a proxy and TLS. Beyond it,
+  /// the requests that wait for it fail with `URLError.cannotConnectToHost`: nothing of them was sent. Defaults to `nil`:
+  /// only their own timeouts apply.
+  public var connectTimeout: Duration?
 
   /// Creates options in which parameters that are left out keep their defaults.
-  public init(tls: TLSOptions? = nil, httpVersion: HTTPVersion = .automatic, socketPath: String? = nil) {
+  public init(
+    tls: TLSOptions? = nil, httpVersion: HTTPVersion = .automatic, socketPath: String? = nil,
+    connectTimeout: Duration? = nil
+  ) {
     self.tls = tls
     self.httpVersion = httpVersion
     self.socketPath = socketPath
+    self.connectTimeout = connectTimeout
   }
 }
 

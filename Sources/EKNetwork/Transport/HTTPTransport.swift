@@ -236,7 +236,7 @@
     let connectionsPerHost: Int
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
-    let onReceive: (@Sendable (Int64, Int64?) -> Void)?
+    let onReceive: BodyObserver?
 
     /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
     /// progress to report.

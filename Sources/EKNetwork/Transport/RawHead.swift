@@ -163,7 +163,7 @@ final class RawHead: Sendable {
 
   /// The head as a Foundation response.
   var urlResponse: URLResponse {
-    HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: version, headerFields: joinedFields)
+    HTTPURLResponse.received(self)
       ?? URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
   }
 

@@ -40,8 +40,8 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Whether the status is 2xx (RFC 9110 §15.3), or the response is not HTTP.
-  var isSuccess: Bool { statusCode.map { (200..<300).contains($0) } ?? true }
+  /// Whether the status is one of these, or the response is not HTTP.
+  func isAccepted(_ statuses: StatusCodes) -> Bool { statusCode.map { statuses.contains($0) } ?? true }
 
   /// Whether the status is one that clients follow to the `Location` (RFC 9110 §15.4).
   var isRedirect: Bool { statusCode.map { [301, 302, 303, 307, 308].contains($0) } ?? false }
@@ -92,11 +92,16 @@ struct ResponseHead: Sendable {
   }
 
   /// All fields in order. Foundation joins repeated ones and loses the order.
-  var cacheFields: HeaderFieldList {
+  var fields: HeaderFieldList {
     switch source {
-    case .foundation(let response): HeaderFieldList((response as? HTTPURLResponse)?.headerDictionary)
+    case .foundation(let response): (response as? HTTPURLResponse).map { HeaderFieldList($0) } ?? HeaderFieldList()
     case .raw(let head): HeaderFieldList(head.fields)
     }
+  }
+
+  /// The version of the protocol, such as `HTTP/1.1`; `nil` where it is not known.
+  var version: String? {
+    if case .raw(let head) = source { head.version } else { nil }
   }
 
   /// The reason phrase (RFC 9112 §4); empty for Foundation's responses, which drop it.

@@ -59,6 +59,8 @@ struct TransportRequest: Sendable {
   var hop: HopRequest
   /// When the attempt has to be finished, redirects included.
   var deadline: ContinuousClock.Instant?
+  /// Whether the deadline is the request's own: it must not wait for what another one gets.
+  var isTimeLimited = false
   /// Whether the whole body will be collected, so that a transport without back-pressure must not limit it.
   var collectsBody = false
   /// Whether the request may be sent again if its connection failed before a response began; `nil` leaves it to the
@@ -75,10 +77,19 @@ struct TransportRequest: Sendable {
   /// A callback for the number of body bytes handed to the network so far, and the total if it is known. It is called
   /// on the transport's own thread and must return immediately.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
-  /// A callback for the number of body bytes received so far of a success (RFC 9110 §15.3), and the announced length.
-  var onReceive: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
+  /// The observer of the response's body.
+  var onReceive: BodyObserver?
 
   init(_ hop: HopRequest) { self.hop = hop }
+}
+
+/// An observer of the bodies of the responses that the request accepts.
+struct BodyObserver: Sendable {
+  var accepted = StatusCodes.successful
+  /// Called with the number of body bytes received so far, and the announced length.
+  let report: @Sendable (_ received: Int64, _ total: Int64?) -> Void
+
+  func observes(_ head: ResponseHead) -> Bool { head.isAccepted(accepted) }
 }
 
 /// A response whose body has yet to be read.
@@ -94,14 +105,28 @@ struct TransportResponse: Sendable {
 protocol TransportBody: AnyObject, Sendable {
   /// Returns the next bytes as soon as there are any, never empty, or `nil` at the end. One caller at a time.
   func next() async throws -> Data?
-  /// The timings of the exchange, once the body has ended, if the request asked for them.
-  var timings: NetworkTimings? { get }
+  /// What became known when the body has ended; `nil` before, and if there is nothing.
+  var end: ResponseEnd? { get }
   /// Ends the exchange. A suspended `next()` throws `CancellationError`.
   func cancel()
 }
 
 extension TransportBody {
-  var timings: NetworkTimings? { nil }
+  var end: ResponseEnd? { nil }
+}
+
+/// What becomes known when a response has ended. A class: few responses have it, and every frame that holds a response would
+/// reserve space for it.
+final class ResponseEnd: Sendable {
+  /// The timings of the exchange, if the request asked for them.
+  let timings: NetworkTimings?
+  /// The trailer fields (RFC 9110 §6.5).
+  let trailers: HeaderFieldList
+
+  init(timings: NetworkTimings?, trailers: HeaderFieldList = HeaderFieldList()) {
+    self.timings = timings
+    self.trailers = trailers
+  }
 }
 
 extension URLRequest {

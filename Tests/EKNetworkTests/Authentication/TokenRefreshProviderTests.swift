@@ -19,13 +19,29 @@ import Testing
     func refreshTokenIfNeeded() async throws { token = "new" }
   }
 
+  /// A provider that reads what the server asks for.
+  @MainActor final class Challenged: TokenRefreshProvider {
+    var scheme: String?
+    @MainActor func refreshTokenIfNeeded() async throws {}
+    @MainActor func refreshToken(after response: NetworkResponse) async throws {
+      scheme = response.value(forHTTPHeaderField: "WWW-Authenticate")
+    }
+  }
+
   final class Synchronous: TokenRefreshProvider {
     func refreshTokenIfNeeded() {}
   }
 
   @MainActor @Test func everyKindOfProviderConforms() async throws {
     let providers: [any TokenRefreshProvider] = [PlainClass(), MainActorClass(), Actor(), Synchronous()]
-    for provider in providers { try await provider.refreshTokenIfNeeded() }
+    for provider in providers {
+      try await provider.refreshTokenIfNeeded()
+      try await provider.refreshToken(after: NetworkResponse(statusCode: 401))
+    }
+    let challenged = Challenged()
+    let response = NetworkResponse(statusCode: 401, headerFields: HeaderFieldList(["WWW-Authenticate": "Bearer"]))
+    try await (challenged as any TokenRefreshProvider).refreshToken(after: response)
+    #expect(challenged.scheme == "Bearer")
   }
 
   private struct Holder {

@@ -17,15 +17,29 @@ import Testing
     var retries = 0
     var allowsRetry = true
     var hasRefresher = false
+    var accepted = StatusCodes.successful
     let events: [Event]
     let actions: [String]
   }
 
   private static let rows: [Row] = [
-    Row(name: "a success", events: [.status(200)], actions: ["deliver"]),
-    Row(name: "the last success", events: [.status(299)], actions: ["deliver"]),
-    Row(name: "just below success", events: [.status(199)], actions: ["fail HTTP 199"]),
-    Row(name: "just above success", events: [.status(300)], actions: ["fail HTTP 300"]),
+    Row(name: "an accepted status", events: [.status(200)], actions: ["deliver"]),
+    Row(
+      name: "an accepted error is not retried", retries: 2, accepted: [503], events: [.status(503)],
+      actions: ["deliver"]),
+    Row(
+      name: "a success that is not accepted is not retried", retries: 2, accepted: [204], events: [.status(200)],
+      actions: ["fail HTTP 200"]),
+    Row(name: "an accepted 401 without a refresher", accepted: [401], events: [.status(401)], actions: ["deliver"]),
+    Row(
+      name: "an accepted 401 twice", hasRefresher: true, accepted: [401], events: [.status(401), .status(401)],
+      actions: ["refresh", "deliver"]),
+    Row(
+      name: "an accepted 401 where nothing is allowed", allowsRetry: false, hasRefresher: true, accepted: [401],
+      events: [.status(401)], actions: ["deliver"]),
+    Row(
+      name: "an accepted 401 after the request was processed", hasRefresher: true, accepted: [401],
+      events: [.status(401, processed: true)], actions: ["deliver"]),
     Row(name: "an error", events: [.status(500)], actions: ["fail HTTP 500"]),
     Row(name: "401 without a refresher", events: [.status(401)], actions: ["fail unauthorized"]),
     Row(name: "401", hasRefresher: true, events: [.status(401), .status(200)], actions: ["refresh", "deliver"]),
@@ -97,7 +111,7 @@ import Testing
     var state = AttemptState(
       policy: RetryPolicy(maxRetryCount: row.retries, delay: 2), allowsRetry: row.allowsRetry,
       hasRefresher: row.hasRefresher)
-    let actions = row.events.map { Self.text(Self.feed($0, to: &state)) }
+    let actions = row.events.map { Self.text(Self.feed($0, to: &state, accepting: row.accepted)) }
     #expect(actions == row.actions, "\(row.name)")
     #expect(state.retryCount == row.actions.filter { $0.hasPrefix("retry") }.count)
   }
@@ -108,8 +122,9 @@ import Testing
     var state = AttemptState(policy: RetryPolicy(), allowsRetry: true, hasRefresher: true)
     func status(_ status: Int) {
       _ = state.received(
-        status: status, repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true,
-        retryAfter: nil, random: { 0 }
+        status: status, isAccepted: status == 200,
+        repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true, retryAfter: nil,
+        random: { 0 }
       ) {
         made += 1
         return Failure()
@@ -122,11 +137,13 @@ import Testing
     #expect(made == 1)
   }
 
-  private static func feed(_ event: Event, to state: inout AttemptState) -> AttemptState.Action {
+  private static func feed(
+    _ event: Event, to state: inout AttemptState, accepting accepted: StatusCodes
+  ) -> AttemptState.Action {
     switch event {
     case .status(let status, let retryAfter, let replayable, let processed):
       state.received(
-        status: status,
+        status: status, isAccepted: accepted.contains(status),
         repeatability: Repeatability(status: status, isIdempotent: !processed, wasCarriedOut: processed),
         bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }
       ) {

@@ -249,6 +249,9 @@
       let response = try await manager.send(Probe<StatusCodeResponse>(path: "/trailers"))
       #expect(response.headers.keys.allSatisfy { !$0.lowercased().hasPrefix("x-") })
       #expect(await streamed(Probe(path: "/trailers")).count == 1_000)
+      let whole = try await manager.response(to: Probe<EmptyResponse>(path: "/trailers"))
+      #expect(whole.trailers == HeaderFieldList([("x-trailer", "1"), ("x-sum", "2")]))
+      #expect(whole.protocolVersion == "HTTP/2" && whole.reasonPhrase.isEmpty)
     }
 
     @Test("A stream in progress completes after a GOAWAY")

@@ -156,6 +156,28 @@
       }
     }
 
+    /// The server answers each piece before it gets the next one.
+    @Test(
+      "A body is written while its response is read", arguments: Server.installed.filter { $0 == .hypercorn },
+      [ConnectionOptions.HTTPVersion.http1, .automatic])
+    func dialogue(server: Server, version: ConnectionOptions.HTTPVersion) async throws {
+      let (pieces, input) = AsyncStream<Data>.makeStream()
+      var request = Probe<EmptyResponse>(path: "/echo", method: .post)
+      request.body = RequestBody(sequence: pieces, contentType: "a/b")
+      input.yield(Data("turn 0".utf8))
+      let response = try await client(of: server, version: version).stream(request)
+      var chunks = response.body.makeAsyncIterator()
+      for number in 0..<100 {
+        let sent = Data("turn \(number)".utf8)
+        if number > 0 { input.yield(sent) }
+        var received = Data()
+        while received.count < sent.count, let chunk = try await chunks.next() { received += chunk }
+        #expect(received == sent)
+      }
+      input.finish()
+      #expect(try await chunks.next() == nil)
+    }
+
     @Test("A hundred bodies at once are not mixed up", arguments: Server.echoing)
     func echoes(server: Server) async throws {
       let manager = try client(of: server)

@@ -22,6 +22,15 @@ import Testing
     #expect(encode(pairs) == expected)
   }
 
+  @Test func orderedItemsKeepTheirOrder() throws {
+    let items = [("b", "1 2"), ("a", nil), ("b", "é")].map { URLQueryItem(name: $0, value: $1) }
+    let body = RequestBody(formURLEncoded: items)
+    #expect(body.contentType == "application/x-www-form-urlencoded")
+    guard case .raw(let data) = body.content else { throw NetworkError.invalidResponse }
+    #expect(String(decoding: data, as: UTF8.self) == "b=1+2&a=&b=%C3%A9")
+    #expect(FormURLEncoding.encode([] as [URLQueryItem]).isEmpty)
+  }
+
   @Test func roundTripsRandomStrings() {
     var random = HostileStrings(seed: 3)
     for _ in 0..<10_000 {

@@ -4,11 +4,29 @@ import Testing
 
 @Suite struct RequestURLTests {
   private func url(
-    _ base: String, _ path: String, encoded: Bool = false, query: [String: String]? = nil
+    _ base: String, _ path: String, encoded: Bool = false, query: [String: String]? = nil,
+    ordered: [URLQueryItem]? = nil
   ) throws -> String {
     let base = try #require(URL(string: base))
-    return try RequestURL.make(base: base, path: path, pathIsPercentEncoded: encoded, queryParameters: query)
-      .absoluteString
+    return try RequestURL.make(
+      base: base, path: path, pathIsPercentEncoded: encoded, queryParameters: query, orderedQuery: ordered
+    ).absoluteString
+  }
+
+  @Test func orderedQueryFollows() throws {
+    let items = ["b", "a", "b"].enumerated().map { URLQueryItem(name: $1, value: "\($0)") }
+    let flag = URLQueryItem(name: "flag", value: nil)
+    let empty = URLQueryItem(name: "x", value: "")
+    #expect(try url("https://h", "p", ordered: items) == "https://h/p?b=0&a=1&b=2")
+    #expect(
+      try url("https://h/?q=1", "p", query: ["z": "9", "c": "8"], ordered: items)
+        == "https://h/p?q=1&c=8&z=9&b=0&a=1&b=2")
+    #expect(try url("https://h/?q=1&", "p", ordered: [flag, empty, flag]) == "https://h/p?q=1&flag&x=&flag")
+    #expect(try url("https://h/?", "p", ordered: [flag]) == "https://h/p?flag")
+    #expect(try url("https://h/?", "p", query: ["a": "1"]) == "https://h/p?a=1")
+    #expect(try url("https://h", "p", query: [:], ordered: []) == "https://h/p")
+    let hostile = URLQueryItem(name: "a&b=c", value: "é +;#\r\n\0%")
+    #expect(try url("https://h", "p", ordered: [hostile]) == "https://h/p?a%26b%3Dc=%C3%A9%20%2B%3B%23%0D%0A%00%25")
   }
 
   @Test(arguments: [

@@ -54,6 +54,54 @@ import Testing
       #expect(server.acceptedConnections == 0)
     }
 
+    /// To a port that answers nothing, and to a server that does not answer TLS: a hundred at once, which wait for the same
+    /// connection, and unsafe requests, of which nothing was sent.
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    func connectingTakesTooLong(isSecure: Bool) async throws {
+      let unresponsive = try LoopbackServer.UnresponsivePort()
+      let gate = Gate()
+      let server = try LoopbackServer { $0.acceptGate = gate }
+      let url = isSecure ? "https://127.0.0.1:\(server.port)" : "http://127.0.0.1:\(unresponsive.port)"
+      let base = try #require(URL(string: url))
+      let clock = RecordingClock()
+      let options = ConnectionOptions(connectTimeout: .milliseconds(200))
+      let session = URLSession(configuration: .ephemeral)
+      let manager = NetworkManager(
+        baseURL: { base }, transport: TransportSelection.transport(for: session, choice: .connecting(with: options)),
+        clock: clock)
+      try await withThrowingTaskGroup(of: URLError.Code?.self) { group in
+        for _ in 0..<100 {
+          group.addTask {
+            let probe = Probe<EmptyResponse>(method: .post, retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 1))
+            do { _ = try await manager.send(probe) } catch { return error.urlErrorCode }
+            return nil
+          }
+        }
+        for try await code in group { #expect(code == .cannotConnectToHost) }
+      }
+      #expect(clock.sleeps.count == 100)
+    }
+
+    @Test func anOpenConnectionHasNoLimit() async throws {
+      let gate = Gate()
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .streaming([.wait(gate), .chunk(Data("{}".utf8)), .endOfChunks()]) }
+      let manager = NetworkManager(
+        baseURL: server.baseURL, session: URLSession(configuration: .ephemeral),
+        transport: .connecting(with: ConnectionOptions(connectTimeout: .milliseconds(200))))
+      async let response = manager.response(to: Probe<EmptyResponse>())
+      await server.expectRequests(1)
+      // The limit of another connection has passed meanwhile.
+      let unresponsive = try LoopbackServer.UnresponsivePort()
+      let other = NetworkManager(
+        baseURL: try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)")),
+        session: URLSession(configuration: .ephemeral),
+        transport: .connecting(with: ConnectionOptions(connectTimeout: .milliseconds(400))))
+      await #expect(throws: URLError.self) { try await other.send(Probe<EmptyResponse>()) }
+      gate.open()
+      #expect(try await response.statusCode == 200)
+    }
+
     /// A proxy for plain http forwards requests over HTTP/1.1.
     @Test func forwardingProxiesAreRefusedForHTTP2() async throws {
       let proxies: [AnyHashable: Any] = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]

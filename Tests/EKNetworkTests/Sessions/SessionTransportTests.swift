@@ -81,7 +81,7 @@ struct SessionTransportTests {
     urlRequest.httpBody = Data(count: 3)
     var request = TransportRequest(urlRequest)
     request.onSend = { sent.note($0, $1) }
-    request.onReceive = { received.note($0, $1) }
+    request.onReceive = BodyObserver { received.note($0, $1) }
     _ = try await SessionTransport(PlainMock()).fetch(request)
     sent.expectMonotonic(to: 3, of: 3)
     received.expectMonotonic(to: 5, of: 5)

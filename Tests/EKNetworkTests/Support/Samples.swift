@@ -18,10 +18,12 @@ struct Probe<Value: Decodable>: NetworkRequest {
   var multipartData: MultipartFormData?
   var progress: NetworkProgress?
   var retryPolicy = RetryPolicy()
+  var acceptedStatuses = StatusCodes.successful
   var errorDecoder: ((Data) -> Error?)?
   var allowsRetry = true
   var allowsResponseDecoderOverride = true
   var timeout: Duration?
+  var totalTimeout: Duration?
   var redirectPolicy = RedirectPolicy.follow
   var pathIsPercentEncoded = false
   var resends: Bool?
@@ -33,6 +35,11 @@ struct Probe<Value: Decodable>: NetworkRequest {
 }
 
 typealias ItemProbe = Probe<Item>
+
+/// A response that is written by hand.
+struct Numbered: Codable, Equatable, Sendable {
+  var id: Int
+}
 
 /// Which implementation a wire test runs on.
 enum Wire: String, CaseIterable, Sendable {

@@ -100,6 +100,103 @@ import Testing
     expectOneUpload()
   }
 
+  // MARK: - A sequence that is made anew
+
+  private static let rows = ["a", "b", "c"].map { Data($0.utf8) }
+
+  /// - Parameter made: Counts the sequences.
+  private func remade(_ made: Locked<Int>, method: HTTPMethod = .post) -> Probe<StatusCodeResponse> {
+    var probe = Probe<StatusCodeResponse>(method: method, retryPolicy: RetryPolicy(maxRetryCount: 3, delay: 1))
+    probe.body = RequestBody(contentType: "text/csv") {
+      made.withLock { $0 += 1 }
+      return AsyncStream { continuation in
+        for row in Self.rows { continuation.yield(row) }
+        continuation.finish()
+      }
+    }
+    return probe
+  }
+
+  @Test(arguments: Wire.allCases) func newSequenceIsSentAgain(_ wire: Wire) async throws {
+    server.route("/item", .status(503), .status(401), .redirect(to: "/there", status: 307))
+    server.route("/there", .status(200))
+    let tokens = TestTokens("old")
+    let manager = wire.manager(server, clock: clock)
+    manager.tokenRefresher = tokens
+    manager.middleware = [Intercept { request, _, next in try await next(request) }]
+    let made = Locked(0)
+    #expect(try await manager.send(remade(made)) { tokens.current }.statusCode == 200)
+    #expect(server.requests.map(\.body) == Array(repeating: Data("abc".utf8), count: 4))
+    #expect(made.withLock { $0 } == 4)
+    #expect(tokens.count == 1)
+  }
+
+  #if os(Linux)
+    /// The connection ends when part of the body was read from the sequence.
+    @Test func newSequenceIsSentOverAnotherConnection() async throws {
+      server.route("/stale") { _ in .text("").then(.closeOnNextRequest) }
+      server.route("/item", .status(200))
+      let manager = Wire.automatic.isolatedManager(server)
+      for _ in 0..<20 {
+        server.reset()
+        _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
+        let made = Locked(0)
+        #expect(try await manager.send(remade(made, method: .put)).statusCode == 200)
+        #expect(server.requests(path: "/item").filter(\.isComplete).map(\.body) == [Data("abc".utf8)])
+        #expect((1...2).contains(made.withLock { $0 }))
+      }
+    }
+  #endif
+
+  @Test func uploadBeginsAnew() async throws {
+    let made = Locked(0)
+    let gate = Gate()
+    let body = SequenceBody(length: nil) {
+      let number = made.withLock { made in
+        made += 1
+        return made
+      }
+      return AsyncStream<Data>(unfolding: { [pulled = Locked(0)] in
+        let count = pulled.withLock { pulled in
+          pulled += 1
+          return pulled
+        }
+        // The first sequence stops in the middle; what it returns then is not the second one's.
+        if number == 1, count == 2 { await gate.wait() }
+        return count < 4 ? Data("\(number)\(count) ".utf8) : nil
+      })
+    }
+    let upload = SequenceUpload(body)
+    let (ready, signal) = AsyncStream<Void>.makeStream()
+    upload.setReadyHandler { signal.yield() }
+    func read() async throws -> String? {
+      var buffer = [UInt8](repeating: 0, count: 100)
+      while true {
+        switch buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) {
+        case .bytes(let count): return String(decoding: buffer[..<count], as: UTF8.self)
+        case .end: return nil
+        case .failed(let error): throw error
+        case .pending: for await _ in ready { break }
+        }
+      }
+    }
+    #expect(try await read() == "11 ")
+    var buffer = [UInt8](repeating: 0, count: 100)
+    guard case .pending = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    #expect(upload.rewind())
+    #expect(try await read() == "21 ")
+    gate.open()
+    #expect(try await read() == "22 ")
+    #expect(try await read() == "23 ")
+    #expect(try await read() == nil)
+    #expect(upload.rewind())
+    #expect(try await read() == "31 ")
+    upload.close()
+    #expect(!upload.rewind())
+  }
+
   /// The first connection is refused, the next one is not.
   private func lateManager() throws -> NetworkManager {
     let refused = try #require(URL(string: "http://127.0.0.1:\(try LoopbackServer.refusedPort())"))

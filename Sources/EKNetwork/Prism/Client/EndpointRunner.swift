@@ -47,7 +47,7 @@ struct EndpointRunner: Sendable {
   /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it
   /// was sent, before any redirect.
   func fetch(
-    _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, successes: Range<Int> = 200..<300,
+    _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, accepting accepted: StatusCodes = .successful,
     limits: ResponseLimits = ResponseLimits(), lookup: PolicyLookup? = nil
   ) async throws -> (response: CollectedResponse, sent: HopRequest) {
     try Task.checkCancellation()
@@ -62,7 +62,7 @@ struct EndpointRunner: Sendable {
     let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
     let wasStarted = middleware.calls.isEmpty ? nil : Locked(false)
     let exchange = Exchange(
-      transport: runner.transport, redirectPolicy: redirectPolicy, limits: limits,
+      transport: runner.transport, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
       shared: isShared && middleware.attempts.isEmpty && lookup == nil ? sharedExchanges : nil,
       wasCarriedOut: attempts.wasCarriedOut,
@@ -70,7 +70,7 @@ struct EndpointRunner: Sendable {
     runner.middleware = middleware.calls
     do {
       let fetched = try await runner.fetch(
-        attempts, policy: policy(for: lookup), over: exchange, successes: successes)
+        attempts, policy: policy(for: lookup), over: exchange)
       if wasStarted?.withLock({ $0 }) != false {
         PrismNetworkFailure.recordCompletion(isIdempotent: urlRequest.isIdempotent)
       }
@@ -99,8 +99,7 @@ private struct EndpointAttempts: AttemptSource {
   func build() -> URLRequest { urlRequest }
 
   func error(of refusal: CollectedResponse) -> any Error {
-    guard let http = refusal.head.urlResponse as? HTTPURLResponse else { return NetworkError.invalidResponse }
-    return HTTPError(statusCode: http.statusCode, data: refusal.data, headers: http.headerDictionary)
+    ResponseValidation.httpError(of: refusal) ?? NetworkError.invalidResponse
   }
 
   /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).

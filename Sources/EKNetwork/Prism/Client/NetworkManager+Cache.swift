@@ -48,11 +48,13 @@ extension NetworkManager {
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
-    let session = runner.transport.sessionSettings
+    let hop = try HopRequest(
+      urlRequest, session: runner.transport.sessionSettings,
+      hasLeftOrigin: RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()))
     // Unchecked: by its documentation, the closure may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     return CachedLoad(
-      policy: policy, key: isCached ? CacheKey(try HopRequest(urlRequest, session: session)) : nil, store: cache,
+      policy: policy, key: isCached ? CacheKey(hop) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
       fetch: { lookup, isFirst in
         let (response, sent) = try await self.runner(over: self.transport, lookup: lookup).fetch(
@@ -67,7 +69,9 @@ extension NetworkManager {
           entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil, sent: sent.own)
       },
       decode: { entry, sent in
-        guard let response = entry.urlResponse(for: (sent ?? urlRequest).url) else {
+        guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
+          request.acceptedStatuses.contains(entry.statusCode)
+        else {
           throw NetworkError.invalidResponse
         }
         return try Self.decode(

@@ -115,7 +115,7 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
       let response = try await runner.fetch(
-        urlRequest, redirectPolicy: .reject, successes: 200..<400,
+        urlRequest, redirectPolicy: .reject, accepting: .range(200..<400),
         limits: ResponseLimits(size: 1 << 20, readsRedirects: false)
       ).response
       guard response.head.isRedirect, let location = response.head.hint("location"),

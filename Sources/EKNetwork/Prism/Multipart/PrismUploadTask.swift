@@ -186,8 +186,8 @@ public actor PrismUploadTask {
   private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Received {
     let fetched = try await exchange.load(request)
     guard let response = fetched.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    guard (200..<300).contains(response.statusCode) else {
-      throw HTTPError(statusCode: response.statusCode, data: fetched.data, headers: response.headerDictionary)
+    guard StatusCodes.successful.contains(response.statusCode) else {
+      throw HTTPError(response, data: fetched.data)
     }
     return Received(response: (fetched.data, response))
   }

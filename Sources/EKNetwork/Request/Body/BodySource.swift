@@ -26,7 +26,7 @@ enum BodySource: Sendable {
     switch self {
     case .segments: true
     case .stream(let stream): stream.stream.streamStatus == .notOpen
-    case .sequence(let sequence): !sequence.isStarted
+    case .sequence(let sequence): !sequence.isUsedUp
     }
   }
 }
@@ -50,7 +50,7 @@ extension URLRequest {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
     }
     guard let body = httpBodyStream as? BodyInputStream else { return self }
-    if case .sequence(let sequence) = body.source, sequence.isStarted { throw RequestBodyError.alreadySent }
+    if case .sequence(let sequence) = body.source, sequence.isUsedUp { throw RequestBodyError.alreadySent }
     var request = self
     request.httpBodyStream = body.unread
     return request

@@ -103,6 +103,26 @@ public struct RequestBody {
     source = .sequence(body)
   }
 
+  /// Creates a body that is pulled from an asynchronous sequence, which is made anew each time the body is sent: for a retry,
+  /// a token refresh, a redirect that keeps the body, or after a lost connection.
+  ///
+  /// ```swift
+  /// RequestBody(contentType: "application/x-ndjson") { database.records() }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - contentType: The media type.
+  ///   - length: The number of bytes, if known, as for ``init(sequence:contentType:length:)``. Defaults to `nil`.
+  ///   - makeSequence: Returns a new sequence of the same bytes. It may be called on any thread, and must not block.
+  public init<S: AsyncSequence & Sendable>(
+    contentType: String, length: Int64? = nil, makeSequence: @escaping @Sendable () -> S
+  ) where S.Element: DataProtocol {
+    let body = SequenceBody(length: length.map { max(0, $0) }, makeSequence: makeSequence)
+    content = .stream(BodyInputStream(.sequence(body)))
+    self.contentType = contentType
+    source = .sequence(body)
+  }
+
   /// Creates a body from a replayable source.
   init(replayable body: BodySource, contentType: String) {
     content = .stream(BodyInputStream(body))
@@ -116,6 +136,12 @@ public struct RequestBody {
     contentType = "application/x-www-form-urlencoded"
   }
 
+  /// Creates a form in the same format whose pairs are sent in this order; names may be repeated. Its ``content`` is the
+  /// encoded form.
+  public init(formURLEncoded items: [URLQueryItem]) {
+    self.init(data: FormURLEncoding.encode(items), contentType: "application/x-www-form-urlencoded")
+  }
+
   /// Whether a new body like this one can be sent from its start, after another was sent: it is replayable, or is a
   /// stream that has not been opened.
   ///
@@ -124,7 +150,7 @@ public struct RequestBody {
   var isReplayable: Bool {
     switch (source, content) {
     case (.file?, _), (.replayable?, _): true
-    case (.sequence?, _): false
+    case (.sequence(let sequence)?, _): sequence.isReplayable
     case (_, .stream(let stream)): stream.streamStatus == .notOpen
     default: true
     }

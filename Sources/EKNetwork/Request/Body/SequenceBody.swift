@@ -1,32 +1,44 @@
 import Foundation
 
-/// A body from an asynchronous sequence, which can be iterated once.
+/// A body from an asynchronous sequence, which can be iterated once unless it can be made anew.
 final class SequenceBody: Sendable {
   /// Returns the next bytes, which may be empty; `nil` at the end.
   typealias Puller = () async throws -> Data?
 
   let length: Int64?
+  /// Whether each iteration is of a new sequence.
+  let isReplayable: Bool
   private let makePuller: @Sendable () -> Puller
   private let wasStarted = Locked(false)
 
   init<S: AsyncSequence & Sendable>(_ sequence: S, length: Int64?) where S.Element: DataProtocol {
     self.length = length
-    makePuller = {
-      var iterator = sequence.makeAsyncIterator()
-      return { try await iterator.next().map { $0 as? Data ?? Data($0) } }
-    }
+    isReplayable = false
+    makePuller = { Self.puller(sequence) }
   }
 
-  /// Whether a request has begun to send the sequence.
-  var isStarted: Bool { wasStarted.withLock { $0 } }
+  init<S: AsyncSequence & Sendable>(length: Int64?, makeSequence: @escaping @Sendable () -> S)
+  where S.Element: DataProtocol {
+    self.length = length
+    isReplayable = true
+    makePuller = { Self.puller(makeSequence()) }
+  }
 
-  /// Begins the only iteration.
+  private static func puller<S: AsyncSequence>(_ sequence: S) -> Puller where S.Element: DataProtocol {
+    var iterator = sequence.makeAsyncIterator()
+    return { try await iterator.next().map { $0 as? Data ?? Data($0) } }
+  }
+
+  /// Whether it cannot be sent, because a request has begun to.
+  var isUsedUp: Bool { !isReplayable && wasStarted.withLock { $0 } }
+
+  /// Begins an iteration.
   func start() throws(RequestBodyError) -> BodyPuller {
     let isFirst = wasStarted.withLock { wasStarted in
       defer { wasStarted = true }
       return !wasStarted
     }
-    guard isFirst else { throw .alreadySent }
+    guard isFirst || isReplayable else { throw .alreadySent }
     return BodyPuller(makePuller(), length: length)
   }
 }

@@ -31,7 +31,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private var reader: StreamReader<EventStreamParser>?
     private var isOver = false
     /// The body of the last error response, for the request's own error decoder.
-    private let refusal = Locked<Data?>(nil)
+    private let refusal = Locked<NetworkResponse?>(nil)
     private let sequence = Locked<SequenceBody?>(nil)
     private let wasCarriedOut = Locked(false)
 
@@ -113,15 +113,15 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
     /// Whether the next connection can send the whole body.
     private var bodyIsReplayable: Bool {
-      if let sequence = sequence.withLock({ $0 }) { return !sequence.isStarted }
+      if let sequence = sequence.withLock({ $0 }) { return !sequence.isUsedUp }
       return source.request.body?.isReplayable ?? true
     }
 
     /// Returns the error that the request's own error decoder creates from an error response.
     private func decoded(_ error: any Error) -> any Error {
-      guard let body = refusal.withLock({ $0 }), let decoder = source.request.errorDecoder else { return error }
+      guard let refusal = refusal.withLock({ $0 }) else { return error }
       guard error is HTTPError || error as? NetworkError == .unauthorized else { return error }
-      return decoder(body) ?? error
+      return source.request.responseErrorDecoder?(refusal) ?? source.request.errorDecoder?(refusal.data) ?? error
     }
 
     /// Waits for the next attempt; returns `false` if there is none.

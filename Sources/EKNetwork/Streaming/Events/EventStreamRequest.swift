@@ -12,8 +12,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   let lastEventID: String
   /// The idle timeout of the exchange; `nil` for that of the request.
   let silence: Duration?
-  /// The body of an error response.
-  let refusal: Locked<Data?>
+  /// The error response.
+  let refusal: Locked<NetworkResponse?>
   /// The sequence that is sent as the body.
   let sequence: Locked<SequenceBody?>
   /// Set when a redirect changes the method, because the request was carried out.
@@ -23,20 +23,22 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var method: HTTPMethod { base.method }
   var methodName: String { base.methodName }
   var queryParameters: [String: String]? { base.queryParameters }
+  var orderedQuery: [URLQueryItem]? { base.orderedQuery }
+  var targetURL: URL? { base.targetURL }
   var contentType: String { base.contentType }
   var body: RequestBody? {
     let body = base.body
     // One that has begun is kept: `body` may return another one over the same, used-up sequence.
-    if let next = body?.sequence, sequence.withLock({ $0 })?.isStarted != true { sequence.replace(\.self, with: next) }
+    if let next = body?.sequence, sequence.withLock({ $0 })?.isUsedUp != true { sequence.replace(\.self, with: next) }
     return body
   }
   var multipartData: MultipartFormData? { base.multipartData }
-  /// Stores the body and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
-  /// own decoder when it ends.
-  var errorDecoder: ((Data) -> Error?)? {
-    guard base.errorDecoder != nil else { return nil }
-    return { [refusal] data in
-      refusal.withLock { $0 = data }
+  /// Stores the response and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
+  /// own decoders when it ends.
+  var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
+    guard base.errorDecoder != nil || base.responseErrorDecoder != nil else { return nil }
+    return { [refusal] response in
+      refusal.withLock { $0 = response }
       return nil
     }
   }

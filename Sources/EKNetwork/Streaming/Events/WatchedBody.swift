@@ -42,7 +42,7 @@ final class WatchedBody: TransportBody {
   /// Records that the received bytes contained a comment.
   func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     begin()
@@ -54,18 +54,18 @@ final class WatchedBody: TransportBody {
         state.lastArrival = now
         state.waitingSince = nil
       }
-      if chunk == nil { end() }
+      if chunk == nil { finish() }
       return chunk
     } catch {
       let isTimedOut = state.withLock { $0.isTimedOut }
-      end()
+      finish()
       throw isTimedOut && !Task.isCancelled ? URLError(.timedOut) : error
     }
   }
 
   func cancel() {
     body.cancel()
-    end()
+    finish()
   }
 
   private func begin() {
@@ -109,7 +109,7 @@ final class WatchedBody: TransportBody {
     return wait
   }
 
-  private func end() {
+  private func finish() {
     let watch = state.withLock { state in
       state.isOver = true
       return state.watch

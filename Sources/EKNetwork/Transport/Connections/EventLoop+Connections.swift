@@ -76,7 +76,7 @@
       var ending = ending
       if transfer.loopFailure != nil { ending.isFinal = true }
       if resends(transfer, after: ending) { return }
-      transfer.loopMeasure()
+      transfer.loopNoteEnd()
       finish(transfer, with: transfer.loopFailure ?? CurlError.urlError(failure, url: transfer.request.url))
     }
 

@@ -9,6 +9,10 @@
     let version: ConnectionOptions.HTTPVersion
     private var opener: ConnectionOpener?
     private var transfers: [Transfer] = []
+    /// When libcurl has to be called.
+    private var openerTimer: UInt64?
+    /// When it has taken too long.
+    private var limit = UInt64.max
 
     init(
       _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
@@ -28,20 +32,30 @@
       endpoint.tls = pool.identity.tls
       endpoint.socketPath = pool.identity.options.socketPath
       endpoint.isForHTTP = true
+      if let timeout = pool.identity.options.connectTimeout {
+        limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
+      }
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
           endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,
           watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
           setTimer: { [unowned self] in
-            eventLoop.connections.setTimer(self, at: LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()))
+            openerTimer = LoopTime.timer(milliseconds: $0, now: MonotonicClock.now())
+            setTimer()
           }, mustStop: { [unowned self] in mustStop })
       } catch {
         return error
       }
       guard opener != nil else { return EventLoop.resourceError(url: transfer.request.url) }
+      setTimer()
       act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       return nil
+    }
+
+    private func setTimer() {
+      let time = min(openerTimer ?? .max, limit)
+      eventLoop.connections.setTimer(self, at: time == .max ? nil : time)
     }
 
     /// Lets another request wait for it.
@@ -52,7 +66,17 @@
 
     override func ready(_ descriptor: Int32, events: Int32) { act(on: descriptor, events: events) }
 
-    override func timerFired() { act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0) }
+    override func timerFired() {
+      guard limit <= eventLoop.now else { return act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0) }
+      let transfers = transfers
+      for transfer in transfers { eventLoop.finish(transfer, with: tooLate(transfer)) }
+      close()
+    }
+
+    private func tooLate(_ transfer: Transfer) -> any Error {
+      CurlError.make(
+        .cannotConnectToHost, "The connection took too long to open", url: transfer.request.url)
+    }
 
     private func act(on descriptor: Int32, events: Int32) {
       guard let outcome = opener?.act(on: descriptor, events: events) else { return }
@@ -79,6 +103,9 @@
       let now = MonotonicClock.now()
       for transfer in transfers where !transfer.isOver && transfer.loopDeadline <= now {
         transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+      }
+      for transfer in transfers where !transfer.isOver && limit <= now && transfer.loopFailure == nil {
+        transfer.loopFailure = tooLate(transfer)
       }
       return transfers.allSatisfy { $0.isOver || $0.loopFailure != nil }
     }

@@ -72,7 +72,7 @@ enum ContentCoding {
       self.error = error
     }
 
-    var timings: NetworkTimings? { body.timings }
+    var end: ResponseEnd? { body.end }
 
     func next() async throws -> Data? {
       guard try await body.next() != nil else { return nil }

@@ -27,7 +27,7 @@
       self.url = url
     }
 
-    var timings: NetworkTimings? { body.timings }
+    var end: ResponseEnd? { body.end }
 
     func next() async throws -> Data? {
       do {

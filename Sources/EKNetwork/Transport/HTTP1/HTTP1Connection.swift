@@ -248,7 +248,7 @@
     /// Handles the end of a response.
     private func ended(_ transfer: Transfer, hasSurplus: Bool) {
       state.ended()
-      transfer.loopMeasure()
+      transfer.loopNoteEnd(trailers: parser?.trailers)
       let isReusable =
         state.isComplete && output.isEmpty && !hasSurplus && parser?.isPersistent == true
         && !transfer.request.closesConnection

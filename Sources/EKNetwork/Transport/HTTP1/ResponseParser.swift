@@ -48,7 +48,9 @@ struct ResponseParser {
   private var hasHead = false
   /// Whether the head allows another request on the connection (RFC 9112 §9.3).
   private(set) var mayPersist = false
-  private var trailerHead: RawHead?
+  /// The trailer section, under a status line of its own; `nil` if it is empty. Fields that are forbidden there are not left
+  /// out, and must not be interpreted (RFC 9110 §6.5.1).
+  private(set) var trailers: RawHead?
   /// The `Content-Length`, if it frames the body.
   private(set) var expectedLength: Int64?
 
@@ -69,10 +71,6 @@ struct ResponseParser {
     guard case .complete = state else { return false }
     return mayPersist && !scanner.isSuspicious && !decoder.isSuspicious
   }
-
-  /// The fields of the trailer section. Those that are forbidden there are not left out, and must not be interpreted (RFC
-  /// 9110 §6.5.1).
-  var trailers: [(name: String, value: String)] { trailerHead?.fields ?? [] }
 
   /// Parses from `offset` on and advances it past what was used. `nil`: the whole input was used, and more is needed.
   ///
@@ -216,7 +214,7 @@ struct ResponseParser {
     case .failure(let failure): return fail(failure)
     case .complete(let bytes):
       // The empty line alone is the rule.
-      if bytes.count > 2 { trailerHead = RawHead(bytes: Array("HTTP/1.1 200\r\n".utf8) + bytes, url: url) }
+      if bytes.count > 2 { trailers = RawHead(bytes: Array("HTTP/1.1 200\r\n".utf8) + bytes, url: url) }
       state = .complete
       return .end
     }

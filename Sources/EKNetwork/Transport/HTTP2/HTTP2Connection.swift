@@ -174,7 +174,7 @@
     }
 
     func finish(_ stream: HTTP2Stream, with error: (any Error)?) {
-      stream.transfer.loopMeasure()
+      stream.transfer.loopNoteEnd(trailers: stream.trailers)
       detach(stream)
       eventLoop.finish(stream.transfer, with: error)
     }
@@ -189,7 +189,7 @@
 
     /// Handles an exchange that ends with its stream or its connection.
     func lost(_ stream: HTTP2Stream, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
-      stream.transfer.loopMeasure()
+      stream.transfer.loopNoteEnd()
       detach(stream)
       eventLoop.failed(stream.transfer, failure, ending)
     }

@@ -51,6 +51,8 @@ struct ReceiveWindow {
     private var head: [UInt8] = []
     private var headSize = 0
     private(set) var hasHead = false
+    /// The trailer section, under a status line of its own; `nil` if there is none.
+    private(set) var trailers: RawHead?
     private var firstByte: UInt64?
 
     init(_ transfer: Transfer, on connection: HTTP2Connection, isReused: Bool) {
@@ -87,8 +89,7 @@ struct ReceiveWindow {
         fail(hasHead ? ResponseHeadRules.trailersAreTooLong : ResponseHeadRules.headIsTooLong)
       }
       guard failure == nil else { return false }
-      // Trailers are not passed on.
-      guard !hasHead else { return true }
+      if hasHead, head.isEmpty { head += "HTTP/2 200 \r\n".utf8 }
       if name.elementsEqual(":status".utf8) {
         head += "HTTP/2 ".utf8
         head += value
@@ -104,11 +105,12 @@ struct ReceiveWindow {
 
     /// Handles the end of a head or of trailers.
     func headEnded() {
-      guard !hasHead, failure == nil else { return }
+      guard failure == nil, !hasHead || !head.isEmpty else { return }
       head += "\r\n".utf8
       let bytes = head
       head = []
       guard let head = RawHead(bytes: bytes, url: url) else { return fail(ResponseHeadRules.malformedStatusLine) }
+      guard !hasHead else { return trailers = head }
       if let failure = ResponseHeadRules.failure(of: head, method: transfer.request.method) { return fail(failure) }
       guard head.statusCode >= 200 else {
         if state.interim(status: head.statusCode) { connection.sendMore(self) }

@@ -24,9 +24,11 @@ struct ResponseLimits: Hashable, Sendable {
     self.readsRedirects = readsRedirects
   }
 
-  /// Returns the response with these limits applied. An announced length is checked at once, but only fails a
-  /// success: every other status is useful without its body.
-  func applied(to response: TransportResponse, of request: URLRequest) throws -> TransportResponse {
+  /// Returns the response with these limits applied. An announced length is checked at once, but only fails a response
+  /// that is accepted: the status of every other one is useful without its body.
+  func applied(
+    to response: TransportResponse, of request: URLRequest, accepted: StatusCodes = .successful
+  ) throws -> TransportResponse {
     guard let size else { return response }
     // The length of an encoded body says nothing about the decoded one, which is counted as it is read.
     if let announced = response.head.contentLength, announced > size,
@@ -35,7 +37,8 @@ struct ResponseLimits: Hashable, Sendable {
     {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)
-      guard !response.head.isSuccess else { throw error }
+      let isRead = readsRedirects || !response.head.isRedirect
+      guard !isRead || !response.head.isAccepted(accepted) else { throw error }
       var refused = response
       refused.body = FailedBody(error)
       return refused
@@ -61,7 +64,7 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
     self.url = url
   }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     guard let chunk = try await body.next() else { return nil }

@@ -24,7 +24,7 @@
     let request: PreparedRequest
     let eventLoop: EventLoop
     private let queue = Locked(Queue())
-    private let measured = Locked<NetworkTimings?>(nil)
+    private let ending = Locked<ResponseEnd?>(nil)
 
     // State of the loop, only accessed in its turns.
     /// Set from submission to the end.
@@ -103,8 +103,8 @@
     /// Whether the consumer has left, or everything has been delivered.
     var isOver: Bool { queue.withLock { $0.isOver } }
 
-    /// The timings of the exchange, once the body has ended, if the request asked for them.
-    var timings: NetworkTimings? { measured.withLock { $0 } }
+    /// What became known when the body has ended.
+    var end: ResponseEnd? { ending.withLock { $0 } }
 
     /// Ends the exchange: the waiting caller gets the error immediately, and the event loop closes the connection in
     /// its next turn.
@@ -140,7 +140,7 @@
     func loopReceivedHead(_ head: RawHead) {
       let head = ResponseHead(head)
       loopExpected = head.contentLength
-      loopReportsBody = request.onReceive != nil && head.isSuccess
+      loopReportsBody = request.onReceive?.observes(head) == true
       loopHead = head
       loopHasHead = true
     }
@@ -148,7 +148,7 @@
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       loopReceived += Int64(bytes.count)
-      if loopReportsBody { request.onReceive?(loopReceived, loopExpected) }
+      if loopReportsBody { request.onReceive?.report(loopReceived, loopExpected) }
       loopBlock.append(bytes, outstanding: (loopExpected ?? 0) - loopReceived)
       return loopBlock.isFull
     }
@@ -174,13 +174,22 @@
       return true
     }
 
-    /// Records the timings of a transfer that is about to end.
-    func loopMeasure() {
-      guard request.wantsTimings, var timings = loopConnection?.timings(of: self) else { return }
+    /// Records what is known of a transfer that is about to end.
+    ///
+    /// - Parameter trailers: The response's trailer section.
+    func loopNoteEnd(trailers: RawHead? = nil) {
+      guard request.wantsTimings || trailers != nil else { return }
+      let timings = request.wantsTimings ? loopTimings : nil
+      let end = ResponseEnd(timings: timings, trailers: HeaderFieldList(trailers?.fields ?? []))
+      ending.withLock { $0 = end }
+    }
+
+    private var loopTimings: NetworkTimings? {
+      guard var timings = loopConnection?.timings(of: self) else { return nil }
       let wait = Duration.nanoseconds(Int64(clamping: loopBegun - min(loopSubmitted, loopBegun)))
       timings.firstByte? += wait
       timings.total += wait
-      measured.withLock { $0 = timings }
+      return timings
     }
 
     /// Hands everything that has gathered to the consumer. The event loop resumes the continuations at the end of its turn.
@@ -211,7 +220,7 @@
 
     deinit { transfer.cancel() }
 
-    var timings: NetworkTimings? { transfer.timings }
+    var end: ResponseEnd? { transfer.end }
 
     func next() async throws -> Data? { try await transfer.next() }
 

@@ -61,8 +61,6 @@ struct TaskResponseState {
   var isOver: Bool { ending != nil }
   /// The head, published or held.
   var response: URLResponse? { head?.response }
-  /// Whether the status is 2xx (RFC 9110 §15.3), or the response is not HTTP.
-  var isSuccess: Bool { response.map { ResponseHead($0).isSuccess } ?? false }
 
   // MARK: - From the wire
 

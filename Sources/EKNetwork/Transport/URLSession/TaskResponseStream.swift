@@ -90,7 +90,7 @@ final class TaskResponseStream: Sendable {
   func didReceive(_ data: Data) {
     let progress = change { $0.receive(data) }
     guard let onReceive = request.onReceive, let progress else { return }
-    onReceive(progress.received, progress.total)
+    onReceive.report(progress.received, progress.total)
   }
 
   func didSend(_ sent: Int64, expected: Int64) {
@@ -192,8 +192,10 @@ final class TaskResponseStream: Sendable {
       let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
       let timer = effects.isOver ? storage.timer.take() : nil
       let pumps = effects.isOver ? storage.pumps : []
-      if request.onReceive != nil, !storage.state.isOver, !storage.state.isHeadHeld, storage.state.isSuccess {
-        let expected = storage.state.response?.expectedContentLength ?? -1
+      if let response = storage.state.response, !storage.state.isOver, !storage.state.isHeadHeld,
+        request.onReceive?.observes(ResponseHead(response)) == true
+      {
+        let expected = response.expectedContentLength
         progress = (storage.state.received, expected >= 0 ? expected : nil)
       }
       return (effects, headWaiter, bodyWaiter, timer, pumps)

@@ -6,7 +6,7 @@ final class URLSessionBody: TransportBody {
 
   init(_ taskResponse: TaskResponseStream) { self.taskResponse = taskResponse }
 
-  var timings: NetworkTimings? { taskResponse.timings }
+  var end: ResponseEnd? { taskResponse.timings.map { ResponseEnd(timings: $0) } }
 
   func next() async throws -> Data? { try await taskResponse.next() }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// A body from an asynchronous sequence, which is pulled piece by piece as the server accepts it.
 ///
-/// It can be sent once, like a ``ReadAheadUpload`` of a stream.
+/// Unless it can be made anew, it can be sent once, like a ``ReadAheadUpload`` of a stream.
 final class SequenceUpload: UploadSource, @unchecked Sendable {
   // Unchecked: all state is accessed inside the lock.
   private enum Phase {
@@ -18,6 +18,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     var piece = Data()
     var phase = Phase.idle
     var hasHandedOn = false
+    /// The pass over the body: what belongs to an earlier one is discarded.
+    var pass = 0
     var onReady: (@Sendable () -> Void)?
   }
 
@@ -65,7 +67,20 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     }
   }
 
-  func rewind() -> Bool { state.withLock { !$0.hasHandedOn } }
+  func rewind() -> Bool {
+    let (mayBegin, task): (Bool, Task<Void, Never>?) = state.withLock { state in
+      guard state.hasHandedOn else { return (true, nil) }
+      guard body.isReplayable else { return (false, nil) }
+      if case .closed = state.phase { return (false, nil) }
+      var pulling: Task<Void, Never>?
+      if case .pulling(let task) = state.phase { pulling = task }
+      (state.puller, state.piece, state.phase, state.hasHandedOn) = (nil, Data(), .idle, false)
+      state.pass += 1
+      return (true, pulling)
+    }
+    task?.cancel()
+    return mayBegin
+  }
 
   func close() {
     let task: Task<Void, Never>? = state.withLock { state in
@@ -89,13 +104,14 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   }
 
   private func pull(from puller: BodyPuller) {
+    let pass = state.withLock { $0.pass }
     let task = Task { [self] in
       let result: Result<Data?, any Error>
       do {
         result = .success(try await EnclosingWork.continuing(enclosing) { try await puller.next() })
       } catch { result = .failure(error) }
       let notify: (@Sendable () -> Void)? = state.withLock { state in
-        guard case .pulling = state.phase else { return nil }
+        guard state.pass == pass, case .pulling = state.phase else { return nil }
         switch result {
         case .success(let piece?):
           state.piece = piece
@@ -108,6 +124,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
       notify?()
     }
     let isClosed = state.withLock { state in
+      guard state.pass == pass else { return true }
       state.puller = puller
       switch state.phase {
       case .pulling: state.phase = .pulling(task)

@@ -30,7 +30,7 @@ struct ResponseTranscript: Equatable, CustomStringConvertible {
     isPersistent = parser.isPersistent
     isEmpty = parser.isEmpty
     expectedLength = parser.expectedLength
-    trailers = parser.trailers.map { "\($0.name)=\($0.value)" }
+    trailers = (parser.trailers?.fields ?? []).map { "\($0.name)=\($0.value)" }
   }
 
   init(_ text: String, method: String = "GET", splits: some Sequence<Int> = []) {

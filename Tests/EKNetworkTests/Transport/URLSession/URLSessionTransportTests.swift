@@ -50,7 +50,7 @@ struct URLSessionTransportTests {
     server.route("/large", .data(body))
     let progress = Recorder()
     var request = request("/large")
-    request.onReceive = { progress.note($0, $1) }
+    request.onReceive = BodyObserver { progress.note($0, $1) }
     #expect(try await transport.fetch(request).data == body)
     progress.expectMonotonic(to: Int64(body.count), of: Int64(body.count))
   }

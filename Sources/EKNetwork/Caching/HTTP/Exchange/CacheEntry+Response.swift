@@ -14,7 +14,7 @@ extension CacheEntry {
   func response(
     to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
     cookies: [String] = [],
-    onReceive: (@Sendable (Int64, Int64?) -> Void)? = nil, remainder: DiskBodyReader.Remainder? = nil
+    onReceive: BodyObserver? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
     var fields = response.fields(for: query)
     // §5.2.2.4: fields that must not be used without revalidation.
@@ -44,7 +44,9 @@ extension CacheEntry {
     guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
       return nil
     }
-    if !content.isEmpty, head.isSuccess { onReceive?(Int64(content.count), Int64(content.count)) }
+    if !content.isEmpty, let onReceive, onReceive.observes(head) {
+      onReceive.report(Int64(content.count), Int64(content.count))
+    }
     return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
   }
 

@@ -35,7 +35,7 @@ extension CachingTransport {
     }
     guard let code = response.head.statusCode else { return response }
     if isValidating, code == 304, let entry {
-      guard Freshening.applies(response.head.cacheFields, to: entry.response.fields) else {
+      guard Freshening.applies(response.head.fields, to: entry.response.fields) else {
         // The 304 is for a version other than the stored one (RFC 9111 §4.3.4).
         response.body.cancel()
         cache.remove(entry.response, url: query.key)
@@ -56,7 +56,7 @@ extension CachingTransport {
     let requestTime = cache.now()
     let response = try await wire.start(adding([], to: request, query))
     guard let code = response.head.statusCode else { return response }
-    let fields = response.head.cacheFields
+    let fields = response.head.fields
     for url in Invalidation.urls(method: query.method, url: query.url, status: code, fields: fields) {
       cache.invalidate(url)
     }
@@ -127,7 +127,7 @@ extension CachingTransport {
     let now = cache.now()
     let freshened = CacheEntry(
       response: entry.response.freshened(
-        with: response.head.cacheFields, for: query, requestTime: requestTime, responseTime: now), body: entry.body)
+        with: response.head.fields, for: query, requestTime: requestTime, responseTime: now), body: entry.body)
     if !freshened.response.mayBeKept {
       cache.remove(entry.response, url: query.key)
     } else if request.hop.isOfCurrentUser {
@@ -139,7 +139,7 @@ extension CachingTransport {
     status.forwardStatus = 304
     guard
       let confirmed = freshened.response(
-        to: query, status: status, at: now, isValidated: true, cookies: response.head.cacheFields.values("set-cookie"),
+        to: query, status: status, at: now, isValidated: true, cookies: response.head.fields.values("set-cookie"),
         onReceive: request.onReceive,
         remainder: remainder(of: freshened, for: request, query))
     else { throw URLError(.badServerResponse) }
@@ -176,7 +176,7 @@ extension CachingTransport {
   ) -> TransportResponse {
     var response = response
     var status = status
-    let fields = response.head.cacheFields
+    let fields = response.head.fields
     let now = cache.now()
     status.forwardStatus = code
     if request.hop.isOfCurrentUser, let stored = storable(response.head, fields, code, query, requestTime, now),

@@ -19,7 +19,7 @@ extension CachingTransport {
       let last = range.upperBound - 1
       request.hop = request.hop.sending([("Range", "bytes=\(range.lowerBound)-\(last)"), ("If-Range", tag)])
       let response = try await wire.start(request)
-      let part = response.head.cacheFields.value("content-range").flatMap { ContentRange($0) }
+      let part = response.head.fields.value("content-range").flatMap { ContentRange($0) }
       guard response.head.statusCode == 206, part?.range == range.lowerBound...last, part?.total == entry.length else {
         response.body.cancel()
         throw URLError(

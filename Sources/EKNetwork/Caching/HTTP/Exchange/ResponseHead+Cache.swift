@@ -8,7 +8,7 @@ extension ResponseHead {
   /// Returns the head with one more field.
   func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
     guard let status = statusCode else { return self }
-    var fields = cacheFields
+    var fields = fields
     fields.append(name, value)
     return Self.make(status: status, reason: reasonPhrase, fields: fields, url: url) ?? self
   }

@@ -20,7 +20,7 @@ final class StoringBody: TransportBody, @unchecked Sendable {
   /// Whether the rest of the body can be stored. If not, it need not be read unless there is another reader.
   var isStoring: Bool { gatherer != nil }
 
-  var timings: NetworkTimings? { body.timings }
+  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {

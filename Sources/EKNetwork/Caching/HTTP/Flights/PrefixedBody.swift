@@ -13,7 +13,7 @@ final class PrefixedBody: TransportBody {
     self.hasRest = hasRest
   }
 
-  var timings: NetworkTimings? { rest.timings }
+  var end: ResponseEnd? { rest.end }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()

@@ -1,0 +1,54 @@
+import Foundation
+
+/// A response as it was received: its head, its whole body, and its trailers.
+public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
+  /// The status code.
+  public let statusCode: Int
+  /// The header fields in order, repeated ones separate. What a `URLSession` has received is sorted by name, and joined.
+  public let headerFields: HeaderFieldList
+  /// The body, with content codings removed.
+  public let data: Data
+  /// The trailer fields (RFC 9110 §6.5), which follow a chunked body, or that of HTTP/2: checksums, for example, or the status
+  /// of gRPC. They are the server's word like the header fields, but must not be mixed with them. Always empty if a
+  /// `URLSession` performs the request.
+  public let trailers: HeaderFieldList
+  /// The URL that responded, after redirects; `nil` if it is not known.
+  public let url: URL?
+  /// The protocol's version, such as `"HTTP/1.1"` or `"HTTP/2"`; `nil` if a `URLSession` performs the request.
+  public let protocolVersion: String?
+  /// The reason phrase of the status line (RFC 9112 §4); empty where there is none, as in HTTP/2.
+  public let reasonPhrase: String
+
+  /// Creates a response as the library would return it, for tests.
+  public init(
+    statusCode: Int, headerFields: HeaderFieldList = HeaderFieldList(), data: Data = Data(),
+    trailers: HeaderFieldList = HeaderFieldList(), url: URL? = nil, protocolVersion: String? = nil,
+    reasonPhrase: String = ""
+  ) {
+    self.statusCode = statusCode
+    self.headerFields = headerFields
+    self.data = data
+    self.trailers = trailers
+    self.url = url
+    self.protocolVersion = protocolVersion
+    self.reasonPhrase = reasonPhrase
+  }
+
+  /// Whether the status is 2xx (RFC 9110 §15.3).
+  public var isSuccess: Bool { StatusCodes.successful.contains(statusCode) }
+
+  /// Returns the value of a header field; names are case-insensitive, and the values of a repeated field are joined with
+  /// `", "`.
+  public func value(forHTTPHeaderField name: String) -> String? { headerFields.value(for: name) }
+
+  /// Decodes the body as JSON.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - decoder: The decoder. Defaults to a new `JSONDecoder`.
+  public func decode<Value: Decodable>(
+    _ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()
+  ) throws -> Value {
+    try decoder.decode(type, from: data)
+  }
+}
