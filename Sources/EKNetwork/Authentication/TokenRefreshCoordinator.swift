@@ -42,12 +42,7 @@ final class TokenRefreshCoordinator: Sendable {
     let new = EnclosingWork(canBeJoined: true)
     var wait: EnclosingWork.Wait?
     defer { wait?.end() }
-    let timer = deadline.map { deadline in
-      Task { [state] in
-        try await Task.sleep(until: deadline, clock: .continuous)
-        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: URLError(.timedOut))
-      }
-    }
+    var timer: Task<Void, any Error>?
     defer { timer?.cancel() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -55,6 +50,8 @@ final class TokenRefreshCoordinator: Sendable {
           // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
           state.enter(waiter, continuation, generation, new, isCancelled: Task.isCancelled)
         }
+        // Not before: it finds the waiter, however late it is.
+        timer = deadline.map { end(waiter, at: $0) }
         do throws(EnclosingWork.SelfWaitError) {
           switch step {
           case .resume(let result): continuation.resume(with: result)
@@ -69,6 +66,13 @@ final class TokenRefreshCoordinator: Sendable {
       }
     } onCancel: {
       state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: CancellationError())
+    }
+  }
+
+  private func end(_ waiter: UInt64, at deadline: ContinuousClock.Instant) -> Task<Void, any Error> {
+    Task { [state] in
+      try await Task.sleep(until: deadline, clock: .continuous)
+      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: URLError(.timedOut))
     }
   }
 

@@ -276,6 +276,8 @@ struct RequestRunner {
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
         let challenge = Self.challenge(of: result)
+        // The refresh may need the connection that an unread body occupies.
+        if case .success(.challenge(let success, _)) = result { (success as? TransportResponse)?.body.cancel() }
         try await tokens.refresh(
           ifNewerThan: built.generation, using: refresher, after: challenge, until: exchange.deadline)
         reason = error

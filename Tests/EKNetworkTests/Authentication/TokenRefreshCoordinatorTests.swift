@@ -21,6 +21,22 @@ import Testing
     while !condition() { await Task.yield() }
   }
 
+  /// However early the deadline, the waiter is found, and the refresh goes on.
+  @Test func waitingEndsAtTheDeadline() async throws {
+    let coordinator = TokenRefreshCoordinator()
+    let gate = Gate()
+    let provider = Provider { _ in await gate.wait() }
+    for delay in [Duration.seconds(-1), .zero, .milliseconds(1)] {
+      let error = await #expect(throws: URLError.self) {
+        try await coordinator.refresh(ifNewerThan: 0, using: provider, until: .now + delay)
+      }
+      #expect(error?.code == .timedOut)
+    }
+    #expect(coordinator.isRefreshing && coordinator.waiterCount == 0)
+    await gate.open()
+    try await coordinator.refresh(ifNewerThan: 0, using: provider)
+  }
+
   @Test func aThousandRequestsCauseOneRefresh() async throws {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()

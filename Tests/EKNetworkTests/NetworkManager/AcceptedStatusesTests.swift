@@ -90,6 +90,33 @@ import Testing
     #expect(responses.map { String(decoding: $0.data, as: UTF8.self) } == ["{}", "{}", ""])
   }
 
+  private final class SameHost: TokenRefreshProvider {
+    let manager = Locked<NetworkManager?>(nil)
+    func refreshTokenIfNeeded() async throws {
+      _ = try await manager.withLock { $0 }?.send(Probe<StatusCodeResponse>(path: "/token"))
+    }
+  }
+
+  /// The only connection to the host must not be held by the challenge.
+  @Test(arguments: Wire.allCases) func refreshDoesNotWaitForTheChallenge(wire: Wire) async throws {
+    let isRenewed = Locked(false)
+    server.route("/item") { _ in
+      isRenewed.withLock { $0 }
+        ? .json(#"{"id":9}"#) : .streaming(contentLength: 1 << 20, status: 401, [.send(Data(count: 1 << 10)), .stall])
+    }
+    server.route("/token") { _ in
+      isRenewed.withLock { $0 = true }
+      return .status(204)
+    }
+    let manager = wire.manager(server) { $0.httpMaximumConnectionsPerHost = 1 }
+    let refresher = SameHost()
+    refresher.manager.withLock { $0 = manager }
+    manager.tokenRefresher = refresher
+    let response = try await manager.stream(Probe<Numbered>(acceptedStatuses: .any))
+    #expect(response.statusCode == 200)
+    refresher.manager.withLock { $0 = nil }
+  }
+
   private struct Refusal: Error, Equatable {
     var status: Int
     var challenge: String?
