@@ -53,7 +53,8 @@ struct RequestRunner {
     case refusal(CollectedResponse, readError: (any Error)? = nil)
   }
 
-  /// Returns the response of the first attempt whose status is accepted, with its whole body. An incomplete body is a failed attempt.
+  /// Returns the response of the first attempt whose status is accepted, with its whole body. An incomplete
+  /// body is a failed attempt.
   ///
   /// - Parameters:
   ///   - accepted: The statuses to accept; `nil` for those that the request accepts.

@@ -26,9 +26,10 @@ public protocol NetworkRequest {
   /// Query items that are sent in this order after all others: names may be repeated, and an item without a value is sent
   /// without `=`. Defaults to `nil`.
   var orderedQuery: [URLQueryItem]? { get }
-  /// A whole URL to send the request to, such as that of a next page, in place of the base URL and ``path``. It is sent as it
-  /// is, apart from dot segments, with the query items after its own. If it has another origin than the base URL, the access token and the
-  /// credentials of the session are not sent, and a 401 does not refresh the token. Defaults to `nil`.
+  /// A whole URL to send the request to, such as that of a next page, in place of the base URL and ``path``. It is sent as
+  /// it is, apart from dot segments, with the query items after its own. If it has another origin than the base URL, the
+  /// access token and the credentials of the session are not sent, and a 401 does not refresh the token. Defaults to
+  /// `nil`.
   var targetURL: URL? { get }
   /// The `Content-Type`, if the body does not specify one. Defaults to `"application/json"`, which is not sent without
   /// a body.
@@ -73,7 +74,8 @@ public protocol NetworkRequest {
   /// The maximum time for the call as a whole, with its attempts, the waits between them, a token refresh, and the response's
   /// body, also that of a stream; beyond it the request fails with `URLError.timedOut`, or with the last error if there is
   /// no time for a retry. It includes the time that middleware and an injected session take, which are not
-  /// interrupted. A subscription to events ignores it. Defaults to `nil`: no limit but the session's `timeoutIntervalForResource` for each attempt.
+  /// interrupted. A subscription to events ignores it. Defaults to `nil`: no limit but the session's
+  /// `timeoutIntervalForResource` for each attempt.
   var totalTimeout: Duration? { get }
   /// The handling of redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }

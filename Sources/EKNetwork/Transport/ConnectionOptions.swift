@@ -3,9 +3,9 @@ import Foundation
 /// Options for the connections of a session's requests, where the platform's defaults do not fit. They apply to every
 /// request of the session, redirects included, and its connections are shared only with sessions that have the same.
 ///
-/// Only ``tls`` applies on Apple's platforms: there, `URLSession` chooses the version of HTTP, cannot connect to a
-/// socket, and has no limit for connecting. A request with another option is not sent, and fails with `URLError.resourceUnavailable`, as it does on Linux
-/// if libcurl cannot be used.
+/// Only ``tls`` applies on Apple's platforms: there, `URLSession` chooses the version of HTTP, cannot connect to a socket,
+/// and has no limit for connecting. A request with another option is not sent, and fails with
+/// `URLError.resourceUnavailable`, as it does on Linux if libcurl cannot be used.
 public struct ConnectionOptions: Sendable, Hashable {
   /// The version of HTTP that is spoken.
   public enum HTTPVersion: Sendable, Hashable {

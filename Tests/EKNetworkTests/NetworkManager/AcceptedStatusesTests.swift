@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Every status can be a response.
-@Suite struct AcceptedStatusesTests {
+@Suite(.timeLimit(.minutes(5))) struct AcceptedStatusesTests {
   private let server: LoopbackServer
   private let count = Locked(0)
 
