@@ -33,7 +33,8 @@ final class TokenRefreshCoordinator: Sendable {
   ///   continues; `NetworkError.unauthorized` if the refresh is part of, or waits for, what the task is part of.
   nonisolated(nonsending) func refresh(
     ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider,
-    after response: NetworkResponse = NetworkResponse(statusCode: 401), until deadline: ContinuousClock.Instant? = nil
+    after response: @autoclosure () -> NetworkResponse = NetworkResponse(statusCode: 401),
+    until deadline: ContinuousClock.Instant? = nil
   ) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
@@ -58,7 +59,7 @@ final class TokenRefreshCoordinator: Sendable {
           case .wait(let refresh): wait = try refresh.wait()
           case .start:
             wait = try new.wait()
-            start(new, provider, response)
+            start(new, provider, response())
           }
         } catch {
           state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)

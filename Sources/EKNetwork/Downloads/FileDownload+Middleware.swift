@@ -24,6 +24,7 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
           return try await download.attempt(request, over: given)
         }
         let headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers
+        if status == file.successfulStatus, headers == file.headers { return .success(file) }
         return .success(
           DownloadedFile(
             url: file.url, size: file.size, statusCode: status == file.successfulStatus ? file.statusCode : status,

@@ -276,11 +276,10 @@ struct RequestRunner {
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
-        let challenge = Self.challenge(of: result)
         // The refresh may need the connection that an unread body occupies.
         if case .success(.challenge(let success, _)) = result { (success as? TransportResponse)?.body.cancel() }
         try await tokens.refresh(
-          ifNewerThan: built.generation, using: refresher, after: challenge, until: exchange.deadline)
+          ifNewerThan: built.generation, using: refresher, after: Self.challenge(of: result), until: exchange.deadline)
         reason = error
       case .retry(let delay, let error):
         if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }

@@ -97,9 +97,12 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     guard var fields = head?.fields else { return HeaderFieldList(headers) }
     guard isChanged else { return fields }
     let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
-    let kept = Set(headers.filter { received[$0.key] == $0.value }.keys.map { $0.lowercased() })
+    func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
+    // In all spellings of its name.
+    let changed = names(headers.filter { received[$0.key] != $0.value })
+    let kept = names(headers).subtracting(changed)
     fields.remove { !kept.contains($0) }
-    for (name, value) in headers.sorted(by: { $0.key < $1.key }) where !kept.contains(name.lowercased()) {
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) where changed.contains(name.lowercased()) {
       fields.append(name, value)
     }
     return fields

@@ -44,8 +44,8 @@ public struct StreamingResponse: ResponseHeaderFields, Sendable {
   /// The header fields in order, repeated ones separate if they were received so.
   public var headerFields: HeaderFieldList { received.list(or: headers) }
 
-  /// The trailer fields (RFC 9110 §6.5), once the body has been read to its end; before, and if there are none, empty. Always
-  /// empty if a `URLSession` performs the request.
+  /// The trailer fields (RFC 9110 §6.5). Read them when the body has been read to its end: until then they may be missing.
+  /// Always empty if a `URLSession` performs the request.
   public var trailers: HeaderFieldList { source.body.end?.trailers ?? HeaderFieldList() }
 
   /// Returns the value of a header field; names are case-insensitive.

@@ -105,7 +105,7 @@ struct TransportResponse: Sendable {
 protocol TransportBody: AnyObject, Sendable {
   /// Returns the next bytes as soon as there are any, never empty, or `nil` at the end. One caller at a time.
   func next() async throws -> Data?
-  /// What became known when the body has ended; `nil` before, and if there is nothing.
+  /// What became known when the body ended, which may be before it has been read; `nil` if there is nothing.
   var end: ResponseEnd? { get }
   /// Ends the exchange. A suspended `next()` throws `CancellationError`.
   func cancel()

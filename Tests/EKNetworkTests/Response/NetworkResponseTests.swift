@@ -71,6 +71,38 @@ import Testing
       #expect(try await manager.response(to: Probe<Numbered>()).trailers.isEmpty)
     }
 
+    @Test func downloadsKeepRepeatedFieldsBehindMiddleware() async throws {
+      let manager = Wire.automatic.manager(server)
+      let folder = try ScratchFolder()
+      manager.middleware = [Intercept { request, _, next in try await next(request) }]
+      #expect(
+        try await manager.download(Probe<Numbered>(), to: folder["a"]).values(for: "Set-Cookie") == Self.cookies)
+      manager.middleware = [
+        Intercept { request, _, next in
+          var response = try await next(request)
+          response.headers["X-C"] = "4"
+          return response
+        }
+      ]
+      let file = try await manager.download(Probe<Numbered>(), to: folder["b"])
+      #expect(file.values(for: "X-C") == ["4"] && file.value(forHTTPHeaderField: "X-B") == "1")
+    }
+
+    /// A change under another spelling of the name is not lost.
+    @Test func middlewareChangesAFieldInAnySpelling() async throws {
+      let manager = Wire.automatic.manager(server)
+      manager.middleware = [
+        Intercept { request, _, next in
+          var response = try await next(request)
+          response.headers["x-a"] = "3"
+          return response
+        }
+      ]
+      let response = try await manager.response(to: Probe<Numbered>())
+      #expect(Set(response.values(for: "X-A")) == ["2", "3"])
+      #expect(response.values(for: "Set-Cookie") == Self.cookies)
+    }
+
     @Test func trailersOfAStreamFollowItsBody() async throws {
       let gate = Gate()
       server.route("/stream") { _ in

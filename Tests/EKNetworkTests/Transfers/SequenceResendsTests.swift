@@ -100,7 +100,7 @@ import Testing
     expectOneUpload()
   }
 
-  // MARK: - A sequence that is made anew
+  // MARK: - A new sequence for each time
 
   private static let rows = ["a", "b", "c"].map { Data($0.utf8) }
 

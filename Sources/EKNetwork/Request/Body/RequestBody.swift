@@ -103,8 +103,8 @@ public struct RequestBody {
     source = .sequence(body)
   }
 
-  /// Creates a body that is pulled from an asynchronous sequence, which is made anew each time the body is sent: for a retry,
-  /// a token refresh, a redirect that keeps the body, or after a lost connection.
+  /// Creates a body that is pulled from a new asynchronous sequence each time it is sent: for a retry, a token refresh,
+  /// a redirect that keeps the body, or after a lost connection.
   ///
   /// ```swift
   /// RequestBody(contentType: "application/x-ndjson") { database.records() }

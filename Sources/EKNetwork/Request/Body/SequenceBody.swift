@@ -1,6 +1,6 @@
 import Foundation
 
-/// A body from an asynchronous sequence, which can be iterated once unless it can be made anew.
+/// A body from an asynchronous sequence, which can be iterated once, or of which each iteration is a new one.
 final class SequenceBody: Sendable {
   /// Returns the next bytes, which may be empty; `nil` at the end.
   typealias Puller = () async throws -> Data?

@@ -2,7 +2,7 @@ import Foundation
 
 /// A body from an asynchronous sequence, which is pulled piece by piece as the server accepts it.
 ///
-/// Unless it can be made anew, it can be sent once, like a ``ReadAheadUpload`` of a stream.
+/// Unless each iteration is of a new sequence, it can be sent once, like a ``ReadAheadUpload`` of a stream.
 final class SequenceUpload: UploadSource, @unchecked Sendable {
   // Unchecked: all state is accessed inside the lock.
   private enum Phase {
