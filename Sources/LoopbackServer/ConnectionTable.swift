@@ -32,7 +32,7 @@ final class ConnectionTable: Sendable {
       state.accepted += 1
       guard !state.isStopping, state.sockets.count < limit else { return nil }
       state.sockets[number] = socket
-      state.peak = max(state.peak, state.sockets.count)
+      if state.sockets.count > state.peak { state.peak = max(state.peak, Socket.open(among: state.sockets.values)) }
       state.threads += 1
       return number
     }

@@ -126,7 +126,7 @@ public final class LoopbackServer: Sendable {
   /// The number of connections accepted since the start.
   public var acceptedConnections: Int { core.connections.accepted }
 
-  /// The maximum number of connections that were open at the same time.
+  /// The maximum number of connections that were open at the same time, at both ends.
   public var peakConnections: Int { core.connections.peak }
 
   /// The number of bytes passed to the system for sending, on all connections.

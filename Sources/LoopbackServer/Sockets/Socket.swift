@@ -88,6 +88,16 @@ final class Socket: Sendable {
     }
   }
 
+  /// The number of sockets that are closed at neither end. One that the client has closed counts as closed although the
+  /// thread that serves it may not have noticed.
+  static func open(among sockets: some Collection<Socket>) -> Int {
+    let descriptors = sockets.map(\.live).filter { $0 >= 0 }
+    guard let events = pollEvents(descriptors.map { ($0, hangUpEvents) }, timeout: .zero) else {
+      return descriptors.count
+    }
+    return events.count { $0 == 0 }
+  }
+
   /// Whether there are unread bytes. Closing then makes the system send RST instead of FIN.
   var hasUnreadBytes: Bool {
     var byte: UInt8 = 0

@@ -89,6 +89,19 @@ struct LifetimeTests {
     #expect(try RawClient(port: server.port).get("/").text == "x")
   }
 
+  @Test("A connection that the client has closed does not count as open beside the next one")
+  func peakCountsBothEnds() async throws {
+    let server = try LoopbackServer()
+    let gate = Gate()
+    server.route("/busy") { _ in .text("\(gate.waitBlocking(timeout: .seconds(1000)))") }
+    server.route("/", .text("x"))
+    try connect(1, to: server, sending: "/busy")[0].disconnect()
+    #expect(await server.waitForRequests(count: 1).count == 1)
+    #expect(try RawClient(port: server.port).get("/").text == "x")
+    #expect(server.openConnections >= 1 && server.peakConnections == 1)
+    gate.open()
+  }
+
   @Test("A connection beyond the limit is closed at once")
   func connectionLimit() throws {
     let server = try LoopbackServer { $0.maximumConnections = 1 }
