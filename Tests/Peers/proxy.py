@@ -85,12 +85,15 @@ async def answer(writer, status, fields=b""):
 
 
 async def socks(reader, writer):
-    """RFC 1928, for IPv4 addresses, without credentials."""
+    """RFC 1928, for IPv4 addresses and names, without credentials."""
     try:
         await reader.readexactly((await reader.readexactly(2))[1])
         writer.write(b"\x05\x00")
-        request = await reader.readexactly(10)
-        up, down = await asyncio.open_connection(socket.inet_ntoa(request[4:8]), int.from_bytes(request[8:]))
+        kind = (await reader.readexactly(4))[3]
+        length = (await reader.readexactly(1))[0] if kind == 3 else 4
+        host = await reader.readexactly(length)
+        port = int.from_bytes(await reader.readexactly(2))
+        up, down = await asyncio.open_connection(host.decode() if kind == 3 else socket.inet_ntoa(host), port)
         writer.write(b"\x05\x00\x00\x01" + bytes(6))
         await asyncio.gather(pump(reader, down), pump(up, writer))
     except (OSError, asyncio.IncompleteReadError):

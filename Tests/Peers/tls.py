@@ -12,6 +12,7 @@ import ssl
 import struct
 import sys
 import tempfile
+import threading
 import urllib.parse
 import warnings
 
@@ -180,6 +181,24 @@ def forwarding(port):
     return handler
 
 
+def saying_why(context):
+    """Responds to requests, one after the other. A handshake that fails ends with an alert, which asyncio does not send."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            connection = listener.accept()[0]
+            try:
+                with context.wrap_socket(connection, server_side=True) as stream:
+                    stream.recv(65536)
+                    stream.sendall(ANSWER)
+            except OSError:
+                connection.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
 def renegotiating(folder):
     """Begins another handshake (RFC 5246 §7.4.1.1) when the client has sent the line `go`, sends the line `ready`, and never
     reads again."""
@@ -277,6 +296,11 @@ async def main():
             warnings.simplefilter("ignore")
             old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1
         await serve("old", answer, old)
+        ports["old-with-alert"] = saying_why(old)
+        recent = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        recent.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+        recent.maximum_version = ssl.TLSVersion.TLSv1_2
+        ports["1.2-with-alert"] = saying_why(recent)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
         context.load_verify_locations(pathlib.Path(folder) / "ca.pem")

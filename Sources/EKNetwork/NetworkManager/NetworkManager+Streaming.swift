@@ -70,13 +70,10 @@ extension NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil, reconnect: EventReconnectPolicy = EventReconnectPolicy(),
     options: EventSourceOptions
   ) -> EventSource<T> {
-    EventSource(
-      request: request, clock: clock,
-      // The status and its `Retry-After` decide about another attempt, whatever the body.
-      stream: {
-        try await self.stream(
-          $0, accessToken: accessToken, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
-      },
-      policy: reconnect, options: options)
+    // The status and its `Retry-After` decide about another attempt, whatever the body.
+    EventSource(request: request, clock: clock, policy: reconnect, options: options) {
+      try await self.stream(
+        $0, accessToken: accessToken, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
+    }
   }
 }

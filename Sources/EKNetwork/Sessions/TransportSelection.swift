@@ -23,6 +23,9 @@ enum TransportSelection {
   /// Returns the transport of a `URLSession`: on Linux the library's own, unless the session was customised with code that must
   /// handle the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
+    if let problem = choice.connectionOptions?.tls?.problem {
+      return UnavailableTransport(problem, socketPath: choice.connectionOptions?.socketPath)
+    }
     #if os(Linux)
       if let options = choice.connectionOptions {
         if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) {
@@ -42,11 +45,14 @@ enum TransportSelection {
     #elseif canImport(Darwin)
       if let options = choice.connectionOptions,
         options.httpVersion != .automatic || options.socketPath != nil
-          || options.connectTimeout != nil
+          || options.connectTimeout != nil || options.proxy != .automatic
       {
         return UnavailableTransport(
           .resourceUnavailable,
-          "URLSession chooses the version of HTTP itself, connects to hosts only, and has no limit for connecting.",
+          """
+          URLSession chooses the version of HTTP itself, connects to hosts only, has no limit for connecting, and takes \
+          proxies from its configuration.
+          """,
           socketPath: options.socketPath)
       }
       if let options = choice.connectionOptions?.tls {

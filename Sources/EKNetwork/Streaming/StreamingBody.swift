@@ -70,17 +70,18 @@ public struct StreamingBody: AsyncSequence, Sendable {
 
   /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is
   /// discarded. If the response has a `Content-Type` other than `text/event-stream`, the sequence throws an
-  /// ``EventStreamError``.
+  /// ``EventStreamError``. Its ``StreamingSequence/lastEventID`` and ``StreamingSequence/reconnectionTime`` say where and
+  /// when a client of your own resumes.
   ///
   /// - Parameter maximumLength: The maximum length of a line, and of the data of one event, in bytes. Defaults to 16
   ///   MiB; beyond it the sequence ends with ``StreamLineTooLongError``.
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> StreamingSequence<ServerSentEvent> {
-    read(
-      EventStreamParser(
-        maximumSize: maximumLength,
-        refusal: contentType.flatMap { EventStreamError(contentType: $0) }))
+    let position = EventStreamPosition()
+    let refusal = contentType.flatMap { EventStreamError(contentType: $0) }
+    let parser = EventStreamParser(maximumSize: maximumLength, refusal: refusal, position: position)
+    return StreamingSequence(StreamReader(source, parser: parser), position: position)
   }
 
   private func read<Parser: StreamParser>(_ parser: Parser) -> StreamingSequence<Parser.Element> {

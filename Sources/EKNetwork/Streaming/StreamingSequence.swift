@@ -8,10 +8,14 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   // Closures, because calling them does not involve the type `Element` at run time.
   private let ready: @Sendable () -> Element?
   private let pull: nonisolated(nonsending) @Sendable () async throws -> Element?
+  /// Where to resume, for server-sent events.
+  private let position: EventStreamPosition?
 
-  init<Parser: StreamParser>(_ reader: StreamReader<Parser>) where Parser.Element == Element {
+  init<Parser: StreamParser>(_ reader: StreamReader<Parser>, position: EventStreamPosition? = nil)
+  where Parser.Element == Element {
     ready = { reader.ready() }
     pull = { try await reader.next() }
+    self.position = position
   }
 
   /// The same elements as an `AsyncThrowingStream`.
@@ -53,4 +57,14 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// Waits for and returns the next element, off the caller's actor.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
+}
+
+extension StreamingSequence where Element == ServerSentEvent {
+  /// The ID to send as `Last-Event-ID` in order to resume after what has been read (WHATWG HTML §9.2.6): of the last event,
+  /// even if it had no data. Empty if the server has sent none. An ID that is not a valid header field value is skipped.
+  public var lastEventID: String { position?.value.withLock { $0.lastEventID } ?? "" }
+
+  /// How long the server wants a client to wait before it reconnects (`retry:`), at most one day; `nil` if it has not
+  /// said.
+  public var reconnectionTime: Duration? { position?.value.withLock { $0.reconnectionTime } }
 }

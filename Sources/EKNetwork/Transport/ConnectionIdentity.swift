@@ -43,6 +43,16 @@ final class ConnectionIdentity: Hashable, Sendable {
     hasher.combine(files)
   }
 
+  #if os(Linux)
+    /// The identity with the proxies that are chosen for an origin: what was opened through others is not for it.
+    func choosingProxies(for origin: Origin, isSecure: Bool) -> ConnectionIdentity {
+      guard proxies?.chooser != nil else { return self }
+      let chosen = proxies.chosen(
+        forHost: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
+      return ConnectionIdentity(options, chosen, files)
+    }
+  #endif
+
   /// The maker of the identities of one session.
   final class Source: Sendable {
     private struct Latest {

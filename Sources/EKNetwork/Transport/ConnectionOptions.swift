@@ -4,7 +4,7 @@ import Foundation
 /// request of the session, redirects included, and its connections are shared only with sessions that have the same.
 ///
 /// Only ``tls`` applies on Apple's platforms: there, `URLSession` chooses the version of HTTP, cannot connect to a socket,
-/// and has no limit for connecting. A request with another option is not sent, and fails with
+/// has no limit for connecting, and takes proxies from the `connectionProxyDictionary` of its configuration. A request with another option is not sent, and fails with
 /// `URLError.resourceUnavailable`, as it does on Linux if libcurl cannot be used.
 public struct ConnectionOptions: Sendable, Hashable {
   /// The version of HTTP that is spoken.
@@ -37,16 +37,19 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// the requests that wait for it fail with `URLError.cannotConnectToHost`: nothing of them was sent. Defaults to `nil`:
   /// only their own timeouts apply.
   public var connectTimeout: Duration?
+  /// The proxy. Defaults to ``Proxy/automatic``.
+  public var proxy: Proxy
 
   /// Creates options in which parameters that are left out keep their defaults.
   public init(
     tls: TLSOptions? = nil, httpVersion: HTTPVersion = .automatic, socketPath: String? = nil,
-    connectTimeout: Duration? = nil
+    connectTimeout: Duration? = nil, proxy: Proxy = .automatic
   ) {
     self.tls = tls
     self.httpVersion = httpVersion
     self.socketPath = socketPath
     self.connectTimeout = connectTimeout
+    self.proxy = proxy
   }
 }
 

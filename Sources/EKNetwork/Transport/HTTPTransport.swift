@@ -87,8 +87,9 @@
       let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
-      let connection = hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin)
-      let proxy = connection.proxies.server(
+      let connection = (hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin))
+        .choosingProxies(for: origin, isSecure: isSecure)
+      let proxy = try connection.proxies.server(
         for: HostSyntax.unbracketed(origin.host), isSecure: isSecure, socketPath: connection.options.socketPath)
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {

@@ -14,6 +14,28 @@ struct SessionProxies: Sendable, Hashable {
   let exceptions: String
   let user: String?
   let password: String?
+  /// Chooses others for each request.
+  let chooser: ProxyChooser?
+  /// Whether the proxy has no host or port that could be one.
+  let isInvalid: Bool
+
+  /// Creates proxies of which one is for all hosts.
+  init(scheme: String, host: String, port: Int, user: String?, password: String?) {
+    let host = HostSyntax.unbracketed(host)
+    // RFC 3986 §3.2.2.
+    let url = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    (plain, secure, exceptions) = (url, url, "")
+    self.user = user
+    self.password = password
+    chooser = nil
+    isInvalid = !HostSyntax.isValid(host) || !(1...65_535).contains(port)
+  }
+
+  init(chooser: ProxyChooser) {
+    (plain, secure, exceptions, user, password) = (nil, nil, "", nil, nil)
+    self.chooser = chooser
+    isInvalid = false
+  }
 
   init(_ dictionary: [AnyHashable: Any]) {
     func text(_ key: String) -> String? {
@@ -41,6 +63,8 @@ struct SessionProxies: Sendable, Hashable {
     exceptions = (dictionary["ExceptionsList"] as? [String] ?? [])
       .map { $0.hasPrefix("*.") ? String($0.dropFirst()) : $0 }
       .joined(separator: ",")
+    chooser = nil
+    isInvalid = false
     user = text("kCFProxyUsernameKey")
     password = text("kCFProxyPasswordKey")
   }

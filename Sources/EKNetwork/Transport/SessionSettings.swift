@@ -42,7 +42,8 @@ final class SessionSettings: Sendable {
       .map { (name: "\($0.key)", value: "\($0.value)") }
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
-    proxies = configuration.connectionProxyDictionary.map(SessionProxies.init)
+    proxies = options.proxy.proxies(
+      configured: configuration.connectionProxyDictionary.map { SessionProxies($0) })
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()

@@ -31,19 +31,43 @@ public struct TLSOptions: Sendable, Hashable {
   public var certificateAuthorityFile: URL?
   /// SHA-256 hashes, in Base64, of public keys (RFC 7469 §2.4: of the DER-encoded `SubjectPublicKeyInfo`). The server
   /// must have one of these keys in addition to a valid certificate; otherwise the request fails with
-  /// `URLError.serverCertificateUntrusted`. Defaults to none, which allows any key.
+  /// `URLError.serverCertificateUntrusted`, before anything is sent if one of them is no such hash. Defaults to none, which
+  /// allows any key.
   public var pinnedPublicKeys: Set<String>
   /// The certificate to present to servers that request one, but not to another origin, to which a redirect or
   /// middleware leads. Defaults to `nil`.
   public var clientCertificate: ClientCertificate?
+  /// The oldest version of TLS that is spoken. A server that speaks only older ones fails the request with
+  /// `URLError.secureConnectionFailed`. Defaults to `nil`: the system's own, today TLS 1.2 nearly everywhere.
+  public var minimumVersion: Version?
+
+  /// A version of TLS.
+  public enum Version: Sendable, Hashable, CaseIterable {
+    /// TLS 1.2 (RFC 5246).
+    case tls12
+    /// TLS 1.3 (RFC 8446).
+    case tls13
+  }
 
   /// Creates options in which parameters that are left out keep their defaults.
   public init(
     certificateAuthorityFile: URL? = nil, pinnedPublicKeys: Set<String> = [],
-    clientCertificate: ClientCertificate? = nil
+    clientCertificate: ClientCertificate? = nil, minimumVersion: Version? = nil
   ) {
     self.certificateAuthorityFile = certificateAuthorityFile
     self.pinnedPublicKeys = pinnedPublicKeys
     self.clientCertificate = clientCertificate
+    self.minimumVersion = minimumVersion
+  }
+}
+
+extension TLSOptions {
+  /// Why no connection could be made with these options; `nil` if one may.
+  var problem: URLError? {
+    let isHash: (String) -> Bool = { Data(base64Encoded: $0)?.count == 32 }
+    guard let key = pinnedPublicKeys.first(where: { !isHash($0) }) else { return nil }
+    return URLError(
+      .serverCertificateUntrusted, url: nil,
+      description: "The pinned key \(key.prefix(80).debugDescription) is not a SHA-256 hash in Base64")
   }
 }

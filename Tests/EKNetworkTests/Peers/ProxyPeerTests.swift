@@ -123,6 +123,91 @@
       #expect(try await fetch(transport(nil), url).0 == 200)
     }
 
+    private func connecting(_ proxy: ConnectionOptions.Proxy, configured: String? = nil) throws -> any Transport {
+      let configuration = URLSessionConfiguration.ephemeral
+      if let configured {
+        configuration.connectionProxyDictionary = [
+          "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": try #require(peer.url(configured).port),
+        ]
+      }
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      return TransportSelection.transport(
+        for: URLSession(configuration: configuration), choice: .connecting(with: .init(tls: tls, proxy: proxy)))
+    }
+
+    @Test("A proxy is named by a value, which precedes the session's dictionary")
+    func named() async throws {
+      func port(_ name: String) throws -> Int { try #require(peer.url(name).port) }
+      let url = try peer.url("origin", scheme: "http").absoluteString
+      let named = ConnectionOptions.Proxy.http(
+        host: "127.0.0.1", port: try port("authenticating"), user: "someone", password: "s%cret")
+      for _ in 0..<2 {
+        #expect(try await fetch(connecting(named), "http://behind.invalid/").0 == 200)
+        #expect(try await fetch(connecting(named), "https://localhost/").0 == 200)
+      }
+      let anonymous = ConnectionOptions.Proxy.http(host: "127.0.0.1", port: try port("authenticating"))
+      #expect(try await fetch(connecting(anonymous, configured: "good"), "http://behind.invalid/").0 == 407)
+      #expect(try await fetch(connecting(.automatic, configured: "forbidding"), url).0 == 403)
+      #expect(try await fetch(connecting(.none, configured: "forbidding"), url).0 == 200)
+      #expect(try await fetch(connecting(.environment, configured: "forbidding"), url).0 == 200)
+      let socks = ConnectionOptions.Proxy.socks5(host: "127.0.0.1", port: try port("socks"))
+      #expect(try await fetch(connecting(socks), url).0 == 200)
+    }
+
+    @Test("A closure chooses a proxy for each request: what was opened through another is not used")
+    func chosen() async throws {
+      let (good, forbidding) = (try #require(peer.url("good").port), try #require(peer.url("forbidding").port))
+      let asked = Locked<[String]>([])
+      let transport = try connecting(
+        .choosing { origin in
+          let count = asked.withLock {
+            $0.append(origin.absoluteString)
+            return $0.count
+          }
+          return count % 2 == 0 ? .http(host: "127.0.0.1", port: forbidding) : .http(host: "127.0.0.1", port: good)
+        })
+      for _ in 0..<2 {
+        #expect(try await fetch(transport, "http://behind.invalid/a?b").0 == 200)
+        #expect(try await fetch(transport, "http://behind.invalid/a?b").0 == 403)
+      }
+      #expect(try await fetch(transport, "https://localhost:8443/").0 == 200)
+      await #expect(throws: URLError.self) { try await fetch(transport, "https://localhost:8443/") }
+      #expect(Set(asked.withLock { $0 }) == ["http://behind.invalid:80/", "https://localhost:8443/"])
+    }
+
+    @Test(
+      "A host or port that no proxy has is refused",
+      arguments: [("", 80), ("a/b", 80), ("user@host", 80), ("host", 0), ("host", 65_536), ("host", -1)])
+    func impossible(host: String, port: Int) async throws {
+      for proxy in [
+        ConnectionOptions.Proxy.http(host: host, port: port), .socks5(host: host, port: port),
+        .choosing { _ in .http(host: host, port: port) },
+      ] {
+        let error = await #expect(throws: URLError.self) {
+          try await fetch(connecting(proxy), "http://behind.invalid/")
+        }
+        #expect(error?.code == .badURL)
+      }
+    }
+
+    @Test("A WebSocket beside a session's requests takes their proxy")
+    func webSocketThroughNamed() async throws {
+      let port = try #require(peer.url("forbidding").port)
+      for proxy in [
+        ConnectionOptions.Proxy.http(host: "127.0.0.1", port: port),
+        .choosing { _ in .http(host: "127.0.0.1", port: port) },
+      ] {
+        var options = WebSocketOptions()
+        try options.inherit(connecting(proxy).connectionSettings)
+        await #expect(throws: (any Error).self) {
+          try await WebSocket.connect(to: peer.url("origin", scheme: "ws"), options: options)
+        }
+        options = WebSocketOptions()
+        try options.inherit(connecting(.none).connectionSettings)
+        #expect(options.proxies == SessionProxies([:]))
+      }
+    }
+
     @Test("A proxy's error response to a plain request is returned as a response")
     func plainRefusals() async throws {
       for (name, status) in [("authenticating", 407), ("forbidding", 403), ("failing", 502)] {

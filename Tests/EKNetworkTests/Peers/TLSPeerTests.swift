@@ -140,7 +140,53 @@
       let other = Data(repeating: 1, count: 32).base64EncodedString()
       #expect(try await text(secured { $0.pinnedPublicKeys = [other, pin] }, peer.url("good")) == "ok")
       #expect(try await code(secured { $0.pinnedPublicKeys = [other] }, "good") == .serverCertificateUntrusted)
-      #expect(try await code(secured { $0.pinnedPublicKeys = ["garbage;"] }, "good") == .serverCertificateUntrusted)
+    }
+
+    /// Of the right length, but not Base64; of another hash; of another scheme.
+    @Test(
+      "A pin that is no hash fails the request before it is sent, and says which one it is",
+      arguments: [
+        "garbage;", "", "2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+      ])
+    func malformedPins(pin: String) async throws {
+      var options = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options.pinnedPublicKeys = [Data(repeating: 1, count: 32).base64EncodedString(), pin]
+      // Nothing listens there, and nothing is asked.
+      let url = try #require(URL(string: "https://localhost:1"))
+      let manager = NetworkManager(baseURL: { url }, transport: .secured(by: options))
+      let error = await #expect(throws: URLError.self) { try await manager.send(Probe<Data>(path: "/")) }
+      #expect(error?.code == .serverCertificateUntrusted)
+      #expect(error?.localizedDescription.contains(pin.debugDescription) == true)
+      var socket = WebSocketOptions()
+      socket.tls = options
+      let refusal = await #expect(throws: URLError.self) {
+        try await WebSocket.connect(to: peer.url("good", scheme: "wss"), options: socket)
+      }
+      #expect(refusal?.code == .serverCertificateUntrusted)
+    }
+
+    @Test(
+      "A server that speaks only older versions of TLS is refused",
+      arguments: [
+        ("good", .tls12, nil), ("good", .tls13, nil), ("1.2-with-alert", .tls12, nil), ("1.2-with-alert", nil, nil),
+        ("1.2-with-alert", .tls13, .secureConnectionFailed), ("old-with-alert", nil, .secureConnectionFailed),
+        ("old-with-alert", .tls12, .secureConnectionFailed), ("old-with-alert", .tls13, .secureConnectionFailed),
+      ] as [(String, TLSOptions.Version?, URLError.Code?)])
+    func minimumVersion(name: String, minimum: TLSOptions.Version?, expected: URLError.Code?) async throws {
+      let transport = secured { $0.minimumVersion = minimum }
+      do {
+        _ = try await text(transport, peer.url(name))
+        #expect(expected == nil)
+      } catch let error as URLError {
+        #expect(error.code == expected, "\(error.localizedDescription)")
+      }
+      guard let expected else { return }
+      var socket = WebSocketOptions()
+      socket.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), minimumVersion: minimum)
+      let error = await #expect(throws: URLError.self) {
+        try await WebSocket.connect(to: peer.url(name, scheme: "wss"), options: socket)
+      }
+      #expect(error?.code == expected)
     }
 
     @Test("A server that requires a client certificate accepts only requests with one")

@@ -47,7 +47,7 @@ struct SocketDestination: Sendable {
 
   func address(_ options: WebSocketOptions) throws -> ByteTransportEndpoint {
     guard HostSyntax.isValid(host), port > 0 else { throw PrismNetworkError.invalidURL }
-    return ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
+    return try ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
   }
 
   /// Returns the options, completed with the endpoint's parameters.

@@ -20,6 +20,27 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
+  private let signal = ReconnectSignal()
+
+  init(
+    request: Request, clock: any Clock<Duration>, policy: EventReconnectPolicy, options: EventSourceOptions,
+    stream: nonisolated(nonsending) @escaping (EventStreamRequest<Request>) async throws -> StreamingResponse
+  ) {
+    self.request = request
+    self.clock = clock
+    self.stream = stream
+    self.policy = policy
+    self.options = options
+  }
+
+  /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it anew,
+  /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
+  ///
+  /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
+  /// arrived are delivered first, an attempt that is under way continues, and nothing counts as a failure. The request is
+  /// repeated even if it is not idempotent, but not if its body can be sent only once: that ends the subscription with
+  /// `URLError.networkConnectionLost`.
+  public var reconnect: @Sendable () -> Void { { [signal] in signal.send() } }
 
   /// Returns an iterator with its own subscription.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
@@ -29,6 +50,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private let source: EventSource
     private var state: EventSourceState
     private var reader: StreamReader<EventStreamParser>?
+    /// The body that ``reader`` reads.
+    private var body: WatchedBody?
+    /// Ends the open stream when its owner wants to reconnect.
+    private var interruption: ReconnectSignal.Wait?
     private var isOver = false
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<NetworkResponse?>(nil)
@@ -69,16 +94,29 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
           } catch let failure {
             error = failure
           }
-          self.reader = nil
+          let isInterrupted = body?.isInterrupted ?? false
+          close()
+          if isInterrupted {
+            try Task.checkCancellation()
+            guard bodyIsReplayable else { throw URLError(.networkConnectionLost) }
+            state.interrupted(parser: reader.parser)
+            continue
+          }
           guard try await recover(from: error, parser: reader.parser, isolation: actor) else { break }
         }
         isOver = true
         return nil
       } catch {
         isOver = true
-        reader = nil
+        close()
         throw error
       }
+    }
+
+    private mutating func close() {
+      reader = nil
+      body = nil
+      interruption = nil
     }
 
     /// Connects; returns `false` if the subscription is over.
@@ -107,6 +145,8 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
         maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID,
         onComment: { [weak body] in body?.receivedComment() })
       reader = StreamReader(ReadOnceBody(body), parser: parser)
+      self.body = body
+      interruption = source.signal.onSend { [weak body] in body?.interrupt() }
       source.options.onOpen?(response.headers)
       return true
     }
@@ -136,7 +176,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       case .fail(let error): throw decoded(error)
       case .finish: return false
       case .reconnect(let delay):
-        try await source.clock.sleep(for: delay.sleepable)
+        try await source.signal.sleep(for: delay, clock: source.clock)
         return true
       }
     }

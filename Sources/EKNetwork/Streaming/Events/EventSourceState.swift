@@ -40,6 +40,18 @@ struct EventSourceState {
   /// Records that an event has been delivered.
   mutating func received() { hasReceived = true }
 
+  /// Records that the owner has closed the open stream in order to reconnect.
+  mutating func interrupted(parser: EventStreamParser?) {
+    isOpen = false
+    resume(after: parser)
+  }
+
+  private mutating func resume(after parser: EventStreamParser?) {
+    guard let parser else { return }
+    lastEventID = parser.lastEventID
+    reconnectionTime = parser.reconnectionTime.map { max($0, Self.shortestReconnectionTime) } ?? reconnectionTime
+  }
+
   /// Returns what to do after a connection has ended or could not be opened.
   ///
   /// - Parameters:
@@ -55,10 +67,7 @@ struct EventSourceState {
   ) -> Action {
     let wasOpen = isOpen
     isOpen = false
-    if let parser {
-      lastEventID = parser.lastEventID
-      reconnectionTime = parser.reconnectionTime.map { max($0, Self.shortestReconnectionTime) } ?? reconnectionTime
-    }
+    resume(after: parser)
     var error = error
     if wasOpen, let cause = error, TruncatedContentError.isCause(of: cause) {
       // A server that dies, or ends a stream, does not complete its compression.

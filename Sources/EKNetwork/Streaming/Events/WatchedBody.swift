@@ -14,6 +14,7 @@ final class WatchedBody: TransportBody {
     /// The elapsed time at which bytes last arrived.
     var lastArrival = Duration.zero
     var isTimedOut = false
+    var isInterrupted = false
     var isOver = false
     var watch: Task<Void, Never>?
   }
@@ -41,6 +42,17 @@ final class WatchedBody: TransportBody {
 
   /// Records that the received bytes contained a comment.
   func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
+
+  var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+
+  /// Ends the exchange for a reader that reads on: what has not arrived will not.
+  func interrupt() {
+    let isOver = state.withLock { state in
+      state.isInterrupted = !state.isOver
+      return state.isOver
+    }
+    if !isOver { cancel() }
+  }
 
   var end: ResponseEnd? { body.end }
 

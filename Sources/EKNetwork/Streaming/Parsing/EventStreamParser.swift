@@ -1,5 +1,10 @@
 import Foundation
 
+/// Where to resume an event stream, for those who ask while it is read.
+final class EventStreamPosition: Sendable {
+  let value = Locked<(lastEventID: String, reconnectionTime: Duration?)>(("", nil))
+}
+
 /// A parser for event streams, exactly as WHATWG HTML §9.2.5 and §9.2.6 specify.
 struct EventStreamParser: StreamParser {
   private static let lineFeed = UInt8(ascii: "\n")
@@ -25,7 +30,9 @@ struct EventStreamParser: StreamParser {
   /// The ID to resume after: that of the last dispatched event (§9.2.6), even if it had no data. An ID that is not a
   /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
   /// them.
-  private(set) var lastEventID: String
+  private(set) var lastEventID: String {
+    didSet { position?.value.withLock { $0.lastEventID = lastEventID } }
+  }
   private var isIDSendable = true
   /// Whether an event without data is dispatched if it has a type.
   private let dispatchesTypesAlone: Bool
@@ -33,7 +40,10 @@ struct EventStreamParser: StreamParser {
   /// The reason why the body is no event stream.
   private let refusal: EventStreamError?
   /// The reconnection time that the server has set.
-  private(set) var reconnectionTime: Duration?
+  private(set) var reconnectionTime: Duration? {
+    didSet { position?.value.withLock { $0.reconnectionTime = reconnectionTime } }
+  }
+  private let position: EventStreamPosition?
 
   /// - Parameters:
   ///   - maximumSize: The maximum size in bytes of a line and of the data of an event.
@@ -41,14 +51,16 @@ struct EventStreamParser: StreamParser {
   ///   - dispatchesTypesAlone: Whether an event without data is returned if it has a type. §9.2.6 drops it; protocols
   ///     on top of event streams use it.
   ///   - refusal: The reason why the body is no event stream: the error of every read.
+  ///   - position: Told where to resume.
   ///   - onComment: Called for each comment, which servers send as keep-alive (§9.2.7).
   init(
     maximumSize: Int, lastEventID: String = "", dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
-    onComment: (@Sendable () -> Void)? = nil
+    position: EventStreamPosition? = nil, onComment: (@Sendable () -> Void)? = nil
   ) {
     self.maximumSize = max(0, maximumSize)
     self.dispatchesTypesAlone = dispatchesTypesAlone
     self.refusal = refusal
+    self.position = position
     self.onComment = onComment
     self.lastEventID = lastEventID
     id = lastEventID
@@ -149,7 +161,7 @@ struct EventStreamParser: StreamParser {
   private static let longestSendableID = 64 * 1024
 
   private mutating func dispatch() -> ServerSentEvent? {
-    if isIDSendable { lastEventID = id }
+    if isIDSendable, lastEventID != id { lastEventID = id }
     defer {
       data.removeAll(keepingCapacity: data.count <= 64 * 1024)
       type = ""

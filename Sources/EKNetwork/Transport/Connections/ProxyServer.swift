@@ -40,12 +40,23 @@
   }
 
   extension SessionProxies? {
+    /// Those that are chosen for an origin, or always the same.
+    func chosen(forHost host: String, port: Int, isSecure: Bool) -> SessionProxies? {
+      guard let chooser = self?.chooser else { return self }
+      let endpoint = ByteTransportEndpoint(host: host, port: port, isSecure: isSecure)
+      return URL(string: endpoint.url).flatMap(chooser.proxies(for:))
+    }
+
     /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
     ///
     /// - Parameter socketPath: The Unix domain socket that stands for the host; there is no proxy then.
-    func server(for host: String, isSecure: Bool, socketPath: String?) -> ProxyServer? {
+    /// - Throws: `URLError.badURL` if the proxy cannot be one.
+    func server(for host: String, isSecure: Bool, socketPath: String?) throws -> ProxyServer? {
       guard socketPath == nil else { return nil }
       guard let self else { return EnvironmentProxies.ofProcess.server(for: host, isSecure: isSecure) }
+      guard !self.isInvalid else {
+        throw URLError(.badURL, url: nil, description: "The host or the port of the proxy is not valid")
+      }
       guard let url = isSecure ? self.secure : self.plain, !ProxyExceptions(self.exceptions).contains(host) else {
         return nil
       }

@@ -28,6 +28,7 @@
     case sslEnableAlpn = 226
     case sslcert = 10025
     case sslkey = 10087
+    case sslversion = 32
     case tcpKeepalive = 213
     case unixSocketPath = 10231
     case url = 10002

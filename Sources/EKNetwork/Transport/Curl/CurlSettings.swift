@@ -50,6 +50,11 @@
     }
   }
 
+  extension TLSOptions.Version {
+    /// `CURL_SSLVERSION_TLSv1_2` and `CURL_SSLVERSION_TLSv1_3`, which are minimums.
+    fileprivate var curlValue: Int { self == .tls12 ? 6 : 7 }
+  }
+
   extension CurlSettings {
     /// Trusts the system's authorities, unless the options specify a file of others.
     mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities) {
@@ -57,6 +62,7 @@
       set(.proxyCainfo, authorities.file)
       set(.cainfo, authorities.file)
       for (option, value) in tls?.curlOptions ?? [] { set(option, value) }
+      if let minimum = tls?.minimumVersion { set(.sslversion, minimum.curlValue) }
     }
 
     /// Connects to a Unix domain socket, unless the path is `nil`.

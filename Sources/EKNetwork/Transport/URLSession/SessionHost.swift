@@ -30,8 +30,11 @@ import Foundation
         let make = { @Sendable in
           URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
         }
-        return SystemSessionHost(
-          make(session.configuration), session.configuration, tls: tls, isOwn: true, makeForeign: make)
+        let configuration = session.configuration
+        if let minimum = tls.minimumVersion {
+          configuration.tlsMinimumSupportedProtocolVersion = minimum == .tls12 ? .TLSv12 : .TLSv13
+        }
+        return SystemSessionHost(make(configuration), configuration, tls: tls, isOwn: true, makeForeign: make)
       }
     }
 

@@ -32,7 +32,7 @@ struct HandshakeRequest: Sendable {
     guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
       throw InvalidHeaderError(field: InvalidHeaderError.subprotocols, reason: .invalidValue)
     }
-    address = ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
+    address = try ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
     key = Data(nonce).base64EncodedString()
     self.protocols = protocols
     compression = options.compression

@@ -35,6 +35,7 @@ enum ByteTransports {
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
     if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) { throw problem }
+    if let problem = options.tls?.problem { throw problem }
     #if os(Linux)
       guard let loop = SocketLoop.next else { throw URLError(.resourceUnavailable) }
       return CurlByteTransport(address, loop: loop)
@@ -57,12 +58,13 @@ enum ByteTransports {
 
 extension ByteTransportEndpoint {
   /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
-  init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) {
+  init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) throws {
     self.init(host: host, port: port, isSecure: isSecure)
     socketPath = options.socketPath
     #if os(Linux)
       tls = options.tls
-      proxy = options.proxies.server(for: host, isSecure: isSecure, socketPath: socketPath)
+      proxy = try options.proxies.chosen(forHost: host, port: port, isSecure: isSecure)
+        .server(for: host, isSecure: isSecure, socketPath: socketPath)
     #endif
   }
 }

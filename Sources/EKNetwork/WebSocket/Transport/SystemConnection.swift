@@ -78,6 +78,10 @@
     func trust(_ options: TLSOptions, on queue: DispatchQueue) {
       let trust = ServerTrust(options: options)
       for case let tls as NWProtocolTLS.Options in parameters.defaultProtocolStack.applicationProtocols {
+        if let minimum = options.minimumVersion {
+          sec_protocol_options_set_min_tls_protocol_version(
+            tls.securityProtocolOptions, minimum == .tls12 ? .TLSv12 : .TLSv13)
+        }
         sec_protocol_options_set_verify_block(
           tls.securityProtocolOptions,
           { _, chain, complete in

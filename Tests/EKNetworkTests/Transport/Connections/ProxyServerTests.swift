@@ -57,19 +57,19 @@
 
     // MARK: - Servers
 
-    @Test func sessionDecidesForItself() {
+    @Test func sessionDecidesForItself() throws {
       let proxies: SessionProxies? = SessionProxies([
         "HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 1, "SOCKSEnable": 1, "SOCKSProxy": "s",
         "ExceptionsList": ["*.local"], "kCFProxyUsernameKey": "u",
       ])
       #expect(
-        proxies.server(for: "h", isSecure: false, socketPath: nil)
+        try proxies.server(for: "h", isSecure: false, socketPath: nil)
           == ProxyServer(url: "http://p:1", user: "u", password: ""))
-      #expect(proxies.server(for: "h", isSecure: true, socketPath: nil)?.forwards(isSecure: false) == false)
-      #expect(proxies.server(for: "a.local", isSecure: true, socketPath: nil) == nil)
+      #expect(try proxies.server(for: "h", isSecure: true, socketPath: nil)?.forwards(isSecure: false) == false)
+      #expect(try proxies.server(for: "a.local", isSecure: true, socketPath: nil) == nil)
       let none: SessionProxies? = SessionProxies([:])
-      #expect(none.server(for: "h", isSecure: false, socketPath: nil) == nil)
-      #expect(proxies.server(for: "h", isSecure: false, socketPath: "/socket") == nil)
+      #expect(try none.server(for: "h", isSecure: false, socketPath: nil) == nil)
+      #expect(try proxies.server(for: "h", isSecure: false, socketPath: "/socket") == nil)
     }
 
     private static let servers: [(url: String, forwards: Bool, isSecure: Bool, credentials: String?)] = [

@@ -249,6 +249,9 @@ NS_SWIFT_SENDABLE NS_SWIFT_NAME(URLSessionStreamTask)
 @interface NSURLSessionStreamTask : NSURLSessionTask
 @end
 
+// Security declares it.
+typedef NS_ENUM(uint16_t, tls_protocol_version_t) { tls_protocol_version_TLSv12 NS_SWIFT_NAME(TLSv12) = 0x0303, tls_protocol_version_TLSv13 NS_SWIFT_NAME(TLSv13) = 0x0304 } API_AVAILABLE(macos(10.15), ios(13.0), watchos(6.0), tvos(13.0));
+
 NS_SWIFT_SENDABLE NS_SWIFT_NAME(URLSessionConfiguration) EK_10_9
 @interface NSURLSessionConfiguration : NSObject <NSCopying>
 @property (class, readonly, strong) NSURLSessionConfiguration *defaultSessionConfiguration NS_SWIFT_NAME(default);
@@ -262,6 +265,7 @@ NS_SWIFT_SENDABLE NS_SWIFT_NAME(URLSessionConfiguration) EK_10_9
 @property BOOL allowsCellularAccess;
 @property BOOL waitsForConnectivity API_AVAILABLE(macos(10.13), ios(11.0), watchos(4.0), tvos(11.0));
 @property (nullable, copy) NSDictionary *connectionProxyDictionary;
+@property tls_protocol_version_t TLSMinimumSupportedProtocolVersion API_AVAILABLE(macos(10.15), ios(13.0), watchos(6.0), tvos(13.0));
 @property BOOL HTTPShouldUsePipelining;
 @property BOOL HTTPShouldSetCookies;
 @property NSHTTPCookieAcceptPolicy HTTPCookieAcceptPolicy;
