@@ -25,6 +25,7 @@ struct Exchange: Sendable {
   var deadline: ContinuousClock.Instant?
   /// The closure called with the number of body bytes sent so far, instead of that of `progress`.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
+  var onInterim: InterimObserver?
   var log: RequestLog?
   /// Whether middleware around the call has changed the origin; another origin receives no credentials of the session.
   var hasLeftOrigin = false
@@ -136,6 +137,7 @@ struct Exchange: Sendable {
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
     request.onSend = onSend ?? progress?.onSend
+    request.onInterim = onInterim
     request.onReceive = progress.map { BodyObserver(accepted: accepted, report: $0.onReceive) }
     wasStarted?.withLock { $0 = true }
     while true {

@@ -221,7 +221,8 @@ struct RequestRunner {
       cacheMode: request.cacheMode, decodesContent: request.decodesContent,
       ignoresContent: ResponseDecoding.ignoresContent(T.self),
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
-      progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable }, log: log,
+      progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable },
+      onInterim: request.onInterimResponse.map(InterimObserver.init), log: log,
       hasLeftOrigin: baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false,
       shared: shared,
       wasCarriedOut: wasCarriedOut)

@@ -28,6 +28,12 @@ struct HeaderFields {
     }
   }
 
+  /// Returns the fields of both, the repeated ones of the list joined.
+  static func joined(_ headers: [String: String]?, _ list: HeaderFieldList?) -> [String: String]? {
+    guard let list, !list.isEmpty else { return headers }
+    return joining(sorted(headers ?? [:]) + list.map { ($0.name, $0.value) })
+  }
+
   /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
   mutating func setBearerToken(_ token: String?) throws {
     guard ownAuthorization == nil, let token else { return }
@@ -73,11 +79,21 @@ struct HeaderFields {
   /// field (RFC 9110 §5.3), in the order of their names. Cookies are joined as in RFC 6265 §4.2.1.
   private static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
     guard Set(own.keys.lazy.map { $0.lowercased() }).count < own.count else { return own }
+    return joining(sorted(own))
+  }
+
+  private static func sorted(_ headers: [String: String]) -> [(String, String)] {
+    headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Joins the values of names that differ only in case, under the first one.
+  private static func joining(_ fields: [(String, String)]) -> [String: String] {
     var names: [String: String] = [:]
     var joined: [String: String] = [:]
-    for (name, value) in own.sorted(by: { $0.key < $1.key }) {
+    for (name, value) in fields {
       let lowercased = name.lowercased()
       if let first = names[lowercased] {
+        // RFC 9110 §5.3, and RFC 6265 §4.2.1 for cookies.
         joined[first]?.append((lowercased == "cookie" ? "; " : ", ") + value)
       } else {
         names[lowercased] = name

@@ -21,6 +21,9 @@ public protocol NetworkRequest {
   var methodName: String { get }
   /// The header fields. They take precedence over the access token and over every default. Defaults to `nil`.
   var headers: [String: String]? { get }
+  /// More header fields, whose names may be repeated: the values of a name, after that in ``headers``, are sent as one, joined
+  /// with `", "` (RFC 9110 §5.3), and those of `Cookie` with `"; "`. Otherwise as for ``headers``. Defaults to `nil`.
+  var headerFields: HeaderFieldList? { get }
   /// The query items, sent sorted by name after those of the base URL. Defaults to `nil`.
   var queryParameters: [String: String]? { get }
   /// Query items that are sent in this order after all others: names may be repeated, and an item without a value is sent
@@ -53,6 +56,11 @@ public protocol NetworkRequest {
   /// Like ``errorDecoder``, but from the whole response, and asked first: a closure that keeps the head of a 401, for
   /// example. Defaults to `nil`.
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? { get }
+  /// A closure that is called with each interim response, such as 103 with its links, as soon as it arrives: in order, off
+  /// the caller's actor, and perhaps still while the final response is returned. Redirects and every attempt are included,
+  /// responses of a cache and those of another request's exchange are not. Injected sessions, and Apple's platforms before
+  /// iOS 17 and macOS 14, do not report them. Defaults to `nil`.
+  var onInterimResponse: (@Sendable (InterimResponse) -> Void)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }
   /// A closure that makes the value of a successful response without a body. Defaults to `nil`, and for
@@ -116,6 +124,7 @@ public protocol NetworkRequest {
 extension NetworkRequest {
   public var methodName: String { method.rawValue }
   public var headers: [String: String]? { nil }
+  public var headerFields: HeaderFieldList? { nil }
   public var queryParameters: [String: String]? { nil }
   public var orderedQuery: [URLQueryItem]? { nil }
   public var targetURL: URL? { nil }
@@ -127,6 +136,7 @@ extension NetworkRequest {
   public var acceptedStatuses: StatusCodes { .successful }
   public var errorDecoder: ((Data) -> Error?)? { nil }
   public var responseErrorDecoder: ((NetworkResponse) -> Error?)? { nil }
+  public var onInterimResponse: (@Sendable (InterimResponse) -> Void)? { nil }
   public var allowsRetry: Bool { true }
   public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { nil }
   public var jsonDecoder: JSONDecoder { JSONDecoder() }

@@ -118,7 +118,8 @@
         connectionsPerHost: configuration.connectionsPerHost,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
-        onReceive: request.onReceive)
+        onReceive: request.onReceive,
+        onInterim: request.onInterim)
     }
 
     /// Returns the version of HTTP to speak, which is open only with TLS.
@@ -238,6 +239,7 @@
     let wantsTimings: Bool
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: BodyObserver?
+    let onInterim: InterimObserver?
 
     /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
     /// progress to report.

@@ -79,6 +79,8 @@ struct TransportRequest: Sendable {
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   /// The observer of the response's body.
   var onReceive: BodyObserver?
+  /// The observer of interim responses.
+  var onInterim: InterimObserver?
 
   init(_ hop: HopRequest) { self.hop = hop }
 }

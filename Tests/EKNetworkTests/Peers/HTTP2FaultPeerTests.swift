@@ -76,6 +76,20 @@
     /// The next stream is served, whatever happened to the one before.
     private func isWell() async throws { #expect(try await manager.send(Probe<Size>(path: "/ok")).size == 0) }
 
+    @Test("Interim responses are reported in order")
+    func interimResponses() async throws {
+      let (responses, input) = AsyncStream<InterimResponse>.makeStream()
+      var probe = Probe<StatusCodeResponse>(path: "/interim")
+      probe.onInterimResponse = { input.yield($0) }
+      #expect(try await manager.send(probe).statusCode == 200)
+      var links: [[String]] = []
+      for await response in responses.prefix(100) {
+        #expect(response.statusCode == 103)
+        links.append(response.values(for: "Link"))
+      }
+      #expect(links == (0..<100).map { ["</\($0)>"] })
+    }
+
     @Test(
       "A truncated body is an error after the data that arrived",
       arguments: ["reset-mid", "cancel-mid", "reset-mid-length", "short", "cut", "abort", "goaway-cut"])

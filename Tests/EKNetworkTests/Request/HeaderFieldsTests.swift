@@ -42,6 +42,29 @@ import Testing
     }
   }
 
+  @Test func listMayRepeatNames() throws {
+    let list = HeaderFieldList([
+      ("Forwarded", "for=b"), ("forwarded", "for=a"), ("Cookie", "b=2"), ("cookie", "c=3"), ("X-A", "2"),
+      ("ACCEPT", "a/b"),
+      ("authorization", "Basic x"),
+    ])
+    let own = ["x-a": "1", "Cookie": "a=1"]
+    #expect(
+      try headers(TestRequest(headers: own, headerFields: list), token: "t0k") == [
+        "Forwarded": "for=b, for=a", "Cookie": "a=1; b=2; c=3", "x-a": "1, 2", "ACCEPT": "a/b",
+        "authorization": "Basic x",
+      ])
+    #expect(
+      try headers(TestRequest(headers: own, headerFields: HeaderFieldList())) == headers(TestRequest(headers: own)))
+    for field in [
+      (name: "a b", value: "1"), (name: "X-A", value: "1\r\nX-B: 2"), (name: "Transfer-Encoding", value: "a"),
+    ] {
+      #expect(throws: InvalidHeaderError.self) {
+        try headers(TestRequest(headerFields: HeaderFieldList([(name: "X-A", value: "0"), field])))
+      }
+    }
+  }
+
   @Test(arguments: [
     "", " ", "a b", "a:", ":a", "a\r\nb", "a\0", "é", "a\t", "a(", "a/b", "a\"", "a,b", "a=b", "[a]", "{a}", "X-A ",
   ])

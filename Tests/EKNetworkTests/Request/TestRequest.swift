@@ -7,6 +7,7 @@ struct TestRequest: NetworkRequest {
   var path = "/items"
   var method: HTTPMethod = .get
   var headers: [String: String]?
+  var headerFields: HeaderFieldList?
   var queryParameters: [String: String]?
   var contentType = "application/json"
   var body: RequestBody?

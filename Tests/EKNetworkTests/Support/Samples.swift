@@ -13,12 +13,14 @@ struct Probe<Value: Decodable>: NetworkRequest {
   var path = "/item"
   var method = HTTPMethod.get
   var headers: [String: String]?
+  var headerFields: HeaderFieldList?
   var queryParameters: [String: String]?
   var body: RequestBody?
   var multipartData: MultipartFormData?
   var progress: NetworkProgress?
   var retryPolicy = RetryPolicy()
   var acceptedStatuses = StatusCodes.successful
+  var onInterimResponse: (@Sendable (InterimResponse) -> Void)?
   var errorDecoder: ((Data) -> Error?)?
   var allowsRetry = true
   var allowsResponseDecoderOverride = true

@@ -218,7 +218,9 @@
       var mayWrite = false
       while let transfer, let event = parser?.next(bytes, &offset) {
         switch event {
-        case .interim(let head): if state.interim(status: head.statusCode) { mayWrite = true }
+        case .interim(let head):
+          transfer.request.onInterim?.received(head)
+          if state.interim(status: head.statusCode) { mayWrite = true }
         case .head(let head):
           if isClosingNotice(head), eventLoop.resends(transfer, after: .staleConnection) { return }
           if transfer.request.wantsTimings { version = head.version }

@@ -113,6 +113,7 @@ struct ReceiveWindow {
       guard !hasHead else { return trailers = head }
       if let failure = ResponseHeadRules.failure(of: head, method: transfer.request.method) { return fail(failure) }
       guard head.statusCode >= 200 else {
+        transfer.request.onInterim?.received(head)
         if state.interim(status: head.statusCode) { connection.sendMore(self) }
         return
       }

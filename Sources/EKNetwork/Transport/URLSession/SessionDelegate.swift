@@ -63,6 +63,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   }
 
   #if canImport(Darwin)
+    @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+      sessionTask(task)?.taskResponse.request.onInterim?.received(response)
+      guard let source, let delegate = source.delegate as? any URLSessionTaskDelegate else { return }
+      delegate.urlSession?(source, task: task, didReceiveInformationalResponse: response)
+    }
+
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {

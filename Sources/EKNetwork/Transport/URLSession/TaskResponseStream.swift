@@ -79,9 +79,12 @@ final class TaskResponseStream: Sendable {
 
   // MARK: - The task's side
 
-  /// Handles a response head. Interim responses (RFC 9110 §15.2) are skipped; 101 is final.
+  /// Handles a response head. Interim responses (RFC 9110 §15.2) are reported and skipped; 101 is final.
   func didReceive(_ response: URLResponse, holding: Bool = false) {
-    if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status), status != 101 {
+    if let response = response as? HTTPURLResponse, (100..<200).contains(response.statusCode),
+      response.statusCode != 101
+    {
+      request.onInterim?.received(response)
       return noteActivity()
     }
     change { $0.receive(response, holding: holding) }

@@ -47,6 +47,24 @@ import Testing
     #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "2"])
   }
 
+  @Test("The list of a request's fields is sent with each connection, but for an old ID")
+  func fields() async throws {
+    server.route(
+      "GET", "/item", Self.events("id: 1\ndata: a\n\n", then: .stall), Self.events("data: b\n\n", then: .stall))
+    var probe = Probe<EmptyResponse>()
+    probe.headerFields = HeaderFieldList([
+      ("Last-Event-ID", "0"), ("X-A", "1"), ("X-A", "2"), ("cache-control", "no-cache"),
+    ])
+    let events = Wire.automatic.manager(server).events(probe)
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    events.reconnect()
+    #expect(try await iterator.next()?.data == "b")
+    #expect(server.requests.map { $0.headers["Last-Event-ID"] } == ["0", "1"])
+    #expect(server.requests.map { $0.headers["X-A"] } == ["1, 2", "1, 2"])
+    #expect(server.requests.map { $0.headers["Cache-Control"] } == ["no-cache", "no-cache"])
+  }
+
   @Test("The wait for the next attempt ends")
   func wait() async throws {
     server.route("GET", "/item", .status(503), .status(503), Self.events("data: a\n\n", then: .stall))

@@ -73,6 +73,7 @@ extension CachingTransport {
     var request = request
     request.onSend = nil
     request.onReceive = nil
+    request.onInterim = nil
     request.wantsTimings = false
     request.collectsBody = true
     request.deadline = wire.resourceTimeout.map { .now + $0 }
