@@ -42,7 +42,7 @@ struct CurlCommand {
     guard let data = request.httpBody else {
       guard let stream = request.httpBodyStream else { return ("", []) }
       guard revealsSecrets, case .segments(let segments)? = (stream as? BodyInputStream)?.source, segments.count == 1,
-        case .file(let file) = segments[0]
+        case .file(let file) = segments[0], file.isWhole
       else { return ("", ["--data-binary", "@-"]) }
       return ("", ["--data-binary", Self.quoted("@" + file.url.path)])
     }

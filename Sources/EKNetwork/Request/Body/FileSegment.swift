@@ -1,9 +1,14 @@
 import Foundation
 
-/// A file as a segment of a body, whose size is announced before its first byte is sent.
+/// A file, or a part of one, as a segment of a body, whose size is announced before its first byte is sent.
 struct FileSegment: Equatable, Sendable {
   let url: URL
-  let size: Int64
+  /// The number of bytes of the segment.
+  private(set) var size: Int64
+  /// The position of its first byte in the file.
+  private(set) var start: Int64 = 0
+  /// The size of the whole file.
+  private let fileSize: Int64
   private let opened: OpenFile?
   /// The identity and modification time of the file; `nil` for a file that no other program can write to.
   private let version: FileVersion?
@@ -21,6 +26,7 @@ struct FileSegment: Equatable, Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(url) }
     self.url = url
     size = Int64(status.st_size)
+    fileSize = size
     version = FileVersion(status)
     opened = nil
   }
@@ -29,15 +35,28 @@ struct FileSegment: Equatable, Sendable {
   init(unlinked file: OpenFile, name: URL, size: Int64) {
     url = name
     self.size = size
+    fileSize = size
     version = nil
     opened = file
   }
 
   static func == (left: FileSegment, right: FileSegment) -> Bool {
-    left.url == right.url && left.size == right.size && left.opened === right.opened
+    left.url == right.url && left.size == right.size && left.start == right.start && left.opened === right.opened
   }
 
-  /// Opens the file for reading from its start.
+  /// Whether the segment is the whole file.
+  var isWhole: Bool { size == fileSize }
+
+  /// Returns a part of this segment, of the same version of the file. What is outside the segment is left out.
+  func part(from offset: Int64, length: Int64) -> FileSegment {
+    var part = self
+    let offset = min(max(offset, 0), size)
+    part.start = start + offset
+    part.size = min(max(length, 0), size - offset)
+    return part
+  }
+
+  /// Opens the file for reading.
   func open() throws(RequestBodyError) -> OpenFile {
     if let opened { return opened }
     // Non-blocking: the file may have become a pipe, and opening one waits for its writer.
@@ -52,8 +71,8 @@ struct FileSegment: Equatable, Sendable {
     var status = stat()
     guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
-    guard now.size == size, version == nil || now.version == version else {
-      throw .fileChanged(url, announced: size, actual: now.size)
+    guard now.fileSize == fileSize, version == nil || now.version == version else {
+      throw .fileChanged(url, announced: fileSize, actual: now.fileSize)
     }
   }
 

@@ -53,14 +53,15 @@ final class SegmentReader: BlockReader {
     guard wanted > 0 else { return 0 }
     var count: Int
     repeat {
-      count = pread(file.descriptor, buffer.baseAddress, wanted, off_t(offset))
+      count = pread(file.descriptor, buffer.baseAddress, wanted, off_t(segment.start + offset))
     } while count < 0 && errno == EINTR
     guard count >= 0 else { throw RequestBodyError.fileNotReadable(segment.url, code: errno) }
     // The last bytes are only returned if the file is still the one announced: a server must not mistake half of a new
     // version, or the beginning of a longer one, for the file.
     if count == 0 || offset + Int64(count) >= segment.size { try segment.check(file) }
     guard count > 0 else {
-      throw RequestBodyError.fileChanged(segment.url, announced: segment.size, actual: offset)
+      throw RequestBodyError.fileChanged(
+        segment.url, announced: segment.start + segment.size, actual: segment.start + offset)
     }
     return count
   }
