@@ -1,0 +1,240 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An upload, which performs the actions of ``ResumableUpload`` for each attempt.
+///
+/// An actor, so that the caller's actor does not block on the disk; on Linux with a queue of its own, so that no thread
+/// of the cooperative pool does either.
+actor FileUpload {
+  typealias Outcome = RequestRunner.Outcome<UploadedFile>
+
+  /// What became of an attempt that has failed.
+  struct Failure: Sendable {
+    /// Whether the server has acknowledged bytes since the previous failure.
+    let hasAdvanced: Bool
+    /// Whether another attempt must not be made: the whole file was uploaded.
+    let isFinal: Bool
+    /// The error response, if there was one.
+    let refusal: CollectedResponse?
+  }
+
+  #if os(Linux)
+    private let executor = QueueExecutor(label: "EKNetwork.Upload")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  #endif
+
+  /// How long the body of a response is waited for that is not needed to go on.
+  private static let patience = Duration.seconds(10)
+  private static let largestAnswer = 1_048_576
+  /// The fields that describe the file, or the request that creates the upload. They are not those of its parts.
+  private static let fieldsOfCreation: Set<String> = [
+    "content-type", "content-length", "content-encoding", "content-language", "content-location", "content-disposition",
+    "content-digest", "repr-digest", "digest", "expect", "idempotency-key", "prefer", "if-match", "if-none-match",
+    "if-modified-since", "if-unmodified-since",
+  ]
+
+  private let options: UploadOptions
+  private let segment: FileSegment
+  private let stamp: String
+  private let limit: Int
+  private let expectsContinue: Bool
+  private let clock: any Clock<Duration>
+  private let progress: ProgressReporter?
+  private var recordFile: UploadRecordFile?
+  private var record: UploadRecord?
+  private var state: ResumableUpload?
+  private var resumedBytes: Int64?
+  private var isFinal = false
+  private var refusal: CollectedResponse?
+
+  /// Creates an upload, after checking the file and the state file, before any request is sent.
+  ///
+  /// - Parameters:
+  ///   - limit: The maximum size of the final response's body.
+  ///   - expectsContinue: Whether parts wait for a 100 (Continue).
+  init(
+    _ file: URL, options: UploadOptions, limit: Int64?, expectsContinue: Bool, clock: any Clock<Duration>,
+    progress: ProgressReporter?
+  ) throws {
+    self.options = options
+    // Read first: if the file changes in between, an upload of the new version is recorded as one of the old, and not resumed.
+    stamp = file.isFileURL ? FileStamp(path: file.path)?.text ?? "" : ""
+    segment = try FileSegment(file)
+    self.limit = Int(clamping: max(0, limit ?? Int64(Self.largestAnswer)))
+    self.expectsContinue = expectsContinue
+    self.clock = clock
+    self.progress = progress
+    recordFile = try options.state.map { url throws(UploadError) in try UploadRecordFile(url) }
+  }
+
+  /// Sends what is missing. Ends with the response that completes the upload, or that is an error.
+  func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
+    refusal = nil
+    let creation = try exchange.hop(urlRequest)
+    var state = try prepare(creation)
+    defer { self.state = state }
+    var action = state.begin()
+    while true {
+      try Task.checkCancellation()
+      let sent = Locked<Int64>(0)
+      let response: TransportResponse
+      do {
+        response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
+      } catch {
+        state.interrupted(sent: sent.withLock { $0 })
+        throw error
+      }
+      guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
+      var head = UploadHead(response.head, status: status)
+      head.isFromOtherOrigin = response.head.isFromOtherOrigin && !exchange.hasLeftOrigin
+      let isOffset = action == .requestOffset
+      action = state.received(head)
+      if isOffset, resumedBytes == nil { resumedBytes = state.acknowledged }
+      progress?.received(state.acknowledged, of: segment.size)
+      switch action {
+      case .complete:
+        return await finish(response, at: state.resource?.url ?? creation.own.url)
+      case .refuse(let isFinal):
+        if isFinal {
+          self.isFinal = true
+          discard()
+        }
+        let refusal = await Self.collect(response, limit: Self.largestAnswer, clock)
+        try Task.checkCancellation()
+        self.refusal = refusal
+        return .refusal(refusal)
+      case .fail(let error):
+        response.body.cancel()
+        // The upload cannot be continued by a later call either.
+        discard()
+        throw error
+      case .create, .requestOffset, .append:
+        try await response.drain()
+        if action == .create { resumedBytes = 0 }
+        remember(state.resource)
+      }
+    }
+  }
+
+  /// Ends an attempt that has failed.
+  func attemptFailed() -> Failure {
+    Failure(hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal, refusal: refusal)
+  }
+
+  /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
+  func failed() {
+    if recordFile?.record == nil { recordFile?.remove() }
+  }
+
+  // MARK: - One request
+
+  /// Returns the state at the start of an attempt, which may be to another URL, or of another user, than the previous one.
+  private func prepare(_ creation: HopRequest) throws -> ResumableUpload {
+    guard let url = creation.own.url else { throw NetworkError.invalidURL }
+    let held = recordFile?.record
+    let salt = record?.salt ?? held?.salt ?? UUID().uuidString
+    var current = UploadRecord(creation, options, file: stamp, salt: salt)
+    defer { record = current }
+    if let state, let record, record.destination == current.destination {
+      // The token may have been renewed meanwhile: the upload is still that of this call.
+      current.resource = state.resource
+      if current.resource != nil { recordFile?.save(current) }
+      return state
+    }
+    if let held, held.isSameUpload(as: current) { current.resource = held.resource }
+    resumedBytes = current.resource == nil ? 0 : nil
+    return ResumableUpload(
+      options.resumptionProtocol, to: url, size: segment.size, chunkSize: options.chunkSize, resource: current.resource)
+  }
+
+  /// Sends the request of an action.
+  private func send(
+    _ action: ResumableUpload.Action, of state: ResumableUpload, creation own: URLRequest, over exchange: Exchange,
+    sent: Locked<Int64>
+  ) async throws -> TransportResponse {
+    var fields = try state.fields(of: action, metadata: options.metadata)
+    guard action != .create, let resource = state.resource else {
+      var request = own
+      for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+      var exchange = exchange
+      exchange.limits.size = nil
+      return try await exchange.open(request, collectsBody: true)
+    }
+    guard case .append(let part) = action else {
+      return try await Self.open("HEAD", resource, fields, of: own, over: exchange)
+    }
+    if expectsContinue, part.length > 0 { fields["Expect"] = "100-continue" }
+    fields["Content-Length"] = "\(part.length)"
+    var exchange = exchange
+    exchange.onSend = { [progress, size = segment.size] count, _ in
+      sent.withLock { $0 = count }
+      progress?.received(part.offset.addingClamped(count), of: size)
+    }
+    let body = BodySource.segments([.file(segment.part(from: part.offset, length: part.length))])
+    return try await Self.open("PATCH", resource, fields, body: body, of: own, over: exchange)
+  }
+
+  /// Sends a request to an upload, with the fields of the request that has created it, as far as they are meant for its
+  /// origin.
+  static func open(
+    _ method: String, _ resource: UploadResource, _ fields: [String: String], body: BodySource? = nil,
+    of own: URLRequest, over exchange: Exchange
+  ) async throws -> TransportResponse {
+    var request = own
+    request.url = resource.url
+    request.httpMethod = method
+    for name in (request.allHTTPHeaderFields ?? [:]).keys where fieldsOfCreation.contains(name.lowercased()) {
+      request.setValue(nil, forHTTPHeaderField: name)
+    }
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    if let body { request.httpBodyStream = BodyInputStream(body) }
+    var exchange = exchange
+    // The request's own idempotency is that of the creation. An append is not to be repeated before the offset is known.
+    exchange.isIdempotent = nil
+    exchange.wasCarriedOut = nil
+    exchange.cacheMode = .noStore
+    exchange.limits.size = nil
+    if resource.isOfOtherOrigin {
+      request.removeOriginFields()
+      exchange.hasLeftOrigin = true
+    }
+    return try await exchange.open(request, collectsBody: true)
+  }
+
+  /// Returns a response with its body; without it if that is too long, takes too long, or is incomplete.
+  static func collect(
+    _ response: TransportResponse, limit: Int, _ clock: any Clock<Duration>
+  ) async -> CollectedResponse {
+    let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: limit)
+    let collected = try? await TimeLimit.run(
+      patience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
+    ) { try await response.collect(limit: limit, orThrow: tooLong) }
+    return collected ?? CollectedResponse(head: response.head, data: Data())
+  }
+
+  private func finish(_ response: TransportResponse, at url: URL?) async -> Outcome {
+    isFinal = true
+    discard()
+    let collected = await Self.collect(response, limit: limit, clock)
+    return .success(
+      UploadedFile(
+        url: url ?? segment.url, size: segment.size, resumedBytes: resumedBytes ?? 0,
+        response: NetworkResponse(collected)))
+  }
+
+  // MARK: - The state file
+
+  private func remember(_ resource: UploadResource?) {
+    guard resource != record?.resource else { return }
+    record?.resource = resource
+    if let record, resource != nil { recordFile?.save(record) }
+  }
+
+  private func discard() {
+    record?.resource = nil
+    recordFile?.remove()
+  }
+}

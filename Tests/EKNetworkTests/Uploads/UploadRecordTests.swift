@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct UploadRecordTests {
+  private let folder: ScratchFolder
+  private var file: URL { folder["state"] }
+
+  init() throws { folder = try ScratchFolder() }
+
+  private func record() throws -> UploadRecord {
+    let url = try #require(URL(string: "https://a.example/files?secret=1"))
+    return UploadRecord(HopRequest(URLRequest(url: url)), UploadOptions(using: .tus), file: "stamp", salt: "salt")
+  }
+
+  @Test func recordIsRememberedByItsOwnerOnly() throws {
+    var opened = try UploadRecordFile(file)
+    #expect(opened.record == nil)
+    let record = try record()
+    opened.save(record)
+    #expect(folder.names == ["state"])
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(try !String(contentsOf: file, encoding: .utf8).contains("secret"))
+    // Saving has replaced the file, and the lock is on the new one.
+    #expect(throws: UploadError.alreadyUploading(file)) { try UploadRecordFile(file) }
+    opened = try UploadRecordFile(folder["other"])
+    #expect(try UploadRecordFile(file).record == record)
+  }
+
+  @Test func otherFilesAreLeftAsTheyAre() throws {
+    try folder.file("state", Data("precious".utf8))
+    chmod(file.path, 0o600)
+    #expect(throws: UploadError.stateNotUsable(file, code: 0)) { try UploadRecordFile(file) }
+    #expect(try Data(contentsOf: file) == Data("precious".utf8))
+    chmod(file.path, 0o644)
+    #expect(throws: UploadError.stateNotUsable(file, code: EPERM)) { try UploadRecordFile(file) }
+    symlink(file.path, folder["link"].path)
+    #expect(throws: UploadError.stateNotUsable(folder["link"], code: ELOOP)) { try UploadRecordFile(folder["link"]) }
+    let missing = folder["none"].appendingPathComponent("state")
+    #expect(throws: UploadError.stateNotUsable(missing, code: ENOENT)) { try UploadRecordFile(missing) }
+  }
+
+  @Test func eachPartOfTheOwnerCounts() throws {
+    let record = try record()
+    #expect(record.isSameUpload(as: record))
+    let changes: [(inout UploadRecord) -> Void] = [
+      { $0.salt = "b" }, { $0.kind = "draft" }, { $0.destination = "b" }, { $0.requester = "b" }, { $0.file = "b" },
+    ]
+    for change in changes {
+      var other = record
+      change(&other)
+      #expect(!record.isSameUpload(as: other))
+    }
+  }
+}
