@@ -24,7 +24,7 @@ final class PartialFile: Sendable {
       guard let file = made ?? OpenFile(url.path, flags, mode: 0o666) else { throw DownloadError(errno, destination) }
       guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
       // The last owner of the lock may have moved or removed what was just opened.
-      guard Self.isSame(file, url) else { continue }
+      guard file.isNamed(url) else { continue }
       // A file that was just created belongs to this process, even on a file system that reports another owner.
       guard made != nil || Self.isOwn(file) else {
         // In a folder that others can write to, another user may have created the file. It is never used, only removed
@@ -130,12 +130,5 @@ final class PartialFile: Sendable {
   private static func name(for name: String) -> String {
     let short = name.utf8.count > 200 ? SHA256.hexadecimal(Array(name.utf8)) : name
     return ".\(short).download"
-  }
-
-  private static func isSame(_ file: OpenFile, _ url: URL) -> Bool {
-    var opened = stat()
-    var named = stat()
-    return fstat(file.descriptor, &opened) == 0 && lstat(url.path, &named) == 0 && opened.st_ino == named.st_ino
-      && opened.st_dev == named.st_dev
   }
 }

@@ -66,7 +66,7 @@ struct RedirectState {
   }
 
   /// Returns the reason why a target must not be followed, regardless of who chose it.
-  private static func refusal(of target: URL?, from source: URL) -> URLError? {
+  static func refusal(of target: URL?, from source: URL) -> URLError? {
     guard let target, let scheme = target.scheme?.lowercased() else {
       return error(.badURL, "The redirect's Location is not a URL", source)
     }

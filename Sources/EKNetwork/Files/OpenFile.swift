@@ -31,6 +31,13 @@ final class OpenFile: Sendable {
     return fstat(descriptor, &status) == 0 ? status : nil
   }
 
+  /// Returns whether the file is still what a name stands for: another process may have moved or removed it.
+  func isNamed(_ url: URL) -> Bool {
+    var named = stat()
+    guard let status, lstat(url.path, &named) == 0 else { return false }
+    return status.st_ino == named.st_ino && status.st_dev == named.st_dev
+  }
+
   /// The size of the file in bytes.
   var size: Int64? { status.map { Int64($0.st_size) } }
 

@@ -23,7 +23,7 @@ extension NetworkManager {
   ///
   /// After a failure the request's `retryPolicy` decides about another attempt, which asks for the offset first. Attempts
   /// that have advanced it do not count as retries. A 401 refreshes the token; in each attempt once. An upload that the
-  /// server has lost (404, 410) is created anew, at most twice. The `progress` starts at the server's offset.
+  /// server has lost (404, 410) is created again, at most twice. The `progress` starts at the server's offset.
   /// The request's `Response` and its `acceptedStatuses` are not used; it must have no body. Middleware around calls sees
   /// each attempt as one call.
   ///

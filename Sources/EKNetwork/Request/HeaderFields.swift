@@ -14,8 +14,8 @@ struct HeaderFields {
   private var ownUserAgent: String?
 
   /// Validates the request's own fields. Names that differ only in case are one field.
-  init(_ headers: [String: String]?) throws {
-    guard let headers, !headers.isEmpty else { return }
+  init(_ headers: [String: String]?, _ list: HeaderFieldList? = nil) throws {
+    guard let headers = Self.joined(headers, list), !headers.isEmpty else { return }
     let own = headers.count > 1 ? Self.joiningNamesOfAllCases(headers) : headers
     fields.reserveCapacity(own.count + 5)
     do {

@@ -30,7 +30,7 @@ enum RequestBuilder {
       orderedQuery: request.orderedQuery)
     let payload = try RequestPayload(of: request)
 
-    var headers = try HeaderFields(HeaderFields.joined(request.headers, request.headerFields))
+    var headers = try HeaderFields(request.headers, request.headerFields)
     if !leavesOrigin(target, baseURL: baseURL) { try headers.setBearerToken(accessToken) }
     try headers.setDefaults(accept: accept, userAgent: userAgent)
     try headers.describe(payload)

@@ -13,8 +13,8 @@ final class ConnectionIdentity: Hashable, Sendable {
   let proxies: SessionProxies?
   /// An identifier of the client certificate; `nil` if there is none.
   let certificate: String?
-  /// A digest of the authorities and the keys that are trusted, and of the socket that stands for every host; `nil` for the
-  /// system's authorities, any key, and the hosts themselves.
+  /// A digest of the authorities and the keys that are trusted, of the oldest version of TLS, and of the socket that stands for
+  /// every host; `nil` for the system's authorities, any key, its own versions, and the hosts themselves.
   let trust: String?
   /// The versions of the files in ``tls``.
   private let files: [String?]
@@ -45,9 +45,9 @@ final class ConnectionIdentity: Hashable, Sendable {
 
   #if os(Linux)
     /// The identity with the proxies that are chosen for an origin: what was opened through others is not for it.
-    func choosingProxies(for origin: Origin, isSecure: Bool) -> ConnectionIdentity {
+    func choosingProxies(for origin: Origin, isSecure: Bool) throws -> ConnectionIdentity {
       guard proxies?.chooser != nil else { return self }
-      let chosen = proxies.chosen(
+      let chosen = try proxies.chosen(
         forHost: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
       return ConnectionIdentity(options, chosen, files)
     }
@@ -105,15 +105,20 @@ extension TLSOptions {
 }
 
 extension ConnectionOptions {
-  /// A digest of the authorities, by content, of the keys, and of the socket; `nil` if there is none of them.
+  /// A digest of the authorities, by content, of the keys, of the oldest version of TLS, and of the socket; `nil` if there is
+  /// none of them.
   fileprivate var trustDigest: String? {
     let keys = tls?.pinnedPublicKeys ?? []
-    guard tls?.certificateAuthorityFile != nil || !keys.isEmpty || socketPath != nil else { return nil }
+    let minimum = tls?.minimumVersion.map { " \($0)" }
+    guard tls?.certificateAuthorityFile != nil || !keys.isEmpty || minimum != nil || socketPath != nil else {
+      return nil
+    }
     let authorities = tls?.certificateAuthorityFile.map { file in
       (try? Data(contentsOf: file)).map { SHA256.hexadecimal(Array($0)) } ?? file.absoluteString
     }
-    // Neither Base64 nor an encoded URL contains a line break.
-    let text = ([authorities ?? ""] + keys.sorted() + (socketPath.map { ["", $0] } ?? [])).joined(separator: "\n")
+    // Neither Base64 nor an encoded URL contains a blank or a line break.
+    let text = ([(authorities ?? "") + (minimum ?? "")] + keys.sorted() + (socketPath.map { ["", $0] } ?? [])).joined(
+      separator: "\n")
     return String(SHA256.hexadecimal(Array(text.utf8)).prefix(32))
   }
 }

@@ -48,8 +48,8 @@ extension ConnectionOptions {
 
     /// The proxy that a closure chooses for each request, redirects included.
     ///
-    /// - Parameter choose: Returns the proxy for the origin of a request, a URL without path and query. It is called often,
-    ///   by any thread, and must not block. ``automatic`` and the result of this method mean ``environment`` here.
+    /// - Parameter choose: Returns the proxy for the origin of a request, a URL with its port and without path and query. It is
+    ///   called often, by any thread, and must not block. ``automatic`` and the result of this method mean ``environment`` here.
     public static func choosing(_ choose: @escaping @Sendable (_ origin: URL) -> Proxy) -> Proxy {
       Proxy(choice: .fixed(SessionProxies(chooser: ProxyChooser(choose))))
     }

@@ -87,7 +87,7 @@
       let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
-      let connection = (hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin))
+      let connection = try (hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin))
         .choosingProxies(for: origin, isSecure: isSecure)
       let proxy = try connection.proxies.server(
         for: HostSyntax.unbracketed(origin.host), isSecure: isSecure, socketPath: connection.options.socketPath)

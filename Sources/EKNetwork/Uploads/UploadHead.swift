@@ -95,8 +95,7 @@ struct UploadResource: Codable, Equatable, Sendable {
     let source = (head.url ?? requested).withoutCredentials
     guard let location = head.location, !location.isEmpty,
       let url = ServerURL.resolve(location, against: source)?.withoutCredentials,
-      let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https", let origin = Origin(url),
-      scheme == "https" || source.scheme?.lowercased() != "https"
+      RedirectState.refusal(of: url, from: source) == nil, let origin = Origin(url)
     else { return nil }
     self.url = url
     let own = Origin(requested)

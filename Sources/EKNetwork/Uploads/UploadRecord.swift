@@ -57,7 +57,7 @@ struct UploadRecordFile {
       try Self.lock(file, url)
       // The last owner of the lock may have replaced or removed what was just opened.
       openings += 1
-      guard Self.isNamed(file, url) else {
+      guard file.isNamed(url) else {
         if openings < Self.mostOpenings { continue }
         throw .alreadyUploading(url)
       }
@@ -92,7 +92,7 @@ struct UploadRecordFile {
   /// Removes the file.
   mutating func remove() {
     record = nil
-    if Self.isNamed(file, url) { unlink(url.path) }
+    if file.isNamed(url) { unlink(url.path) }
   }
 
   private static let largestRecord = 64 * 1024
@@ -103,11 +103,5 @@ struct UploadRecordFile {
     guard flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
     if errno == EWOULDBLOCK { throw .alreadyUploading(url) }
     throw .stateNotUsable(url, code: errno)
-  }
-
-  private static func isNamed(_ file: OpenFile, _ url: URL) -> Bool {
-    var named = stat()
-    guard let opened = file.status, lstat(url.path, &named) == 0 else { return false }
-    return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
   }
 }

@@ -11,24 +11,25 @@ import Testing
   /// What distinguishes one sender from another.
   enum Sender: String, CaseIterable, Sendable {
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
-    case certificate, authorities, otherAuthorities, pin, tenant, socket, otherSocket, version
+    case certificate, authorities, otherAuthorities, pin, minimum, tenant, socket, otherSocket, version, proxy
 
     var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
     /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
     var isOrdinaryField: Bool { self == .tenant }
     /// Nobody over another connection.
-    var isNobody: Bool { self == .nobody || self == .version }
+    var isNobody: Bool { [.nobody, .version, .proxy].contains(self) }
     /// A group of senders that trust the same servers.
     var trust: Sender {
-      [.authorities, .otherAuthorities, .pin, .socket, .otherSocket].contains(self) ? self : .nobody
+      [.authorities, .otherAuthorities, .pin, .minimum, .socket, .otherSocket].contains(self) ? self : .nobody
     }
     /// A group of senders that are the same to a connection, which carries everybody's fields.
-    var connection: Sender { self == .certificate || self == .version ? self : trust }
+    var connection: Sender { [.certificate, .version, .proxy].contains(self) ? self : trust }
 
     var options: ConnectionOptions {
       switch self {
       case .socket, .otherSocket: ConnectionOptions(socketPath: "/\(rawValue)")
       case .version: ConnectionOptions(httpVersion: .http2)
+      case .proxy: ConnectionOptions(proxy: .http(host: "proxy", port: 80))
       default: ConnectionOptions(tls: tls)
       }
     }
@@ -39,6 +40,7 @@ import Testing
       case .certificate: TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
       case .authorities, .otherAuthorities: TLSOptions(certificateAuthorityFile: file)
       case .pin: TLSOptions(pinnedPublicKeys: ["pin"])
+      case .minimum: TLSOptions(minimumVersion: .tls13)
       default: nil
       }
     }

@@ -33,7 +33,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     self.options = options
   }
 
-  /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it anew,
+  /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it again,
   /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
   ///
   /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
@@ -45,15 +45,19 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// Returns an iterator with its own subscription.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
+  private struct OpenStream {
+    let reader: StreamReader<EventStreamParser>
+    /// The body that is read.
+    let body: WatchedBody
+    /// Ends the body when the subscription's owner wants to reconnect.
+    let interruption: ReconnectSignal.Wait
+  }
+
   /// An iterator over the events of one subscription.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let source: EventSource
     private var state: EventSourceState
-    private var reader: StreamReader<EventStreamParser>?
-    /// The body that ``reader`` reads.
-    private var body: WatchedBody?
-    /// Ends the open stream when its owner wants to reconnect.
-    private var interruption: ReconnectSignal.Wait?
+    private var open: OpenStream?
     private var isOver = false
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<NetworkResponse?>(nil)
@@ -80,13 +84,13 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       do {
         while true {
           try Task.checkCancellation()
-          guard let reader else {
+          guard let open else {
             guard try await connect(isolation: actor) else { break }
             continue
           }
           let error: (any Error)?
           do {
-            if let event = try await reader.next() {
+            if let event = try await open.reader.next() {
               state.received()
               return event
             }
@@ -94,29 +98,22 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
           } catch let failure {
             error = failure
           }
-          let isInterrupted = body?.isInterrupted ?? false
-          close()
-          if isInterrupted {
+          self.open = nil
+          if open.body.isInterrupted {
             try Task.checkCancellation()
             guard bodyIsReplayable else { throw URLError(.networkConnectionLost) }
-            state.interrupted(parser: reader.parser)
+            state.interrupted(parser: open.reader.parser)
             continue
           }
-          guard try await recover(from: error, parser: reader.parser, isolation: actor) else { break }
+          guard try await recover(from: error, parser: open.reader.parser, isolation: actor) else { break }
         }
         isOver = true
         return nil
       } catch {
         isOver = true
-        close()
+        open = nil
         throw error
       }
-    }
-
-    private mutating func close() {
-      reader = nil
-      body = nil
-      interruption = nil
     }
 
     /// Connects; returns `false` if the subscription is over.
@@ -144,9 +141,9 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       let parser = EventStreamParser(
         maximumSize: StreamingResponse.defaultMaximumLength, lastEventID: state.lastEventID,
         onComment: { [weak body] in body?.receivedComment() })
-      reader = StreamReader(ReadOnceBody(body), parser: parser)
-      self.body = body
-      interruption = source.signal.onSend { [weak body] in body?.interrupt() }
+      open = OpenStream(
+        reader: StreamReader(ReadOnceBody(body), parser: parser), body: body,
+        interruption: source.signal.onSend { [weak body] in body?.interrupt() })
       source.options.onOpen?(response.headers)
       return true
     }
@@ -180,5 +177,50 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
         return true
       }
     }
+  }
+}
+
+/// Ends what the loops over a subscription wait for, when its owner wants them to reconnect.
+final class ReconnectSignal: Sendable {
+  /// A wait that the signal ends, until it is released.
+  final class Wait: Sendable {
+    private let signal: ReconnectSignal
+    private let number: Int
+
+    fileprivate init(_ signal: ReconnectSignal, _ number: Int) {
+      self.signal = signal
+      self.number = number
+    }
+
+    deinit { _ = signal.waits.withLock { $0.ends.removeValue(forKey: number) } }
+  }
+
+  private let waits = Locked<(count: Int, ends: [Int: @Sendable () -> Void])>((0, [:]))
+
+  func send() {
+    for end in waits.withLock({ Array($0.ends.values) }) { end() }
+  }
+
+  /// Calls a closure with each signal, while the returned wait exists.
+  func onSend(_ end: @escaping @Sendable () -> Void) -> Wait {
+    let number = waits.withLock { waits in
+      waits.count += 1
+      waits.ends[waits.count] = end
+      return waits.count
+    }
+    return Wait(self, number)
+  }
+
+  /// Sleeps until the next signal, at the longest for a time.
+  func sleep(for duration: Duration, clock: any Clock<Duration>) async throws {
+    let sleep = Task { try await clock.sleep(for: duration.sleepable) }
+    let wait = onSend { sleep.cancel() }
+    await withTaskCancellationHandler {
+      _ = try? await sleep.value
+    } onCancel: {
+      sleep.cancel()
+    }
+    withExtendedLifetime(wait) {}
+    try Task.checkCancellation()
   }
 }

@@ -55,24 +55,14 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var maximumResponseSize: Int64? { base.maximumResponseSize }
   var maximumInflation: Int? { base.maximumInflation }
 
-  var headerFields: HeaderFieldList? {
-    guard !lastEventID.isEmpty, let fields = base.headerFields else { return base.headerFields }
-    return HeaderFieldList(
-      fields.compactMap { $0.name.lowercased() == "last-event-id" ? nil : (name: $0.name, value: $0.value) })
-  }
-
   /// WHATWG HTML §9.2.3. The request's own fields take precedence, except for the ID, which changes with each event.
   var headers: [String: String]? {
-    var headers = base.headers ?? [:]
-    if !has("Accept", headers) { headers["Accept"] = "text/event-stream" }
-    if !has("Cache-Control", headers) { headers["Cache-Control"] = "no-store" }
+    var headers = HeaderFields.joined(base.headers, base.headerFields) ?? [:]
+    if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
+    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-store" }
     guard !lastEventID.isEmpty else { return headers }
     for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
     headers["Last-Event-ID"] = lastEventID
     return headers
-  }
-
-  private func has(_ name: String, _ headers: [String: String]) -> Bool {
-    headers.field(name) != nil || base.headerFields?.value(for: name) != nil
   }
 }

@@ -41,10 +41,14 @@
 
   extension SessionProxies? {
     /// Those that are chosen for an origin, or always the same.
-    func chosen(forHost host: String, port: Int, isSecure: Bool) -> SessionProxies? {
+    func chosen(forHost host: String, port: Int, isSecure: Bool) throws -> SessionProxies? {
       guard let chooser = self?.chooser else { return self }
       let endpoint = ByteTransportEndpoint(host: host, port: port, isSecure: isSecure)
-      return URL(string: endpoint.url).flatMap(chooser.proxies(for:))
+      // Not a proxy that was not chosen.
+      guard let origin = URL(string: endpoint.url) else {
+        throw URLError(.badURL, url: nil, description: "No proxy can be chosen for this host")
+      }
+      return chooser.proxies(for: origin)
     }
 
     /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
