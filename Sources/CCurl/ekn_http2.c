@@ -35,7 +35,7 @@ typedef struct {
 
 enum { DATA = 0, HEADERS = 1, PING = 6, GOAWAY = 7 };
 enum { END_STREAM = 1, ACK = 1 };
-enum { DATA_END = 1 };
+enum { DATA_END = 1, DATA_NO_END_STREAM = 2 };
 enum { DEFERRED = -508, STREAM_FAILED = -521, FAILED = -902 };
 enum { ENABLE_PUSH = 2, MAXIMUM_STREAMS = 3, INITIAL_WINDOW = 4, MAXIMUM_HEAD = 6 };
 
@@ -69,6 +69,7 @@ static struct {
   int32_t (*request)(void *, const void *, const pair *, size_t, const provider *, void *);
   int (*rst_stream)(void *, uint8_t, int32_t, uint32_t);
   int (*ping)(void *, uint8_t, const uint8_t *);
+  int (*trailer)(void *, int32_t, const pair *, size_t);
 } submit;
 static struct {
   int (*option_new)(void **);
@@ -115,6 +116,7 @@ static void load(void) {
   EKN_RESOLVE(submit, request, "submit_request");
   EKN_RESOLVE(submit, rst_stream, "submit_rst_stream");
   EKN_RESOLVE(submit, ping, "submit_ping");
+  EKN_RESOLVE(submit, trailer, "submit_trailer");
   EKN_RESOLVE(base, option_new, "option_new");
   EKN_RESOLVE(base, option_del, "option_del");
   EKN_RESOLVE(base, option_set_no_auto_window_update, "option_set_no_auto_window_update");
@@ -135,6 +137,8 @@ struct ekn_http2 {
   void *session;
   ekn_http2_callbacks callbacks;
   void *context;
+  // Whether trailers end the body that is being read.
+  bool has_trailers;
 };
 
 static int on_begin(void *session, const void *head, void *context) {
@@ -200,8 +204,10 @@ static ssize_t on_read(
   ekn_http2 *own = context;
   (void)session, (void)source;
   bool is_end = false;
+  own->has_trailers = false;
   ptrdiff_t count = own->callbacks.read(own->context, stream, buffer, length, &is_end);
   if (is_end) *flags |= DATA_END;
+  if (own->has_trailers) *flags |= DATA_NO_END_STREAM;
   return count >= 0 ? count : count == EKN_HTTP2_PENDING ? DEFERRED : STREAM_FAILED;
 }
 
@@ -231,6 +237,7 @@ ekn_http2 *ekn_http2_client(
   if (!own) return NULL;
   own->callbacks = *callbacks;
   own->context = context;
+  own->has_trailers = false;
   own->session = new_session(own);
   setting settings[] = {{ENABLE_PUSH, 0}, {INITIAL_WINDOW, (uint32_t)stream_window}, {MAXIMUM_HEAD, maximum_head}};
   if (own->session && submit.settings(own->session, 0, settings, 3) == 0 &&
@@ -255,17 +262,32 @@ ptrdiff_t ekn_http2_take(ekn_http2 *own, const uint8_t **bytes) { return session
 bool ekn_http2_wants_to_send(ekn_http2 *own) { return sessions.want_write(own->session); }
 bool ekn_http2_is_over(ekn_http2 *own) { return !sessions.want_read(own->session); }
 
-int32_t ekn_http2_request(ekn_http2 *own, const ekn_http2_field *fields, size_t count, bool has_body) {
-  enum { FEW = 64 };
-  pair few[FEW], *pairs = count <= FEW ? few : malloc(count * sizeof(pair));
-  if (!pairs) return FAILED;
-  for (size_t i = 0; i < count; i++) {
+enum { FEW = 64 };
+
+// Fills `few`, or more memory, which must be freed then. Returns NULL if there is none left.
+static pair *make_pairs(pair *few, const ekn_http2_field *fields, size_t count) {
+  pair *pairs = count <= FEW ? few : malloc(count * sizeof(pair));
+  for (size_t i = 0; pairs && i < count; i++) {
     pairs[i] = (pair){(uint8_t *)fields[i].name, (uint8_t *)fields[i].value, fields[i].name_length, fields[i].value_length, 0};
   }
+  return pairs;
+}
+
+int32_t ekn_http2_request(ekn_http2 *own, const ekn_http2_field *fields, size_t count, bool has_body) {
+  pair few[FEW], *pairs = make_pairs(few, fields, count);
+  if (!pairs) return FAILED;
   provider body = {NULL, on_read};
   int32_t stream = submit.request(own->session, NULL, pairs, count, has_body ? &body : NULL, NULL);
   if (pairs != few) free(pairs);
   return stream;
+}
+
+bool ekn_http2_trailers(ekn_http2 *own, int32_t stream, const ekn_http2_field *fields, size_t count) {
+  pair few[FEW], *pairs = make_pairs(few, fields, count);
+  if (!pairs) return false;
+  own->has_trailers = submit.trailer(own->session, stream, pairs, count) == 0;
+  if (pairs != few) free(pairs);
+  return own->has_trailers;
 }
 
 void ekn_http2_resume(ekn_http2 *own, int32_t stream) { sessions.resume_data(own->session, stream); }

@@ -82,6 +82,16 @@ extension Connection {
     Array(("0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
   }
 
+  func beginChunks(_ fields: HeaderFields) throws {
+    var fields = fields
+    fields.append("Transfer-Encoding", "chunked")
+    try send(Self.head(status: 200, reason: nil, headers: fields))
+  }
+
+  func sendChunk(_ data: Data) throws { try send(Self.chunk(data)) }
+
+  func endChunks(_ trailers: HeaderFields) throws { try send(Self.lastChunk(trailers)) }
+
   // MARK: Steps
 
   private func perform(_ steps: [Response.Step]) throws {

@@ -56,6 +56,9 @@ final class Connection {
     case .steps(let steps):
       try readBody(of: &request, into: &body, steps: steps, sendsContinue: false)
       response = makeResponse(to: request, from: route)
+    case .converse(let fields, let reply):
+      try converse(with: &request, fields, reply)
+      return try finish(.status(200), request: request, isRead: true)
     case .readBody:
       try readBody(of: &request, into: &body, steps: [], sendsContinue: core.options.answersExpectContinue)
       response = makeResponse(to: request, from: route)
@@ -95,6 +98,24 @@ final class Connection {
       throw error
     }
     body.move(to: &request)
+  }
+
+  private func converse(
+    with request: inout LoopbackServer.Request, _ fields: HeaderFields, _ reply: (Data) -> Data?
+  ) throws {
+    var body = BodyReader()
+    defer {
+      body.move(to: &request)
+      record(request)
+    }
+    try beginChunks(fields)
+    while !body.isComplete {
+      let event = try nextEvent()
+      body.take(event)
+      // A part of the framing has no content, and a chunk without any would end the response.
+      if case .body(let content, _) = event, !content.isEmpty, let chunk = reply(Data(content)) { try sendChunk(chunk) }
+      if case .end(let trailers) = event { try endChunks(trailers) }
+    }
   }
 
   private func perform(_ step: LoopbackServer.BodyStep, on body: inout BodyReader) throws {

@@ -6,6 +6,8 @@ extension LoopbackServer {
     /// The port to listen on, such as that of a server that has just been stopped. Defaults to 0, for which the system
     /// selects a free port.
     public var port = 0
+    /// The path of a Unix domain socket to listen on instead of a port, which is 0 then.
+    public var socketPath: String?
     /// The size of the listen queue. The system may reduce it.
     public var backlog = 4096
     /// A delay before each accept; none by default.

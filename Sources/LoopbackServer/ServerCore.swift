@@ -14,7 +14,7 @@ final class ServerCore: Sendable {
   init(options: LoopbackServer.Options) throws {
     self.options = options
     listener = try ListeningSocket(
-      port: options.port, backlog: options.backlog, sendBufferSize: options.sendBufferSize,
+      port: options.port, path: options.socketPath, backlog: options.backlog, sendBufferSize: options.sendBufferSize,
       receiveBufferSize: options.receiveBufferSize)
     connections = ConnectionTable(limit: options.maximumConnections)
     records = Monitor(RecordBook(limit: options.recordLimit, bodyLimit: options.recordedBodyLimit))

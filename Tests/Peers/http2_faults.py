@@ -67,7 +67,7 @@ class Faulty(asyncio.Protocol):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
         self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
-        self.is_frozen, self.endless, self.pings = False, [], 0
+        self.is_frozen, self.endless, self.pings, self.trailers = False, [], 0, {}
         if self.plain is None:
             self.h2.initiate_connection()
             self.flush()
@@ -146,6 +146,8 @@ class Faulty(asyncio.Protocol):
                 self.pump(stream)
         elif isinstance(event, h2.events.PingReceived):
             self.pings += 1
+        elif isinstance(event, h2.events.TrailersReceived):
+            self.trailers[event.stream_id] = [list(field) for field in event.headers]
         elif isinstance(event, h2.events.StreamEnded):
             if event.stream_id in self.refused:
                 return
@@ -220,6 +222,9 @@ class Faulty(asyncio.Protocol):
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse", "expects", "drip", "refill"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
+        elif kind == "sent-trailers":
+            trailers = self.trailers.get(stream)
+            self.respond(stream, json.dumps({"size": self.sizes[stream], "trailers": trailers}).encode())
         elif kind == "counts":
             target = path[len("/counts"):]
             self.respond(stream, json.dumps({"requests": requests[target], "complete": complete[target], "received": received[target]}).encode())

@@ -63,6 +63,8 @@ const char *ekn_http2_strerror(int code);
 
 // Begins a stream, and returns its number or an error code. The fields begin with the pseudo-fields, and have names in lower case.
 int32_t ekn_http2_request(ekn_http2 *session, const ekn_http2_field *fields, size_t count, bool has_body);
+// Follows the body of a stream with trailer fields, from within the callback that reads its end. Returns whether it did.
+bool ekn_http2_trailers(ekn_http2 *session, int32_t stream, const ekn_http2_field *fields, size_t count);
 // Continues a body that had nothing to send.
 void ekn_http2_resume(ekn_http2 *session, int32_t stream);
 // Frees the window of bytes that were received.

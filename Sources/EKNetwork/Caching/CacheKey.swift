@@ -26,7 +26,10 @@ struct CacheKey: Sendable {
     var lines: [String] = []
     for (name, value) in sent.allHTTPHeaderFields ?? [:] {
       let name = name.lowercased()
-      if !Self.ignored.contains(name) { lines.append("\(name):\(value)\n") }
+      // Of an answer to a challenge, which differs each time, the identity has what counts.
+      if !Self.ignored.contains(name), hop.credential == nil || name != "authorization" {
+        lines.append("\(name):\(value)\n")
+      }
     }
     lines.sort()
     // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.

@@ -29,6 +29,8 @@ struct Exchange: Sendable {
   var log: RequestLog?
   /// Whether middleware around the call has changed the origin; another origin receives no credentials of the session.
   var hasLeftOrigin = false
+  /// The user and the password for the request's origin.
+  var credential: PasswordCredential?
   /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
   /// Set when a redirect changes the method, because the request was carried out (RFC 9110 §15.4.4); `nil` if it is not
@@ -40,7 +42,8 @@ struct Exchange: Sendable {
   /// Returns the request as it is sent in its first hop.
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
-    try HopRequest(urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin)
+    try HopRequest(
+      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin, credential: credential)
   }
 
   /// Returns the final response to a request, with its body.
@@ -142,12 +145,17 @@ struct Exchange: Sendable {
     wasStarted?.withLock { $0 = true }
     while true {
       var response = try await transport.start(request)
+      if let answering = try request.hop.answering(response.head) {
+        try await response.drain()
+        request.hop = answering
+        continue
+      }
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
         // RFC 9110 §15.5.18: the expectation was refused, not the request.
         try await response.drain()
         request.hop = try HopRequest(
           own, session: session, hasLeftOrigin: redirects.hasLeftOrigin,
-          start: request.hop.isRedirected ? hop.own.url : nil)
+          start: request.hop.isRedirected ? hop.own.url : nil, credential: request.hop.credential)
         continue
       }
       let action = redirects.received(response.head, for: request.hop, decision: response.redirect)
@@ -165,7 +173,8 @@ struct Exchange: Sendable {
         // The request's own idempotency only applies to its original method.
         if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
         request.hop = try HopRequest(
-          next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url)
+          next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url,
+          credential: request.hop.credential(for: next))
       }
     }
   }

@@ -70,6 +70,11 @@ struct RedirectState {
     guard let target, let scheme = target.scheme?.lowercased() else {
       return error(.badURL, "The redirect's Location is not a URL", source)
     }
+    // What listens on a socket of this machine trusts those who can reach it, and no server is one of them.
+    if scheme == Origin.socketScheme {
+      guard Origin(target) != Origin(source) else { return nil }
+      return error(.unsupportedURL, "The server redirects to a socket of this machine", source)
+    }
     guard scheme == "http" || scheme == "https" else {
       return error(.unsupportedURL, "The server redirects to a URL that is not http or https", source)
     }

@@ -215,6 +215,7 @@ struct RequestRunner {
     let isIdempotent = request.isIdempotent
     // What may be repeated anyway needs no tracking, unless middleware changes the method.
     let wasCarriedOut = isIdempotent && middleware.isEmpty ? nil : Locked(false)
+    let leavesOrigin = baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false
     return Exchange(
       transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
       method: request.methodName, accepted: accepted ?? request.acceptedStatuses,
@@ -223,8 +224,7 @@ struct RequestRunner {
       limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
       progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable },
       onInterim: request.onInterimResponse.map(InterimObserver.init), log: log,
-      hasLeftOrigin: baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false,
-      shared: shared,
+      hasLeftOrigin: leavesOrigin, credential: leavesOrigin ? nil : request.credential, shared: shared,
       wasCarriedOut: wasCarriedOut)
   }
 

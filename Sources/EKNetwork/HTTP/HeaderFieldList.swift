@@ -8,7 +8,7 @@ import Foundation
 /// preserved.
 ///
 /// What passes through a `URLSession`, which loses the order and joins the values of a repeated field, is sorted by name.
-public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection {
+public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, ExpressibleByDictionaryLiteral {
   /// A field.
   public struct Field: Sendable, Hashable {
     /// The name.
@@ -27,6 +27,11 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection {
   /// Creates a list of fields sorted by name.
   public init(_ fields: [String: String]?) {
     self.fields = (fields ?? [:]).sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+  }
+
+  /// Creates a list of fields in order, whose names may be repeated.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    self.init(elements.map { (name: $0, value: $1) })
   }
 
   /// The position of the first field.

@@ -14,23 +14,30 @@ extension URL {
 
 /// An origin: scheme, host and port (RFC 6454 §4), to which credentials belong. Compared as in §5.
 struct Origin: Hashable, Sendable {
+  /// The scheme of URLs that name a socket: see ``Foundation/URL/socketPath``.
+  static let socketScheme = "http+unix"
+
   let scheme: String
+  /// The host in lower case, or the path of a socket.
   let host: String
   let port: Int
 
   /// Returns `nil` for a URL without a scheme or a host. A WebSocket handshake belongs to the origin of the
   /// corresponding `http` or `https` URL (RFC 6455 §4.1).
   init?(_ url: URL) {
-    guard let scheme = url.scheme?.lowercased(), let host = url.host?.lowercased(), !host.isEmpty else { return nil }
+    guard let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty else { return nil }
     self.scheme =
       switch scheme {
       case "ws": "http"
       case "wss": "https"
       default: scheme
       }
-    self.host = host
+    self.host = scheme == Self.socketScheme ? host : host.lowercased()
     port = url.port ?? Self.defaultPort(isSecure: self.scheme == "https")
   }
+
+  /// The host that its connections and their requests name, without brackets. Servers on a socket expect some host.
+  var hostToConnect: String { scheme == Self.socketScheme ? "localhost" : HostSyntax.unbracketed(host) }
 
   /// RFC 9110 §4.2.1, §4.2.2.
   static func defaultPort(isSecure: Bool) -> Int { isSecure ? 443 : 80 }

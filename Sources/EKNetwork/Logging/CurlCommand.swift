@@ -32,9 +32,21 @@ struct CurlCommand {
     let (prefix, body) = bodyWords
     words += body
     if let url = request.url {
-      words.append(Self.quoted(revealsSecrets ? url.absoluteString : url.redactedForLog))
+      if let path = url.socketPath {
+        words +=
+          path.first == "@"
+          ? ["--abstract-unix-socket", Self.quoted(String(path.dropFirst()))] : ["--unix-socket", Self.quoted(path)]
+      }
+      let text = revealsSecrets ? url.absoluteString : url.redactedForLog
+      words.append(Self.quoted(url.socketPath == nil ? text : Self.overSocket(text)))
     }
     return prefix + words.joined(separator: " ")
+  }
+
+  /// Returns a URL that names a socket as curl takes it, which gets the socket by an option.
+  private static func overSocket(_ url: String) -> String {
+    let rest = url.dropFirst(Origin.socketScheme.count + "://".count)
+    return "http://localhost" + (rest.firstIndex { "/?#".contains($0) }.map { rest[$0...] } ?? "")
   }
 
   /// The shell command before curl, and the arguments of curl, that the body needs.

@@ -34,6 +34,14 @@ public protocol NetworkRequest {
   /// access token and the credentials of the session are not sent, and a 401 does not refresh the token. Defaults to
   /// `nil`.
   var targetURL: URL? { get }
+  /// The user and the password with which the challenge of a server is answered, once for each origin and user: with Digest
+  /// (RFC 7616, SHA-256 or MD5), or with Basic (RFC 7617) if the server offers no Digest and has never asked for one. Nothing
+  /// is sent before the server asks; then the next requests to it are answered in advance, Basic ones when asked again.
+  ///
+  /// Only the origin of the request receives it. It is ignored if the request has an `Authorization` of its own, such as the
+  /// access token, and the URL's user comes first: that is sent as Basic at once, until the server asks for Digest. A body that
+  /// cannot be sent again is not, and the 401 is the response. Defaults to `nil`.
+  var credential: PasswordCredential? { get }
   /// The `Content-Type`, if the body does not specify one. Defaults to `"application/json"`, which is not sent without
   /// a body.
   var contentType: String { get }
@@ -128,6 +136,7 @@ extension NetworkRequest {
   public var queryParameters: [String: String]? { nil }
   public var orderedQuery: [URLQueryItem]? { nil }
   public var targetURL: URL? { nil }
+  public var credential: PasswordCredential? { nil }
   public var contentType: String { "application/json" }
   public var body: RequestBody? { nil }
   public var multipartData: MultipartFormData? { nil }

@@ -24,6 +24,8 @@ enum RequestBuilder {
     _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json
   ) throws -> URLRequest {
     let target = request.targetURL
+    // Whole URLs often come from servers, and those must not choose a socket of this machine.
+    if let target, target.socketPath != nil, leavesOrigin(target, baseURL: baseURL) { throw NetworkError.invalidURL }
     let url = try RequestURL.make(
       base: target ?? baseURL, path: target == nil ? request.path : "",
       pathIsPercentEncoded: request.pathIsPercentEncoded, queryParameters: request.queryParameters,

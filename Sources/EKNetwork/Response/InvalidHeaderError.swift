@@ -1,6 +1,7 @@
 import Foundation
 
-/// An error for a header field that RFC 9110 forbids, or that the library has to set itself. Nothing has been sent.
+/// An error for a header field that RFC 9110 forbids, or that the library has to set itself. Nothing has been sent; if it is a
+/// trailer field, the body without its end.
 public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, Sendable {
   /// The reasons why a field is invalid.
   public enum Reason: Equatable, Sendable {
@@ -10,7 +11,8 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
     /// field: a WebSocket subprotocol that is not a token, or is listed twice (RFC 6455 §4.1).
     case invalidValue
     /// The library sets the field, because a value that contradicts the body could make one request be read as two
-    /// requests (RFC 9112 §11.2). Only `Transfer-Encoding` is refused for this reason.
+    /// requests (RFC 9112 §11.2). Only `Transfer-Encoding` is refused for this reason, and in trailers every field that
+    /// frames, routes or controls the message or authenticates its sender (RFC 9110 §6.5.1).
     case managedByLibrary
   }
 
@@ -34,6 +36,8 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
     case .invalidName: "The header field name \"\(printableField)\" is not a token"
     case .invalidValue where field == Self.subprotocols: "A subprotocol is not a token, or is listed twice"
     case .invalidValue: "The value of the header field \"\(printableField)\" contains a control character"
+    case .managedByLibrary where !field.isFieldName("transfer-encoding"):
+      "The field \"\(printableField)\" is not allowed in trailers"
     case .managedByLibrary: "The header field \"\(printableField)\" is set by the library"
     }
   }

@@ -46,12 +46,19 @@ final class ConnectionIdentity: Hashable, Sendable {
   #if os(Linux)
     /// The identity with the proxies that are chosen for an origin: what was opened through others is not for it.
     func choosingProxies(for origin: Origin, isSecure: Bool) throws -> ConnectionIdentity {
-      guard proxies?.chooser != nil else { return self }
+      guard proxies?.chooser != nil, options.socketPath == nil else { return self }
       let chosen = try proxies.chosen(
         forHost: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
       return ConnectionIdentity(options, chosen, files)
     }
   #endif
+
+  /// The identity of connections to a socket, which stands for every host.
+  fileprivate func connecting(to socketPath: String) -> ConnectionIdentity {
+    var options = options
+    options.socketPath = socketPath
+    return ConnectionIdentity(options, proxies, files)
+  }
 
   /// The maker of the identities of one session.
   final class Source: Sendable {
@@ -62,6 +69,8 @@ final class ConnectionIdentity: Hashable, Sendable {
 
     private let version: @Sendable (URL) -> String?
     private let latest: Locked<Latest>
+    /// The last one for a socket, and the one that it was made from.
+    private let latestSocket = Locked<(base: ConnectionIdentity, identity: ConnectionIdentity)?>(nil)
 
     /// - Parameter version: Returns an identifier of the present content of a file; `nil` if there is no such file.
     init(
@@ -82,8 +91,22 @@ final class ConnectionIdentity: Hashable, Sendable {
 
     /// Returns the identity at this moment: it changes when a file of authorities, a certificate or a key is replaced.
     ///
-    /// - Parameter hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
-    func current(hasLeftOrigin: Bool) -> ConnectionIdentity {
+    /// - Parameters:
+    ///   - hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
+    ///   - socketPath: The socket that the URL of the hop names, if any, instead of that of the options.
+    func current(hasLeftOrigin: Bool, socketPath: String? = nil) -> ConnectionIdentity {
+      let current = current(hasLeftOrigin: hasLeftOrigin)
+      guard let socketPath else { return current }
+      if let last = latestSocket.withLock({ $0 }), last.base === current, last.identity.options.socketPath == socketPath
+      {
+        return last.identity
+      }
+      let identity = current.connecting(to: socketPath)
+      latestSocket.withLock { $0 = (current, identity) }
+      return identity
+    }
+
+    private func current(hasLeftOrigin: Bool) -> ConnectionIdentity {
       let kept = latest.withLock { hasLeftOrigin ? $0.foreign : $0.own }
       guard let tls = kept.tls else { return kept }
       let files = tls.files.map(version)

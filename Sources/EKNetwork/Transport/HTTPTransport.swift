@@ -40,7 +40,7 @@
     var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
     var connectionSettings: ConnectionSettings {
-      let options = configuration.connection(hasLeftOrigin: false).options
+      let options = configuration.connection(to: nil, hasLeftOrigin: false).options
       return ConnectionSettings(
         trust: options.tls.map { .options($0) } ?? .system, proxies: configuration.proxies,
         socketPath: options.socketPath)
@@ -87,10 +87,10 @@
       let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
-      let connection = try (hop.connection ?? configuration.connection(hasLeftOrigin: hop.hasLeftOrigin))
+      let connection = try (hop.connection ?? configuration.connection(to: url, hasLeftOrigin: hop.hasLeftOrigin))
         .choosingProxies(for: origin, isSecure: isSecure)
       let proxy = try connection.proxies.server(
-        for: HostSyntax.unbracketed(origin.host), isSecure: isSecure, socketPath: connection.options.socketPath)
+        for: origin.hostToConnect, isSecure: isSecure, socketPath: connection.options.socketPath)
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
         fields["Proxy-Authorization"] = authorization
@@ -177,11 +177,12 @@
       /// - Throws: `URLError` for a URL that cannot be loaded.
       init(_ url: URL, authority: [UInt8]) throws {
         switch url.scheme?.lowercased() {
-        case "http", "https": break
+        case "http", "https", Origin.socketScheme: break
         default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
         }
         guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
-        guard HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
+        if let problem = ConnectionOptions.problem(withSocketPath: url.socketPath) { throw problem }
+        guard origin.scheme == Origin.socketScheme || HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
           throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
         }
         self.origin = origin

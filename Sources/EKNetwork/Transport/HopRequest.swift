@@ -17,6 +17,25 @@ struct HopRequest: Sendable {
   /// when a redirect leads back to it: the other origin chose that request.
   let hasLeftOrigin: Bool
   private let start: URL?
+  private var password: Password?
+
+  /// The user and the password for its origin. In a class, because few requests have some.
+  private final class Password: Sendable {
+    let credential: PasswordCredential
+    /// What the hop is sent with in its name.
+    let answer: PasswordAnswers.Answer?
+    /// How many challenges have been answered.
+    let answerCount: Int
+
+    init(_ credential: PasswordCredential, _ answer: PasswordAnswers.Answer?, answerCount: Int = 0) {
+      self.credential = credential
+      self.answer = answer
+      self.answerCount = answerCount
+    }
+  }
+
+  /// The user and the password for its origin, if there are some; `nil` if the request has an `Authorization` of its own.
+  var credential: PasswordCredential? { password?.credential }
   /// Whether a redirect has led to this hop.
   var isRedirected: Bool { start != nil }
   private var session: SessionSettings?
@@ -42,16 +61,34 @@ struct HopRequest: Sendable {
   ///   - session: The settings of the session that sends it.
   ///   - hasLeftOrigin: Whether a redirect, or middleware, has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
+  ///   - credential: The user and the password for its origin, unless its URL has some.
   /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
   // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
-  init(_ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil) throws {
-    own = Self.withUserOfURL(request)
+  init(
+    _ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil,
+    credential: PasswordCredential? = nil
+  ) throws {
+    try self.init(
+      request, session: session, hasLeftOrigin: hasLeftOrigin, start: start,
+      password: Self.password(for: request, of: session, hasLeftOrigin: hasLeftOrigin, credential))
+  }
+
+  private init(
+    _ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool, start: URL?, password: Password?
+  ) throws {
+    own = request
     self.session = session
     self.hasLeftOrigin = hasLeftOrigin
     self.start = start
+    self.password = password
+    connection = session.connection(to: own.url, hasLeftOrigin: hasLeftOrigin)
     var sent = own
     var added: [String] = []
+    if let answer = password?.answer {
+      sent.setValue(answer.field, forHTTPHeaderField: "Authorization")
+      added.append("Authorization")
+    }
     for (name, value) in session.additionalHeaders {
       guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
       guard let value = HeaderSyntax.trimmedValue(value) else {
@@ -66,19 +103,81 @@ struct HopRequest: Sendable {
     if !session.systemSendsCookies, session.cookies.apply(to: &sent, start: start) { added.append("Cookie") }
     urlRequest = sent
     addedFields = added
-    connection = session.connection(hasLeftOrigin: hasLeftOrigin)
     systemCookie = Self.systemCookie(for: sent, of: session, start: start)
   }
 
-  /// Adds the credentials in the URL as an `Authorization` field, which is kept within the origin and dropped
-  /// elsewhere.
+  /// Adds the credentials in the URL as an `Authorization` field.
   private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
-    guard let field = request.url?.basicAuthorization, request.value(forHTTPHeaderField: "Authorization") == nil
+    guard let credential = request.url?.credential, request.value(forHTTPHeaderField: "Authorization") == nil
     else { return request }
     var request = request
-    request.setValue(field, forHTTPHeaderField: "Authorization")
+    request.setValue(credential.basicAuthorization, forHTTPHeaderField: "Authorization")
     return request
   }
+
+  // MARK: - Passwords
+
+  /// Returns what is sent before the server asks.
+  private static func password(
+    for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential?
+  ) -> Password? {
+    let ofURL = request.url?.credential
+    guard let credential = ofURL ?? credential, request.value(forHTTPHeaderField: "Authorization") == nil else {
+      return nil
+    }
+    let answer = withAnswers(of: session, hasLeftOrigin: hasLeftOrigin, credential, request) {
+      $0.answer(for: $1, $2, clientNonce: clientNonce)
+    }
+    return Password(credential, answer ?? (ofURL == nil ? nil : .basic(credential)))
+  }
+
+  /// Returns this hop with an answer to the challenges of a 401, and with the cookies that came with it; `nil` if there is no
+  /// answer, or its body cannot be sent again.
+  func answering(_ head: ResponseHead) throws -> HopRequest? {
+    guard head.statusCode == 401, let password, let session, own.bodyIsReplayable,
+      let field = head.value("www-authenticate")
+    else { return nil }
+    let challenges = AuthenticationChallenge.all(in: field)
+    let answer = Self.withAnswers(
+      of: session, hasLeftOrigin: hasLeftOrigin, password.credential, own
+    ) { answers, key, request in
+      var request = request
+      (request.sent, request.count) = (password.answer, password.answerCount)
+      return answers.answer(to: challenges, for: key, request, clientNonce: Self.clientNonce)
+    }
+    guard let answer else { return nil }
+    return try HopRequest(
+      own, session: session, hasLeftOrigin: hasLeftOrigin, start: start,
+      password: Password(password.credential, answer, answerCount: password.answerCount + 1))
+  }
+
+  /// The credential for the next hop of a redirect.
+  func credential(for next: URLRequest) -> PasswordCredential? {
+    guard let credential, own.url.flatMap({ Origin($0) }) == next.url.flatMap({ Origin($0) }) else { return nil }
+    return credential
+  }
+
+  private static func withAnswers(
+    of session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential, _ request: URLRequest,
+    _ body: (inout PasswordAnswers, PasswordAnswers.Key, PasswordAnswers.Request) -> PasswordAnswers.Answer?
+  ) -> PasswordAnswers.Answer? {
+    guard let url = request.url, let origin = Origin(url) else { return nil }
+    var target: [UInt8] = []
+    var text = url.absoluteString
+    text.withUTF8 { RequestHead.appendTarget(of: $0, to: &target) }
+    let described = PasswordAnswers.Request(
+      method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self))
+    let key = PasswordAnswers.Key(
+      credential: credential, origin: origin,
+      trust: session.connection(to: url, hasLeftOrigin: hasLeftOrigin).trust)
+    return session.answers.withLock { body(&$0, key, described) }
+  }
+
+  private static func clientNonce() -> String {
+    (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
+  }
+
+  // MARK: - Changes
 
   /// Returns this hop with another stream as its body.
   func sending(_ body: InputStream) -> HopRequest {
@@ -93,7 +192,7 @@ struct HopRequest: Sendable {
     var hop = self
     hop.urlRequest = request
     hop.session = session
-    hop.connection = session.connection(hasLeftOrigin: hasLeftOrigin)
+    hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
     hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
     return hop
@@ -116,9 +215,22 @@ struct HopRequest: Sendable {
     return fields
   }
 
+  /// The same fields, for what tells users apart: an answer to a challenge differs for each request, and what counts is in
+  /// whose name it is.
+  var identifyingFields: [(name: String, value: String)] {
+    var fields = sentFields.map { (name: $0.key, value: $0.value) }
+    guard let password else { return fields }
+    if let answer = password.answer {
+      fields.removeAll { $0.name.isFieldName("authorization") && $0.value == answer.field }
+    }
+    return fields + [("Authorization", password.credential.basicAuthorization)]
+  }
+
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the
   /// response may be to another user, and must not be stored: a connection reads the files when it is opened.
-  var isOfCurrentUser: Bool { session.map { connection == $0.connection(hasLeftOrigin: hasLeftOrigin) } ?? true }
+  var isOfCurrentUser: Bool {
+    session.map { connection == $0.connection(to: urlRequest.url, hasLeftOrigin: hasLeftOrigin) } ?? true
+  }
 
   private static func systemCookie(for request: URLRequest, of session: SessionSettings, start: URL?) -> String? {
     guard session.systemSendsCookies else { return nil }
@@ -144,16 +256,7 @@ struct HopRequest: Sendable {
 
   /// Whether the response may be specific to one user.
   var namesUser: Bool {
-    session?.owner != nil || connection?.certificate != nil
+    session?.owner != nil || connection?.certificate != nil || credential != nil
       || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
-  }
-}
-
-extension URL {
-  /// The credentials in the URL as the value of an `Authorization` field (RFC 7617 §2); `nil` if there are none.
-  fileprivate var basicAuthorization: String? {
-    guard let user = user(percentEncoded: false) else { return nil }
-    let pair = user + ":" + (password(percentEncoded: false) ?? "")
-    return pair == ":" ? nil : "Basic " + Data(pair.utf8).base64EncodedString()
   }
 }

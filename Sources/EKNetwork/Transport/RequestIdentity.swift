@@ -31,7 +31,7 @@ struct RequestIdentity: Hashable, Sendable {
   /// - Parameter salt: A text that is part of every digest of a secret, for identities that are written to a file.
   static func of(_ hop: HopRequest, salt: String = "") -> RequestIdentity {
     var (credentials, others, cookies): ([String], [String], String?) = ([], [], nil)
-    for (name, value) in hop.sentFields {
+    for (name, value) in hop.identifyingFields {
       let name = name.lowercased()
       if name == "cookie" {
         cookies = value
@@ -99,7 +99,7 @@ struct RequestIdentity: Hashable, Sendable {
   static func ofRepresentation(_ hop: HopRequest) -> String {
     let neutral = neutral.subtracting(negotiated)
     var lines: [String] = []
-    for (name, value) in hop.sentFields {
+    for (name, value) in hop.identifyingFields {
       let name = name.lowercased()
       if !neutral.contains(name) { lines.append("\(name):\(value)") }
     }

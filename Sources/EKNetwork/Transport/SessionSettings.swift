@@ -20,6 +20,8 @@ final class SessionSettings: Sendable {
   let owner: String?
   /// Which session these are the settings of. No other session of the process has the same number.
   let number: Int
+  /// How servers ask for passwords.
+  let answers: Locked<PasswordAnswers>
   private let connections: ConnectionIdentity.Source
 
   private static let sessions = Locked(0)
@@ -47,6 +49,7 @@ final class SessionSettings: Sendable {
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()
+    answers = Locked(PasswordAnswers())
     connections = ConnectionIdentity.Source(options, proxies: proxies, version: fileVersion)
   }
 
@@ -59,6 +62,7 @@ final class SessionSettings: Sendable {
     proxies = nil
     systemSendsCookies = false
     number = Self.nextNumber()
+    answers = Locked(PasswordAnswers())
     connections = ConnectionIdentity.Source(ConnectionOptions(), proxies: nil)
     self.cookies = cookies
     self.owner = owner
@@ -74,14 +78,19 @@ final class SessionSettings: Sendable {
     proxies = other.proxies
     systemSendsCookies = other.systemSendsCookies
     number = other.number
+    answers = other.answers
     connections = other.connections
     self.owner = owner
   }
 
   /// Returns what the session's connections present and trust at this moment: files may be replaced.
   ///
-  /// - Parameter hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
-  func connection(hasLeftOrigin: Bool) -> ConnectionIdentity { connections.current(hasLeftOrigin: hasLeftOrigin) }
+  /// - Parameters:
+  ///   - url: The URL of the hop, which may name a socket; `nil` for what all hops have in common.
+  ///   - hasLeftOrigin: Whether the hop is to another origin than that of the session's credentials.
+  func connection(to url: URL?, hasLeftOrigin: Bool) -> ConnectionIdentity {
+    connections.current(hasLeftOrigin: hasLeftOrigin, socketPath: url?.socketPath)
+  }
 
   /// Returns whether the session adds a field of this name, which is in lower case.
   func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }

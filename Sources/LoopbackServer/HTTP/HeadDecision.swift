@@ -1,3 +1,5 @@
+import Foundation
+
 extension LoopbackServer {
   /// The action after the head of a request has been received, before its body.
   public enum HeadDecision: Sendable {
@@ -8,5 +10,8 @@ extension LoopbackServer {
     /// Responds at once; the handler is not called. With `.keepAlive` the rest of the body is read and discarded
     /// afterwards, otherwise the connection is closed as the response specifies.
     case respond(Response)
+    /// Responds with 200 and chunks at once: one for each piece of the body, as soon as it has arrived, which the closure
+    /// makes from it; `nil` for none. The response has the trailers of the request. The handler is not called.
+    case converse(HeaderFields = [:], @Sendable (Data) -> Data?)
   }
 }

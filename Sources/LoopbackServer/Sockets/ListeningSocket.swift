@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that listens on 127.0.0.1.
+/// A socket that listens on 127.0.0.1, or on a path.
 final class ListeningSocket: Sendable {
   enum Acceptance {
     case connection(Int32)
@@ -14,8 +14,8 @@ final class ListeningSocket: Sendable {
   private let isWoken = Monitor(false)
   private let isClosed = Monitor(false)
 
-  init(port: Int, backlog: Int, sendBufferSize: Int?, receiveBufferSize: Int?) throws {
-    let (descriptor, port) = try Self.bind(port: port)
+  init(port: Int, path: String? = nil, backlog: Int, sendBufferSize: Int?, receiveBufferSize: Int?) throws {
+    let (descriptor, port) = try path.map { (try Self.bind(path: $0), 0) } ?? Self.bind(port: port)
     self.descriptor = descriptor
     self.port = port
     Self.allowReuse(of: descriptor)
@@ -61,6 +61,35 @@ final class ListeningSocket: Sendable {
       throw error
     }
     return (descriptor, port)
+  }
+
+  /// Binds a socket to a path, without listening.
+  private static func bind(path: String) throws -> Int32 {
+    let descriptor = socket(AF_UNIX, streamSocket, 0)
+    guard descriptor >= 0 else { throw LoopbackServer.SocketError(call: "socket", code: errno) }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    errno = ENAMETOOLONG
+    let isBound =
+      withUnsafeMutableBytes(of: &address.sun_path) { target in
+        // It ends with a NUL.
+        guard bytes.count < target.count else { return false }
+        target.copyBytes(from: bytes)
+        return true
+      }
+      && withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bindAddress(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+      }
+    guard isBound else {
+      let error = LoopbackServer.SocketError(call: "bind", code: errno)
+      _ = closeDescriptor(descriptor)
+      throw error
+    }
+    return descriptor
   }
 
   /// Sets SO_REUSEADDR, because connections of a previous server may linger (TIME_WAIT). Both servers have to set it,

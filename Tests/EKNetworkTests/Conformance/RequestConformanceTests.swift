@@ -36,6 +36,15 @@
       #expect(response.statusCode == 200 && response.data == bytes)
     }
 
+    @Test func trailersFollowTheBody() async throws {
+      let body = RequestBody(contentType: "text/plain", trailers: { ["X-Digest": "5d41", "X-Count": "2"] }) {
+        AsyncStream.of(["short ", "text"])
+      }
+      let received = try await manager.send(ConformanceRequest(method: .post, body: body))
+      #expect(received.body == "short text")
+      #expect(server.requests.first?.trailers == ["X-Digest": "5d41", "X-Count": "2"])
+    }
+
     @Test("an empty sequence is an empty body, in chunks or with its length", arguments: [nil, Int64(0)])
     func emptySequence(length: Int64?) async throws {
       let body = RequestBody(contentType: "text/plain", length: length) { AsyncStream.of([Data]()) }

@@ -36,6 +36,21 @@ import Testing
   @Test(arguments: ["Idempotency-Key", "Sec-WebSocket-Key", "Surrogate-Key", "Cache-Key", "Keep-Alive", "Accept"])
   func otherFieldNamesAreNotSecret(_ name: String) { #expect(!OriginFields.contains(name)) }
 
+  /// The file system tells `A` from `a`, and no cookie belongs to a file.
+  @Test func socketsAreOriginsOfTheirOwn() throws {
+    let session = try session(cookies: ["c": "1"])
+    let hops = try ["http+unix://%2FA", "http+unix://%2Fa", "http+unix://%2fa/x", "http://a"].map {
+      try HopRequest(request($0), session: session)
+    }
+    #expect(hops.map { $0.connection?.options.socketPath } == ["/A", "/a", "/a", nil])
+    #expect(hops[0].connection != hops[1].connection && hops[1].connection == hops[2].connection)
+    #expect(hops[1].connection != hops[3].connection && hops[1].identity.trust != hops[3].identity.trust)
+    #expect(hops.map { $0.sentFields["Cookie"] } == [nil, nil, nil, "c=1"])
+    #expect(hops.map(\.isOfCurrentUser) == [true, true, true, true])
+    let origins = hops.map { $0.urlRequest.url.flatMap { Origin($0) } }
+    #expect(origins[0] != origins[1] && origins[1] == origins[2] && origins[2] != origins[3])
+  }
+
   @Test func sessionFieldsAreAdded() throws {
     let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])
     let hop = try HopRequest(try request("http://a/", ["x-own": "own"]), session: session)

@@ -175,12 +175,13 @@ import Testing
       let tls = TLSOptions(
         certificateAuthorityFile: try folder.file(name, Data(content.utf8)), pinnedPublicKeys: pins)
       let session = SessionSettings(.ephemeral, options: .init(tls: tls))
-      return session.connection(hasLeftOrigin: false).trust
+      return session.connection(to: nil, hasLeftOrigin: false).trust
     }
     #expect(try trust("a", "1") == trust("b", "1"))
     #expect(try Set([trust("a", "1"), trust("a", "2"), trust("a", "1", ["p"]), trust("a", "1", ["q"])]).count == 4)
     #expect(try trust("a", "1", ["p", "q"]) == trust("b", "1", ["q", "p"]))
     #expect(
-      SessionSettings(.ephemeral, options: .init(tls: TLSOptions())).connection(hasLeftOrigin: false).trust == nil)
+      SessionSettings(.ephemeral, options: .init(tls: TLSOptions())).connection(to: nil, hasLeftOrigin: false).trust
+        == nil)
   }
 }

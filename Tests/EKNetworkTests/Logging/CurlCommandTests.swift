@@ -23,6 +23,15 @@ import Testing
         + "--data-binary '<redacted: 10 bytes>' 'https://a.example/p?token=<redacted>&q=<redacted>'")
   }
 
+  @Test(arguments: [
+    ("http+unix://%2Frun%2Fa%20b.sock/p?q=1", "--unix-socket '/run/a b.sock' 'http://localhost/p?q=1'"),
+    ("HTTP+unix://%40name", "--abstract-unix-socket 'name' 'http://localhost'"),
+  ])
+  func socketIsAnOption(_ url: String, _ words: String) throws {
+    let request = URLRequest(url: try #require(URL(string: url)))
+    #expect(request.curlCommand(revealingSecrets: true) == "curl " + words)
+  }
+
   @Test func queryOfRefererIsRedacted() throws {
     var request = try request()
     request.setValue("https://a.example/q?token=secret", forHTTPHeaderField: "Referer")

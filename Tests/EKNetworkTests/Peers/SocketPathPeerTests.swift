@@ -84,6 +84,40 @@
       #expect(try await seen(by: manager, "/redirect", token: "secret") == ["GET", "elsewhere.invalid", ""])
     }
 
+    private struct Whole: NetworkRequest {
+      typealias Response = [String]
+      let path = ""
+      let method = HTTPMethod.get
+      let targetURL: URL?
+    }
+
+    /// Returns a manager whose base URL names a socket.
+    private func client(of name: String) throws -> NetworkManager {
+      let path = name == "@" ? "@" + peer.file("").path : peer.file(name).path
+      let host = try #require(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+      return NetworkManager(
+        baseURL: try #require(URL(string: "http+unix://\(host)")), session: URLSession(configuration: .ephemeral))
+    }
+
+    @Test("A URL names the socket", arguments: ["server.sock", "@"])
+    func socketURL(name: String) async throws {
+      let timings = Locked<[NetworkTimings]>([])
+      let manager = try client(of: name)
+      manager.eventHandler = { event in
+        guard case .finished(_, _, let measured) = event.kind else { return }
+        timings.withLock { $0.append(measured) }
+      }
+      for _ in 0..<3 {
+        #expect(try await seen(by: manager, token: "secret") == ["GET", "localhost", "Bearer secret"])
+      }
+      #expect(timings.withLock { $0.map(\.isConnectionReused) } == [false, true, true])
+      var post = Probe<Data>(path: "/echo", method: .post)
+      post.body = RequestBody(data: Data.noise(300_000), contentType: "a/b")
+      #expect(try await manager.send(post).count == 300_000)
+      let url = URL(string: "/seen?a=b", relativeTo: manager.baseURL())?.absoluteURL
+      #expect(try await manager.send(Whole(targetURL: url)) == ["GET", "localhost", ""])
+    }
+
     @Test("A WebSocket goes to the socket", arguments: ["server.sock", "tls.sock"])
     func webSocket(name: String) async throws {
       var options = WebSocketOptions()

@@ -25,6 +25,16 @@ import Testing
     #expect(description.count < 200)
   }
 
+  @Test func saysWhatTheLibrarySets() {
+    let texts = ["transfer-Encoding", "Host"].map {
+      InvalidHeaderError(field: $0, reason: .managedByLibrary).errorDescription
+    }
+    #expect(
+      texts == [
+        #"The header field "transfer-Encoding" is set by the library"#, #"The field "Host" is not allowed in trailers"#,
+      ])
+  }
+
   @Test func isNotRetried() {
     #expect((InvalidHeaderError(field: "a", reason: .invalidName) as any Error) is any NonRetriableError)
   }

@@ -187,22 +187,6 @@ import Testing
   }
 }
 
-private struct Pieces<Piece: DataProtocol & Sendable>: AsyncSequence, Sendable {
-  let pieces: [Piece]
-  init(_ pieces: [Piece]) { self.pieces = pieces }
-
-  struct AsyncIterator: AsyncIteratorProtocol {
-    var rest: ArraySlice<Piece>
-    mutating func next() async -> Piece? { rest.popFirst() }
-  }
-
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: pieces[...]) }
-}
-
-extension Pieces where Piece == Data {
-  fileprivate init(_ pieces: [Data]) { self.pieces = pieces }
-}
-
 private struct CountingPieces: AsyncSequence, Sendable {
   typealias Element = Data
   let size: Int

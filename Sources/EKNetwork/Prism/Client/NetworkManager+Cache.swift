@@ -48,9 +48,10 @@ extension NetworkManager {
     let built = try runner.build(runner.source(request, baseURL, accessToken))
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL())
     let hop = try HopRequest(
-      urlRequest, session: runner.transport.sessionSettings,
-      hasLeftOrigin: RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()))
+      urlRequest, session: runner.transport.sessionSettings, hasLeftOrigin: leavesOrigin,
+      credential: leavesOrigin ? nil : request.credential)
     // Unchecked: by its documentation, the closure may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     return CachedLoad(

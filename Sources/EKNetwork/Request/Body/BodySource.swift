@@ -39,22 +39,6 @@ extension URLRequest {
     guard case .stream(let sized) = body.source else { return false }
     return sized.stream.streamStatus != .notOpen
   }
-
-  /// Returns the request for a session outside the library, with a stream that it can read from the start: an earlier
-  /// attempt may have read the request's own.
-  ///
-  /// - Throws: `URLError.requestBodyStreamExhausted` or ``RequestBodyError/alreadySent`` if the body cannot be sent
-  ///   again.
-  func withUnreadBody() throws -> URLRequest {
-    guard !bodyStreamWasOpened else {
-      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
-    }
-    guard let body = httpBodyStream as? BodyInputStream else { return self }
-    if case .sequence(let sequence) = body.source, sequence.isUsedUp { throw RequestBodyError.alreadySent }
-    var request = self
-    request.httpBodyStream = body.unread
-    return request
-  }
 }
 
 /// A stream and its length in bytes.

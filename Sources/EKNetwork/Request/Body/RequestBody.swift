@@ -97,10 +97,7 @@ public struct RequestBody {
   public init<S: AsyncSequence & Sendable>(
     sequence: S, contentType: String, length: Int64? = nil
   ) where S.Element: DataProtocol {
-    let body = SequenceBody(sequence, length: length.map { max(0, $0) })
-    content = .stream(BodyInputStream(.sequence(body)))
-    self.contentType = contentType
-    source = .sequence(body)
+    self.init(SequenceBody(sequence, length: length.map { max(0, $0) }), contentType: contentType)
   }
 
   /// Creates a body that is pulled from a new asynchronous sequence each time it is sent: for a retry, a token refresh,
@@ -117,7 +114,44 @@ public struct RequestBody {
   public init<S: AsyncSequence & Sendable>(
     contentType: String, length: Int64? = nil, makeSequence: @escaping @Sendable () -> S
   ) where S.Element: DataProtocol {
-    let body = SequenceBody(length: length.map { max(0, $0) }, makeSequence: makeSequence)
+    self.init(SequenceBody(length: length.map { max(0, $0) }, makeSequence: makeSequence), contentType: contentType)
+  }
+
+  /// Creates a body that is pulled from an asynchronous sequence, sent in chunks, and followed by trailer fields
+  /// (RFC 9110 §6.5): a checksum, for example, which is known once the last byte is.
+  ///
+  /// Over HTTP/1.1 and HTTP/2 on Linux. A `URLSession`, which performs the requests on Apple's platforms, and every injected
+  /// session cannot send them: ``TransportOptionError`` is thrown before anything is sent.
+  ///
+  /// - Parameters:
+  ///   - sequence: The body's bytes, as for ``init(sequence:contentType:length:)``.
+  ///   - contentType: The media type.
+  ///   - trailers: Returns the fields. It is called when the sequence has ended, and `send` rethrows its errors; the server
+  ///     then does not receive the end of the body. A field that RFC 9110 §6.5.1 forbids there is an ``InvalidHeaderError``.
+  public init<S: AsyncSequence & Sendable>(
+    sequence: S, contentType: String, trailers: @escaping @Sendable () async throws -> HeaderFieldList
+  ) where S.Element: DataProtocol {
+    self.init(SequenceBody(sequence, length: nil, trailers: trailers), contentType: contentType)
+  }
+
+  /// Creates a body that is pulled from a new asynchronous sequence each time it is sent, and followed by trailer fields.
+  ///
+  /// ```swift
+  /// RequestBody(contentType: "application/x-ndjson", trailers: { ["Digest": database.digest] }) { database.records() }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - contentType: The media type.
+  ///   - trailers: As for ``init(sequence:contentType:trailers:)``, once for each time that the body is sent.
+  ///   - makeSequence: As for ``init(contentType:length:makeSequence:)``.
+  public init<S: AsyncSequence & Sendable>(
+    contentType: String, trailers: @escaping @Sendable () async throws -> HeaderFieldList,
+    makeSequence: @escaping @Sendable () -> S
+  ) where S.Element: DataProtocol {
+    self.init(SequenceBody(length: nil, trailers: trailers, makeSequence: makeSequence), contentType: contentType)
+  }
+
+  private init(_ body: SequenceBody, contentType: String) {
     content = .stream(BodyInputStream(.sequence(body)))
     self.contentType = contentType
     source = .sequence(body)

@@ -4,22 +4,31 @@ import Foundation
 final class SequenceBody: Sendable {
   /// Returns the next bytes, which may be empty; `nil` at the end.
   typealias Puller = () async throws -> Data?
+  /// Makes the trailer fields, once the last byte of the body is known.
+  typealias TrailerMaker = @Sendable () async throws -> HeaderFieldList
 
   let length: Int64?
   /// Whether each iteration is of a new sequence.
   let isReplayable: Bool
+  /// `nil` if no fields follow the body.
+  let trailers: TrailerMaker?
   private let makePuller: @Sendable () -> Puller
   private let wasStarted = Locked(false)
 
-  init<S: AsyncSequence & Sendable>(_ sequence: S, length: Int64?) where S.Element: DataProtocol {
+  init<S: AsyncSequence & Sendable>(
+    _ sequence: S, length: Int64?, trailers: TrailerMaker? = nil
+  ) where S.Element: DataProtocol {
     self.length = length
+    self.trailers = trailers
     isReplayable = false
     makePuller = { Self.puller(sequence) }
   }
 
-  init<S: AsyncSequence & Sendable>(length: Int64?, makeSequence: @escaping @Sendable () -> S)
-  where S.Element: DataProtocol {
+  init<S: AsyncSequence & Sendable>(
+    length: Int64?, trailers: TrailerMaker? = nil, makeSequence: @escaping @Sendable () -> S
+  ) where S.Element: DataProtocol {
     self.length = length
+    self.trailers = trailers
     isReplayable = true
     makePuller = { Self.puller(makeSequence()) }
   }

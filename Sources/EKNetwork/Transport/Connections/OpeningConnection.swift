@@ -27,7 +27,7 @@
     func open(for transfer: Transfer) -> (any Error)? {
       join(transfer)
       var endpoint = ByteTransportEndpoint(
-        host: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: origin.scheme == "https")
+        host: origin.hostToConnect, port: origin.port, isSecure: origin.scheme == "https")
       endpoint.proxy = transfer.request.proxy
       endpoint.tls = pool.identity.tls
       endpoint.socketPath = pool.identity.options.socketPath

@@ -285,8 +285,9 @@ struct SessionCookies: Sendable {
 
 extension URL {
   /// The URL whose cookies apply: a WebSocket handshake uses those of the corresponding `http` or `https` URL (RFC 6455
-  /// §4.1).
+  /// §4.1). `nil` for a socket, which has no domain.
   fileprivate var cookieURL: URL? {
+    guard socketPath == nil else { return nil }
     let scheme = scheme?.lowercased()
     guard scheme == "ws" || scheme == "wss" else { return self }
     var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)

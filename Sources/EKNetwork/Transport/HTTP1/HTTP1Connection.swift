@@ -166,7 +166,11 @@
         return true
       case .end:
         guard length == nil else { return stop(transfer, "The body is shorter than its length") }
-        if isChecking { output.append(transfer.request.head) }
+        if isChecking {
+          output.append(transfer.request.head)
+        } else {
+          output.appendLastChunk(trailers: upload.trailers)
+        }
         state.wroteBody()
         return true
       case .pending:

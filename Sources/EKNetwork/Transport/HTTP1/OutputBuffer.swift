@@ -61,10 +61,11 @@ struct OutputBuffer {
       _ = buffer[(before + length)..<count].initialize(fromContentsOf: "\r\n".utf8)
     }
     start = first
-    if case .end = result, isChunked {
-      bytes = Array("0\r\n\r\n".utf8)
-      start = 0
-    }
     return result
   }
+
+  /// Appends the last chunk and the trailer section (RFC 9112 §7.1.2).
+  ///
+  /// - Parameter trailers: The lines of the fields.
+  mutating func appendLastChunk(trailers: [UInt8] = []) { append(Array("0\r\n".utf8) + trailers + Array("\r\n".utf8)) }
 }

@@ -69,7 +69,7 @@ enum RequestHead {
 
   /// Returns the `Host` of a request to an origin (RFC 9112 §3.2), which has no default port.
   static func host(of origin: Origin) -> String {
-    let host = HostSyntax.unbracketed(origin.host)
+    let host = origin.hostToConnect
     // RFC 6874 §4: a zone is only meaningful on this machine.
     let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host.prefix { $0 != "%" })]" : host
     let isDefaultPort = origin.port == Origin.defaultPort(isSecure: origin.scheme == "https")

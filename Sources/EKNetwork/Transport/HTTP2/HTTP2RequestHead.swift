@@ -63,6 +63,14 @@
       list[4...].removeAll { field in named.contains { bytes[field.name].elementsEqual($0) } }
     }
 
+    /// The fields of a trailer section, which has no pseudo-fields (RFC 9113 §8.1).
+    ///
+    /// - Parameter lines: Valid fields, as ``RequestTrailers`` makes them.
+    init(trailers lines: [UInt8]) {
+      self.init(Array("\r\n".utf8) + lines + Array("\r\n".utf8), isSecure: true)
+      list.removeFirst(4)
+    }
+
     private static func kind(_ name: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Kind {
       switch name.count {
       case 2 where name.elementsEqual("te".utf8): .te

@@ -174,6 +174,11 @@ struct ReceiveWindow {
         }
         state.wroteBody()
         isEnd = true
+        let trailers = upload.trailers
+        guard trailers.isEmpty || connection.sendTrailers(HTTP2RequestHead(trailers: trailers), of: self) else {
+          failure = EventLoop.resourceError(url: url)
+          return Int(EKN_HTTP2_FAILED)
+        }
         return 0
       case .pending:
         transfer.loopPauses.insert(.sending)

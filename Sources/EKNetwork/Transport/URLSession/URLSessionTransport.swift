@@ -120,6 +120,7 @@ extension URLRequest {
     if bodyStreamWasOpened {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
     }
+    try checkHasNoTrailers()
     #if canImport(Darwin)
       guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
         throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession cannot send a GET with a body.")

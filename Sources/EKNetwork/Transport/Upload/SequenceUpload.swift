@@ -16,6 +16,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   private struct State {
     var puller: BodyPuller?
     var piece = Data()
+    var trailers: [UInt8] = []
     var phase = Phase.idle
     var hasHandedOn = false
     /// The pass over the body: what belongs to an earlier one is discarded.
@@ -37,6 +38,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
 
   var length: Int64? { isDeclaredEmpty ? nil : body.length }
   var isDeclaredEmpty: Bool { body.length == 0 }
+  var trailers: [UInt8] { state.withLock(\.trailers) }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
     state.withLock { $0.onReady = handler }
@@ -75,6 +77,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
       var pulling: Task<Void, Never>?
       if case .pulling(let task) = state.phase { pulling = task }
       (state.puller, state.piece, state.phase, state.hasHandedOn) = (nil, Data(), .idle, false)
+      state.trailers = []
       state.pass += 1
       return (true, pulling)
     }
@@ -107,8 +110,13 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     let pass = state.withLock { $0.pass }
     let task = Task { [self] in
       let result: Result<Data?, any Error>
+      var trailers: [UInt8] = []
       do {
-        result = .success(try await EnclosingWork.continuing(enclosing) { try await puller.next() })
+        let piece = try await EnclosingWork.continuing(enclosing) { try await puller.next() }
+        if piece == nil, let make = body.trailers {
+          trailers = try RequestTrailers.lines(of: try await EnclosingWork.continuing(enclosing, make))
+        }
+        result = .success(piece)
       } catch { result = .failure(error) }
       let notify: (@Sendable () -> Void)? = state.withLock { state in
         guard state.pass == pass, case .pulling = state.phase else { return nil }
@@ -116,7 +124,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
         case .success(let piece?):
           state.piece = piece
           state.phase = .idle
-        case .success(nil): state.phase = .ended
+        case .success(nil): (state.phase, state.trailers) = (.ended, trailers)
         case .failure(let error): state.phase = .failed(error)
         }
         return state.onReady

@@ -10,6 +10,8 @@ protocol UploadSource: AnyObject, Sendable {
   var isDeclaredEmpty: Bool { get }
   /// Fills as much of the buffer as is possible without waiting.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead
+  /// The lines of the trailer fields, once `read` has returned `.end`; empty if there are none.
+  var trailers: [UInt8] { get }
   /// Rewinds to the first byte. Returns `false` if that is not possible.
   func rewind() -> Bool
   /// Sets a handler that is called when `read` has returned `.pending` and there is something to read.
@@ -20,6 +22,7 @@ protocol UploadSource: AnyObject, Sendable {
 
 extension UploadSource {
   var isDeclaredEmpty: Bool { false }
+  var trailers: [UInt8] { [] }
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {}
   func close() {}
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OutputBufferTests {
   /// Sends a body of pieces, some bytes at a time, and returns what was sent.
-  private func send(_ pieces: [[UInt8]], length: Int64?, step: Int) -> [UInt8] {
+  private func send(_ pieces: [[UInt8]], length: Int64?, trailers: String = "", step: Int) -> [UInt8] {
     var (buffer, sent, index) = (OutputBuffer(), [UInt8](), 0)
     buffer.append(Array("head".utf8))
     var isOver = false
@@ -21,7 +21,9 @@ import Testing
         target.copyBytes(from: pieces[index])
         return .bytes(pieces[index].count)
       }
-      if case .end = result { isOver = true }
+      guard case .end = result else { continue }
+      isOver = true
+      if length == nil { buffer.appendLastChunk(trailers: Array(trailers.utf8)) }
     }
   }
 
@@ -37,6 +39,7 @@ import Testing
     let expected = Array("head3\r\nabc\r\n10000\r\n".utf8) + large + Array("\r\n0\r\n\r\n".utf8)
     #expect(send([Array("abc".utf8), large], length: nil, step: step) == expected)
     #expect(send([], length: nil, step: step) == Array("head0\r\n\r\n".utf8))
+    #expect(send([], length: nil, trailers: "A: b\r\n", step: step) == Array("head0\r\nA: b\r\n\r\n".utf8))
   }
 
   @Test(arguments: [true, false]) func bodyThatIsNotReadyLeavesNothing(_ isChunked: Bool) {

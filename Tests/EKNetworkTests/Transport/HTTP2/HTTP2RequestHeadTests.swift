@@ -54,6 +54,15 @@
 
     @Test func trailersMayBeAnnounced() throws { #expect(try fields([("TE", "trailers")]).last == "te: trailers") }
 
+    /// RFC 9113 §8.1.
+    @Test func trailersHaveNoPseudoFields() throws {
+      let lines = try RequestTrailers.lines(of: ["X-Sum": "1", "x-sum": "", "Y": "a: b"])
+      #expect(
+        HTTP2RequestHead(trailers: lines).fields.map { "\($0.name): \($0.value)" } == [
+          "x-sum: 1", "x-sum: ", "y: a: b",
+        ])
+    }
+
     @Test func valuesMayBeEmptyOrHaveColons() throws {
       #expect(try fields([("A", ""), ("B", "c: d")]).dropFirst(4) == ["a: ", "b: c: d"])
     }

@@ -1,0 +1,140 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A server that asks for passwords. ``PasswordPeerTests`` shows that another server takes the answers.
+@Suite(.timeLimit(.minutes(5))) struct PasswordsOnTheWireTests {
+  private struct Ask: NetworkRequest {
+    typealias Response = StatusCodeResponse
+    var path = "/item"
+    var method = HTTPMethod.get
+    var body: RequestBody?
+    var credential: PasswordCredential? = PasswordCredential(user: "u", password: "p")
+  }
+
+  private let server: LoopbackServer
+
+  init() throws { server = try LoopbackServer() }
+
+  /// Asks for Digest, and takes any answer.
+  private func asksForDigest(_ path: String = "/item") {
+    server.route(path) { request in
+      request.headers["Authorization"]?.hasPrefix("Digest ") == true ? .status(200) : Self.challenge
+    }
+  }
+
+  private static var challenge: LoopbackServer.Response {
+    .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+  }
+
+  /// The schemes of the answers that the server has received.
+  private var schemes: [String?] {
+    server.requests.map { $0.headers["Authorization"].map { String($0.prefix { $0 != " " }) } }
+  }
+
+  @Test(arguments: Wire.allCases) func serverIsAskedOnceAndThenAnsweredInAdvance(_ wire: Wire) async throws {
+    asksForDigest()
+    let manager = wire.manager(server)
+    for _ in 0..<3 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    #expect(schemes == [nil, "Digest", "Digest", "Digest"])
+    let answers = server.requests.dropFirst().map { AuthenticationChallenge.all(in: $0.headers["Authorization"] ?? "") }
+    #expect(answers.map { $0.first?.parameters["nc"] } == ["00000001", "00000002", "00000003"])
+    #expect(Set(answers.map { $0.first?.parameters["cnonce"] }).count == 3)
+  }
+
+  @Test(arguments: Wire.allCases) func bodyIsSentAgain(_ wire: Wire) async throws {
+    asksForDigest()
+    let body = RequestBody(data: Data("abc".utf8), contentType: "a/b")
+    #expect(try await wire.manager(server).send(Ask(method: .post, body: body)).statusCode == 200)
+    #expect(server.requests.map(\.text) == ["abc", "abc"])
+  }
+
+  @Test func bodyThatIsUsedUpIsNot() async throws {
+    asksForDigest()
+    let body = RequestBody(sequence: Pieces([[1]]), contentType: "a/b")
+    await #expect(throws: NetworkError.unauthorized) {
+      _ = try await Wire.automatic.manager(server).send(Ask(method: .post, body: body))
+    }
+    #expect(schemes == [nil])
+  }
+
+  @Test func wrongPasswordIsSentOnce() async throws {
+    server.route("/item") { _ in Self.challenge }
+    for _ in 0..<2 {
+      let manager = Wire.automatic.manager(server)
+      await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    }
+    #expect(schemes == [nil, "Digest", nil, "Digest"])
+  }
+
+  @Test(arguments: Wire.allCases) func redirectsTakeItToTheSameOriginOnly(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    other.route("/item") { _ in Self.challenge }
+    server.route("/item", .redirect(to: "/here", status: 307))
+    asksForDigest("/here")
+    server.route("/away", .redirect(to: other.url("/item").absoluteString, status: 307))
+    let manager = wire.manager(server)
+    #expect(try await manager.send(Ask()).statusCode == 200)
+    #expect(schemes == [nil, nil, "Digest"])
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(path: "/away")) }
+    #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+  }
+
+  @Test func ownAuthorizationComesFirst() async throws {
+    asksForDigest()
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) { "token" } }
+    #expect(schemes == ["Bearer"])
+  }
+
+  @Test func userOfURLIsBasicUntilDigestIsAskedFor() async throws {
+    asksForDigest()
+    let url = try #require(URL(string: server.baseURL.absoluteString.replacing("//", with: "//u:p@")))
+    let manager = Wire.automatic.manager(url)
+    for _ in 0..<2 { _ = try await manager.send(Ask(credential: nil)) }
+    #expect(schemes == ["Basic", "Digest", "Digest"])
+  }
+
+  @Test func passwordIsNotRevealedAfterDigest() async throws {
+    asksForDigest()
+    server.route("/other") { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    let manager = Wire.automatic.manager(server)
+    _ = try await manager.send(Ask())
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(path: "/other")) }
+    #expect(schemes == [nil, "Digest", "Digest"])
+  }
+
+  @Test func cacheKeepsUsersApart() async throws {
+    server.route("/item") { request in
+      guard request.headers["Authorization"] != nil else { return Self.challenge }
+      return .status(200, headers: ["Cache-Control": "max-age=600"])
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = HTTPCache()
+    for user in ["u", "u", "v", "v"] {
+      _ = try await manager.send(Ask(credential: PasswordCredential(user: user, password: "p")))
+    }
+    #expect(schemes == [nil, "Digest", nil, "Digest"])
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(credential: nil)) }
+  }
+
+  @Test func hundredAtOnceHaveCountsOfTheirOwn() async throws {
+    asksForDigest()
+    let manager = Wire.automatic.manager(server)
+    _ = try await manager.send(Ask())
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 { group.addTask { _ = try await manager.send(Ask()) } }
+      try await group.waitForAll()
+    }
+    let counts = server.requests.compactMap { request in
+      request.headers["Authorization"].flatMap { AuthenticationChallenge.all(in: $0).first?.parameters["nc"] }
+    }
+    #expect(counts.count == 101 && Set(counts).count == 101)
+  }
+}
