@@ -76,6 +76,92 @@ import Testing
     }
   }
 
+  private struct Post: NetworkRequest {
+    typealias Response = Data
+    var path = "/echo"
+    var method = HTTPMethod.post
+    var body: EKNetwork.RequestBody?
+    let acceptedStatuses = StatusCodes.any
+    let redirectPolicy = RedirectPolicy.reject
+  }
+
+  private static func withForwardingProxy(
+    of upstream: Router<BasicRequestContext>, _ body: @escaping @Sendable (NetworkManager) async throws -> Void
+  ) async throws {
+    try await withServer(upstream) { url in
+      let router = Router()
+      router.add(middleware: ForwardingProxy(upstream: url))
+      try await withServer(router) { url in
+        try await body(NetworkManager(baseURL: url, session: URLSession(configuration: .ephemeral)))
+      }
+    }
+  }
+
+  @Test func aForwardingProxyKeepsResponsesAsTheyAre() async throws {
+    let upstream = Router()
+    upstream.get("teapot") { request, _ in
+      var headers: HTTPFields = [.contentType: "text/plain"]
+      headers.append(HTTPField(name: .setCookie, value: "a=1"))
+      headers.append(HTTPField(name: .setCookie, value: "b=2; Path=/"))
+      headers[.location] = "/elsewhere"
+      let seen = request.headers[.cookie] ?? "no cookie"
+      return Response(
+        status: .init(code: 302, reasonPhrase: "Found"), headers: headers,
+        body: ResponseBody { writer in
+          try await writer.write(ByteBuffer(string: seen))
+          try await writer.finish(HTTPField.Name("X-Sum").map { [$0: "9"] })
+        })
+    }
+    try await Self.withForwardingProxy(of: upstream) { manager in
+      // The second client has cookies of its own, and not those of the first.
+      for _ in 0..<2 {
+        let response = try await manager.response(to: Post(path: "/teapot", method: .get))
+        #expect(response.statusCode == 302)
+        #expect(response.values(for: "Set-Cookie") == ["a=1", "b=2; Path=/"])
+        #expect(response.trailers.value(for: "X-Sum") == "9")
+      }
+      let fresh = NetworkManager(baseURL: manager.baseURL(), session: URLSession(configuration: .ephemeral))
+      let seen = try await fresh.send(Post(path: "/teapot", method: .get))
+      #expect(String(decoding: seen, as: UTF8.self) == "no cookie")
+    }
+  }
+
+  @Test func aForwardingProxyPassesBodiesOn() async throws {
+    let upstream = Router()
+    upstream.post("echo") { request, _ in
+      let via = HTTPField.Name("Via").flatMap { request.headers[$0] } ?? ""
+      var headers = HTTPFields()
+      headers[.contentType] = request.headers[.contentType]
+      headers[.server] = via + " " + (request.headers[.acceptEncoding] ?? "")
+      return Response(status: .accepted, headers: headers, body: ResponseBody(asyncSequence: request.body))
+    }
+    try await Self.withForwardingProxy(of: upstream) { manager in
+      let sent = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+      let whole = EKNetwork.RequestBody(data: sent, contentType: "a/b")
+      let pieces = EKNetwork.RequestBody(contentType: "a/b") {
+        AsyncStream<Data> { input in
+          for start in stride(from: 0, to: sent.count, by: 10_000) { input.yield(sent[start..<start + 10_000]) }
+          input.finish()
+        }
+      }
+      for body in [whole, pieces] {
+        let response = try await manager.response(to: Post(body: body))
+        #expect(response.statusCode == 202 && response.data == sent)
+        #expect(response.value(forHTTPHeaderField: "Content-Type") == "a/b")
+        #expect(response.value(forHTTPHeaderField: "Server")?.hasPrefix("1.1 proxy") == true)
+      }
+    }
+  }
+
+  @Test func aForwardingProxyWithoutItsServerIsABadGateway() async throws {
+    let router = Router()
+    router.add(middleware: ForwardingProxy(upstream: try #require(URL(string: "http://127.0.0.1:1"))))
+    try await withServer(router) { url in
+      let response = try await NetworkManager(baseURL: url).response(to: Post())
+      #expect(response.statusCode == 502)
+    }
+  }
+
   // MARK: - A service
 
   @Test func aListenerEndsWhenTheProgramIsAskedTo() async throws {
