@@ -16,10 +16,15 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
   ],
   targets: [
+    // Declarations in place of two packages that the adapters are for, and that are not available.
+    .target(name: "MCP", dependencies: [.product(name: "Logging", package: "swift-log")], path: "Stubs/MCP"),
+    .target(
+      name: "OpenAPIRuntime", dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+      path: "Stubs/OpenAPIRuntime"),
     .target(
       name: "Recipes",
       dependencies: [
-        "EKNetwork",
+        "EKNetwork", "MCP", "OpenAPIRuntime",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
@@ -32,7 +37,7 @@ let package = Package(
     .testTarget(
       name: "RecipesTests",
       dependencies: [
-        "Recipes",
+        "MCP", "OpenAPIRuntime", "Recipes",
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
