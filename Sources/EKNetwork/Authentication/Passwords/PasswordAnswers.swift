@@ -67,7 +67,9 @@ struct PasswordAnswers {
     }
     // §3.3: another nonce for an answer that was not too old means another password is needed, unless it was made in advance.
     guard digest.isStale || digest.nonce != request.sent?.nonce && request.count == 0 else { return nil }
-    return answer(with: Use(challenge: digest, count: 0), for: key, request, clientNonce)
+    // Several requests may be asked at once with the same nonce, of which each use has a number of its own.
+    let count = uses[key].map { $0.challenge.nonce == digest.nonce ? $0.count : 0 } ?? 0
+    return answer(with: Use(challenge: digest, count: count), for: key, request, clientNonce)
   }
 
   private mutating func answer(

@@ -48,6 +48,15 @@ import Testing
     #expect(second?.nonce == "n" && count(second) == "00000002")
   }
 
+  @Test mutating func requestsThatAreAskedAtOnceHaveNumbersOfTheirOwn() {
+    for number in 1...3 {
+      let answer = answers.answer(to: digest("n"), for: key, request) { "c" }
+      #expect(count(answer) == "0000000\(number)")
+    }
+    let other = answers.answer(to: digest("m"), for: key, request) { "c" }
+    #expect(count(other) == "00000001")
+  }
+
   @Test mutating func nobodyElseGetsAnAnswer() throws {
     _ = answers.answer(to: digest("n"), for: key, request) { "c" }
     let elsewhere = try Self.origin("http://b")
