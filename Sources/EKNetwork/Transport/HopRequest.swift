@@ -69,20 +69,24 @@ struct HopRequest: Sendable {
     _ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil,
     credential: PasswordCredential? = nil
   ) throws {
+    let special = request.url.flatMap { $0.isPlain ? nil : $0 }
     try self.init(
-      request, session: session, hasLeftOrigin: hasLeftOrigin, start: start,
-      password: Self.password(for: request, of: session, hasLeftOrigin: hasLeftOrigin, credential))
+      request, session: session, special: special, hasLeftOrigin: hasLeftOrigin, start: start,
+      password: Self.password(
+        for: request, of: session, hasLeftOrigin: hasLeftOrigin, ofURL: special?.credential, credential))
   }
 
+  /// - Parameter special: The request's URL, unless it is plain.
   private init(
-    _ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool, start: URL?, password: Password?
+    _ request: URLRequest, session: SessionSettings, special: URL?, hasLeftOrigin: Bool, start: URL?,
+    password: Password?
   ) throws {
     own = request
     self.session = session
     self.hasLeftOrigin = hasLeftOrigin
     self.start = start
     self.password = password
-    connection = session.connection(to: own.url, hasLeftOrigin: hasLeftOrigin)
+    connection = session.connection(to: special, hasLeftOrigin: hasLeftOrigin)
     var sent = own
     var added: [String] = []
     if let answer = password?.answer {
@@ -119,9 +123,9 @@ struct HopRequest: Sendable {
 
   /// Returns what is sent before the server asks.
   private static func password(
-    for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential?
+    for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, ofURL: PasswordCredential?,
+    _ credential: PasswordCredential?
   ) -> Password? {
-    let ofURL = request.url?.credential
     guard let credential = ofURL ?? credential, request.value(forHTTPHeaderField: "Authorization") == nil else {
       return nil
     }
@@ -147,7 +151,7 @@ struct HopRequest: Sendable {
     }
     guard let answer else { return nil }
     return try HopRequest(
-      own, session: session, hasLeftOrigin: hasLeftOrigin, start: start,
+      own, session: session, special: own.url, hasLeftOrigin: hasLeftOrigin, start: start,
       password: Password(password.credential, answer, answerCount: password.answerCount + 1))
   }
 
