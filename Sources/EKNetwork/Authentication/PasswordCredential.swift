@@ -1,10 +1,10 @@
 import Foundation
 
-/// A user and a password, with which a request answers a server that asks for them: see ``NetworkRequest/credential``.
+/// A user and a password, with which a request responds to a server that asks for them: see ``NetworkRequest/credential``.
 public struct PasswordCredential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  // In a class: every hop of every request has room for one, and few have one.
+  // In a class: every exchange has room for one, and few have one.
   private final class Storage: Sendable, Hashable {
     let user: String
     let password: String

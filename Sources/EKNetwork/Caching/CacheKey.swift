@@ -26,7 +26,7 @@ struct CacheKey: Sendable {
     var lines: [String] = []
     for (name, value) in sent.allHTTPHeaderFields ?? [:] {
       let name = name.lowercased()
-      // Of an answer to a challenge, which differs each time, the identity has what counts.
+      // The credentials of Digest differ each time: the identity has what counts.
       if !Self.ignored.contains(name), hop.credential == nil || name != "authorization" {
         lines.append("\(name):\(value)\n")
       }

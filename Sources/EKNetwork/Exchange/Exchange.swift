@@ -145,9 +145,9 @@ struct Exchange: Sendable {
     wasStarted?.withLock { $0 = true }
     while true {
       var response = try await transport.start(request)
-      if let answering = try request.hop.answering(response.head) {
+      if let hop = try request.hop.responding(to: response.head) {
         try await response.drain()
-        request.hop = answering
+        request.hop = hop
         continue
       }
       if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {

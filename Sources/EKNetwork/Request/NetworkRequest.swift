@@ -34,9 +34,9 @@ public protocol NetworkRequest {
   /// access token and the credentials of the session are not sent, and a 401 does not refresh the token. Defaults to
   /// `nil`.
   var targetURL: URL? { get }
-  /// The user and the password with which the challenge of a server is answered, once for each origin and user: with Digest
+  /// The user and the password with which a request responds to the challenge of a server: with Digest
   /// (RFC 7616, SHA-256 or MD5), or with Basic (RFC 7617) if the server offers no Digest and has never asked for one. Nothing
-  /// is sent before the server asks; then the next requests to it are answered in advance, Basic ones when asked again.
+  /// is sent before the server asks; then the next requests to it have them in advance with Digest, and when asked again with Basic.
   ///
   /// Only the origin of the request receives it. It is ignored if the request has an `Authorization` of its own, such as the
   /// access token, and the URL's user comes first: that is sent as Basic at once, until the server asks for Digest. A body that

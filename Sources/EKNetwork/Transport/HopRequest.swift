@@ -22,15 +22,28 @@ struct HopRequest: Sendable {
   /// The user and the password for its origin. In a class, because few requests have some.
   private final class Password: Sendable {
     let credential: PasswordCredential
-    /// What the hop is sent with in its name.
-    let answer: PasswordAnswers.Answer?
-    /// How many challenges have been answered.
-    let answerCount: Int
+    /// What the hop is sent with in its name; `nil` if nothing.
+    let scheme: PasswordAuthenticator.Scheme?
+    /// The value of its `Authorization`.
+    let authorization: String?
+    /// How often the request was sent again for a challenge.
+    let retryCount: Int
 
-    init(_ credential: PasswordCredential, _ answer: PasswordAnswers.Answer?, answerCount: Int = 0) {
+    init(
+      _ credential: PasswordCredential, _ scheme: PasswordAuthenticator.Scheme?, for request: URLRequest,
+      clientNonce: String, retryCount: Int = 0
+    ) {
       self.credential = credential
-      self.answer = answer
-      self.answerCount = answerCount
+      self.scheme = scheme
+      self.retryCount = retryCount
+      authorization = scheme.map { scheme in
+        var target: [UInt8] = []
+        var text = request.url?.absoluteString ?? ""
+        text.withUTF8 { RequestHead.appendTarget(of: $0, to: &target) }
+        return scheme.authorization(
+          as: credential, method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self),
+          clientNonce: clientNonce)
+      }
     }
   }
 
@@ -89,8 +102,8 @@ struct HopRequest: Sendable {
     connection = session.connection(to: special, hasLeftOrigin: hasLeftOrigin)
     var sent = own
     var added: [String] = []
-    if let answer = password?.answer {
-      sent.setValue(answer.field, forHTTPHeaderField: "Authorization")
+    if let authorization = password?.authorization {
+      sent.setValue(authorization, forHTTPHeaderField: "Authorization")
       added.append("Authorization")
     }
     for (name, value) in session.additionalHeaders {
@@ -129,30 +142,30 @@ struct HopRequest: Sendable {
     guard let credential = ofURL ?? credential, request.value(forHTTPHeaderField: "Authorization") == nil else {
       return nil
     }
-    let answer = withAnswers(of: session, hasLeftOrigin: hasLeftOrigin, credential, request) {
-      $0.answer(for: $1, $2, clientNonce: clientNonce)
-    }
-    return Password(credential, answer ?? (ofURL == nil ? nil : .basic(credential)))
+    let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
+    let scheme = key.flatMap { key in session.authenticator.withLock { $0.scheme(for: key) } }
+    return Password(
+      credential, scheme ?? (ofURL == nil ? nil : .basic), for: request, clientNonce: clientNonce())
   }
 
-  /// Returns this hop with an answer to the challenges of a 401, and with the cookies that came with it; `nil` if there is no
-  /// answer, or its body cannot be sent again.
-  func answering(_ head: ResponseHead) throws -> HopRequest? {
+  /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
+  /// there are none, or its body cannot be sent again.
+  func responding(to head: ResponseHead) throws -> HopRequest? {
     guard head.statusCode == 401, let password, let session, own.bodyIsReplayable,
-      let field = head.value("www-authenticate")
+      let field = head.value("www-authenticate"),
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
-    let answer = Self.withAnswers(
-      of: session, hasLeftOrigin: hasLeftOrigin, password.credential, own
-    ) { answers, key, request in
-      var request = request
-      (request.sent, request.count) = (password.answer, password.answerCount)
-      return answers.answer(to: challenges, for: key, request, clientNonce: Self.clientNonce)
+    let clientNonce = Self.clientNonce()
+    let scheme = session.authenticator.withLock {
+      $0.scheme(
+        after: challenges, for: key, sent: password.scheme, retryCount: password.retryCount, clientNonce: clientNonce)
     }
-    guard let answer else { return nil }
+    guard let scheme else { return nil }
     return try HopRequest(
       own, session: session, special: own.url, hasLeftOrigin: hasLeftOrigin, start: start,
-      password: Password(password.credential, answer, answerCount: password.answerCount + 1))
+      password: Password(
+        password.credential, scheme, for: own, clientNonce: clientNonce, retryCount: password.retryCount + 1))
   }
 
   /// The credential for the next hop of a redirect.
@@ -161,20 +174,13 @@ struct HopRequest: Sendable {
     return credential
   }
 
-  private static func withAnswers(
-    of session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential, _ request: URLRequest,
-    _ body: (inout PasswordAnswers, PasswordAnswers.Key, PasswordAnswers.Request) -> PasswordAnswers.Answer?
-  ) -> PasswordAnswers.Answer? {
+  private static func key(
+    of request: URLRequest, by session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential
+  ) -> PasswordAuthenticator.Key? {
     guard let url = request.url, let origin = Origin(url) else { return nil }
-    var target: [UInt8] = []
-    var text = url.absoluteString
-    text.withUTF8 { RequestHead.appendTarget(of: $0, to: &target) }
-    let described = PasswordAnswers.Request(
-      method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self))
-    let key = PasswordAnswers.Key(
+    return PasswordAuthenticator.Key(
       credential: credential, origin: origin,
       trust: session.connection(to: url, hasLeftOrigin: hasLeftOrigin).trust)
-    return session.answers.withLock { body(&$0, key, described) }
   }
 
   private static func clientNonce() -> String {
@@ -219,13 +225,13 @@ struct HopRequest: Sendable {
     return fields
   }
 
-  /// The same fields, for what tells users apart: an answer to a challenge differs for each request, and what counts is in
-  /// whose name it is.
+  /// The same fields, for what tells users apart: the credentials of Digest differ for each request, and what counts is whose
+  /// they are.
   var identifyingFields: [(name: String, value: String)] {
     var fields = sentFields.map { (name: $0.key, value: $0.value) }
     guard let password else { return fields }
-    if let answer = password.answer {
-      fields.removeAll { $0.name.isFieldName("authorization") && $0.value == answer.field }
+    if let authorization = password.authorization {
+      fields.removeAll { $0.name.isFieldName("authorization") && $0.value == authorization }
     }
     return fields + [("Authorization", password.credential.basicAuthorization)]
   }

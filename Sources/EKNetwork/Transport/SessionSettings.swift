@@ -21,7 +21,7 @@ final class SessionSettings: Sendable {
   /// Which session these are the settings of. No other session of the process has the same number.
   let number: Int
   /// How servers ask for passwords.
-  let answers: Locked<PasswordAnswers>
+  let authenticator: Locked<PasswordAuthenticator>
   private let connections: ConnectionIdentity.Source
 
   private static let sessions = Locked(0)
@@ -49,7 +49,7 @@ final class SessionSettings: Sendable {
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()
-    answers = Locked(PasswordAnswers())
+    authenticator = Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(options, proxies: proxies, version: fileVersion)
   }
 
@@ -62,7 +62,7 @@ final class SessionSettings: Sendable {
     proxies = nil
     systemSendsCookies = false
     number = Self.nextNumber()
-    answers = Locked(PasswordAnswers())
+    authenticator = Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(ConnectionOptions(), proxies: nil)
     self.cookies = cookies
     self.owner = owner
@@ -78,7 +78,7 @@ final class SessionSettings: Sendable {
     proxies = other.proxies
     systemSendsCookies = other.systemSendsCookies
     number = other.number
-    answers = other.answers
+    authenticator = other.authenticator
     connections = other.connections
     self.owner = owner
   }

@@ -268,31 +268,6 @@
       #expect(whole.protocolVersion == "HTTP/2" && whole.reasonPhrase.isEmpty)
     }
 
-    @Test("Trailers follow the body of a request", arguments: [0, 3, 200_000])
-    func trailersOfRequest(size: Int) async throws {
-      struct Received: Decodable, Equatable {
-        var size: Int
-        var trailers: [[String]]?
-      }
-      var probe = Probe<Received>(path: "/sent-trailers", method: .post)
-      let fields: [HeaderFieldList] = [["X-Sum": "1", "x-sum": "2", "Empty": ""], [:]]
-      for fields in fields {
-        probe.body = RequestBody(contentType: "a/b", trailers: { fields }) { Pieces([Data(count: size)]) }
-        let trailers = fields.isEmpty ? nil : fields.map { [$0.name.lowercased(), $0.value] }
-        #expect(try await manager.send(probe) == Received(size: size, trailers: trailers))
-      }
-      try await isWell()
-    }
-
-    @Test("Trailers that cannot be made reset the stream, and nothing else")
-    func trailersThatFail() async throws {
-      var probe = Probe<StatusCodeResponse>(path: "/sent-trailers", method: .post)
-      probe.body = RequestBody(sequence: Pieces([Data(count: 3)]), contentType: "a/b") { ["Host": "a"] }
-      await #expect(throws: InvalidHeaderError.self) { try await manager.send(probe) }
-      #expect(try await manager.send(Probe<Counts>(path: "/counts/sent-trailers")).complete == 0)
-      try await isWell()
-    }
-
     @Test("A stream in progress completes after a GOAWAY")
     func goAway() async throws {
       let outcome = await streamed(Probe(path: "/goaway-mid"))

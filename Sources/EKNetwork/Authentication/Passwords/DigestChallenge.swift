@@ -1,6 +1,6 @@
 import Foundation
 
-/// The challenge of a server that asks for Digest (RFC 7616 §3.3), and the answers to it.
+/// The challenge of a server that asks for Digest (RFC 7616 §3.3), and the credentials that respond to it.
 struct DigestChallenge: Equatable, Sendable {
   enum Algorithm: Int, Sendable {
     case md5
@@ -22,9 +22,9 @@ struct DigestChallenge: Equatable, Sendable {
   /// The name of the algorithm as the server wrote it; `nil` if it named none.
   private let algorithmName: String?
   /// Whether the key is bound to the first nonce ("-sess").
-  private let isSession: Bool
+  let isSession: Bool
   private let opaque: String?
-  /// Whether the server knows the protection `auth`, and counts the answers; if not, it follows RFC 2069.
+  /// Whether the server knows the protection `auth`, and counts the uses of its nonce; if not, it follows RFC 2069.
   private let hasQuality: Bool
   private let hashesUser: Bool
   /// Whether only the nonce was too old (§3.3).
@@ -72,7 +72,7 @@ struct DigestChallenge: Equatable, Sendable {
   ///   - count: How often the nonce has been used, with this time.
   ///   - clientNonce: A text that nobody can foresee.
   ///   - target: The target of the request, as it is sent.
-  func answer(
+  func authorization(
     as credential: PasswordCredential, method: String, target: String, count: UInt32, clientNonce: String
   ) -> String {
     let hash = algorithm.hash

@@ -11,7 +11,7 @@ import Testing
     _ field: String, user: String = "Mufasa", password: String = "Circle of Life", method: String = "GET",
     target: String = "/dir/index.html", count: UInt32 = 1, clientNonce: String
   ) throws -> [String: String] {
-    let answer = try challenge(field).answer(
+    let answer = try challenge(field).authorization(
       as: PasswordCredential(user: user, password: password), method: method, target: target, count: count,
       clientNonce: clientNonce)
     return try #require(AuthenticationChallenge.all(in: answer).first).parameters

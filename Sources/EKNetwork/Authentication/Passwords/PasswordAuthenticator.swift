@@ -1,0 +1,96 @@
+import Foundation
+
+/// How the servers that a session has met ask for passwords (RFC 9110 §11.6): which credentials are sent before they ask, and
+/// which after they have.
+///
+/// A value: its owner has a lock, under which nothing is hashed. A password is never sent in the clear to a server that has
+/// asked for Digest, whatever a response in its name asks for later.
+struct PasswordAuthenticator {
+  /// Whose password, and for whom. It is sent to no one else.
+  struct Key: Hashable {
+    let credential: PasswordCredential
+    let origin: Origin
+    /// Whom the connection trusts: ``ConnectionIdentity/trust``.
+    let trust: String?
+  }
+
+  /// How to prove that one knows the password.
+  enum Scheme: Equatable, Sendable {
+    case basic
+    case digest(DigestUse)
+
+    /// Returns the value of the `Authorization` field (RFC 9110 §11.6.2).
+    ///
+    /// - Parameters:
+    ///   - target: The target as it is sent.
+    ///   - clientNonce: A text that nobody can foresee.
+    func authorization(
+      as credential: PasswordCredential, method: String, target: String, clientNonce: String
+    ) -> String {
+      guard case .digest(let use) = self else { return credential.basicAuthorization }
+      return use.challenge.authorization(
+        as: credential, method: method, target: target, count: use.count,
+        // The key of a session is made once, with the client's first nonce (RFC 7616 §3.4.2).
+        clientNonce: use.challenge.isSession ? use.sessionNonce : clientNonce)
+    }
+  }
+
+  /// One use of a server's nonce.
+  struct DigestUse: Equatable, Sendable {
+    let challenge: DigestChallenge
+    /// The client's nonce when the server asked.
+    let sessionNonce: String
+    /// How often the server's nonce has been used, with this time.
+    var count: UInt32
+  }
+
+  /// How many servers and users are remembered.
+  private static let capacity = 256
+  /// How often one request may be sent again: a nonce may be too old once.
+  static let maximumRetryCount = 2
+
+  private var uses: [Key: DigestUse] = [:]
+  /// The keys, the oldest first.
+  private var order: [Key] = []
+
+  /// Returns what to send before the server asks; `nil` if it has not asked for Digest before.
+  mutating func scheme(for key: Key) -> Scheme? { uses[key].flatMap { next($0, for: key) } }
+
+  /// Returns what to send after the challenges of a 401; `nil` if the password was not accepted, or must not be sent.
+  ///
+  /// - Parameters:
+  ///   - sent: What the request was sent with; `nil` if nothing.
+  ///   - retryCount: How often it was sent again for a challenge.
+  mutating func scheme(
+    after challenges: [AuthenticationChallenge], for key: Key, sent: Scheme?, retryCount: Int, clientNonce: String
+  ) -> Scheme? {
+    guard retryCount < Self.maximumRetryCount else { return nil }
+    guard let challenge = DigestChallenge.best(of: challenges) else {
+      let offersBasic = challenges.contains { $0.scheme == "basic" && $0.parameters["realm"] != nil }
+      return offersBasic && uses[key] == nil && sent == nil ? .basic : nil
+    }
+    var usedNonce: String?
+    if case .digest(let use)? = sent { usedNonce = use.challenge.nonce }
+    // §3.3: another nonce, without a word about the last one, means that the password is wrong, unless that nonce was
+    // remembered from an earlier request.
+    guard challenge.isStale || challenge.nonce != usedNonce && retryCount == 0 else { return nil }
+    // Several requests may be asked at once with the same nonce, of which each use has a number of its own.
+    if let known = uses[key], known.challenge.nonce == challenge.nonce {
+      return next(
+        DigestUse(challenge: challenge, sessionNonce: known.sessionNonce, count: known.count), for: key)
+    }
+    return next(DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0), for: key)
+  }
+
+  private mutating func next(_ last: DigestUse, for key: Key) -> Scheme? {
+    var use = last
+    // No number is used twice with a nonce.
+    guard use.count < .max else { return nil }
+    use.count += 1
+    if uses.updateValue(use, forKey: key) == nil {
+      order.append(key)
+      if order.count > Self.capacity { uses[order.removeFirst()] = nil }
+    }
+    return .digest(use)
+  }
+}

@@ -1,0 +1,152 @@
+import Testing
+
+@testable import EKNetwork
+
+@Suite struct PasswordAuthenticatorTests {
+  private typealias Scheme = PasswordAuthenticator.Scheme
+
+  private let key: PasswordAuthenticator.Key
+  private var authenticator = PasswordAuthenticator()
+
+  init() throws {
+    let origin = try Self.origin("http://a")
+    key = PasswordAuthenticator.Key(
+      credential: PasswordCredential(user: "u", password: "p"), origin: origin, trust: nil)
+  }
+
+  private static func origin(_ text: String) throws -> Origin {
+    let url = try #require(URL(string: text))
+    return try #require(Origin(url))
+  }
+
+  private func digest(_ nonce: String, isStale: Bool = false) -> [AuthenticationChallenge] {
+    AuthenticationChallenge.all(in: "Digest realm=r, qop=auth, nonce=\(nonce)\(isStale ? ", stale=TRUE" : "")")
+  }
+
+  private let basic = AuthenticationChallenge.all(in: "Basic realm=\"r\"")
+
+  private mutating func scheme(
+    after challenges: [AuthenticationChallenge], for other: PasswordAuthenticator.Key? = nil, sent: Scheme? = nil,
+    retryCount: Int = 0, clientNonce: String = "c"
+  ) -> Scheme? {
+    authenticator.scheme(
+      after: challenges, for: other ?? key, sent: sent, retryCount: retryCount, clientNonce: clientNonce)
+  }
+
+  /// The parameters of the `Authorization`.
+  private func parameters(_ scheme: Scheme?, clientNonce: String = "c") -> [String: String] {
+    let field = scheme?.authorization(as: key.credential, method: "GET", target: "/", clientNonce: clientNonce)
+    return field.flatMap { AuthenticationChallenge.all(in: $0).first?.parameters } ?? [:]
+  }
+
+  @Test mutating func nothingIsSentBeforeTheServerAsks() {
+    #expect(authenticator.scheme(for: key) == nil)
+    #expect(scheme(after: []) == nil)
+    #expect(scheme(after: AuthenticationChallenge.all(in: "Negotiate, Bearer realm=r, Basic")) == nil)
+  }
+
+  @Test mutating func digestIsSentAndRemembered() throws {
+    let first = parameters(scheme(after: digest("n") + basic))
+    #expect(first["nonce"] == "n" && first["nc"] == "00000001")
+    let second = parameters(authenticator.scheme(for: key))
+    #expect(second["nonce"] == "n" && second["nc"] == "00000002")
+  }
+
+  @Test mutating func requestsThatAreAskedAtOnceHaveNumbersOfTheirOwn() {
+    for number in 1...3 {
+      let sent = scheme(after: digest("n"))
+      #expect(parameters(sent)["nc"] == "0000000\(number)")
+    }
+    let other = scheme(after: digest("m"))
+    #expect(parameters(other)["nc"] == "00000001")
+  }
+
+  /// RFC 7616 §3.4.2: the key of a session is made once.
+  @Test(arguments: ["MD5", "MD5-sess"]) mutating func clientNonceOfSessionIsTheFirst(_ algorithm: String) {
+    let challenge = AuthenticationChallenge.all(in: "Digest realm=r, qop=auth, nonce=n, algorithm=\(algorithm)")
+    let first = scheme(after: challenge, clientNonce: "1")
+    #expect(parameters(first, clientNonce: "1")["cnonce"] == "1")
+    let asked = scheme(after: challenge, clientNonce: "2")
+    let advance = authenticator.scheme(for: key)
+    for (scheme, nonce) in [(asked, "2"), (advance, "3")] {
+      #expect(parameters(scheme, clientNonce: nonce)["cnonce"] == (algorithm == "MD5" ? nonce : "1"))
+    }
+  }
+
+  @Test mutating func nobodyElseIsSentIt() throws {
+    _ = scheme(after: digest("n"))
+    let elsewhere = try Self.origin("http://b")
+    for other in [
+      PasswordAuthenticator.Key(
+        credential: PasswordCredential(user: "u", password: "q"), origin: key.origin, trust: nil),
+      PasswordAuthenticator.Key(
+        credential: PasswordCredential(user: "v", password: "p"), origin: key.origin, trust: nil),
+      PasswordAuthenticator.Key(credential: key.credential, origin: elsewhere, trust: nil),
+      PasswordAuthenticator.Key(credential: key.credential, origin: key.origin, trust: "other"),
+    ] {
+      #expect(authenticator.scheme(for: other) == nil)
+    }
+  }
+
+  @Test mutating func wrongPasswordIsSentOnce() throws {
+    let first = scheme(after: digest("1"))
+    #expect(scheme(after: digest("1"), sent: first, retryCount: 1) == nil)
+    #expect(scheme(after: digest("2"), sent: first, retryCount: 1) == nil)
+  }
+
+  @Test mutating func staleNonceIsReplacedOnce() throws {
+    let first = scheme(after: digest("1"))
+    let second = scheme(after: digest("2", isStale: true), sent: first, retryCount: 1)
+    #expect(parameters(second)["nonce"] == "2" && parameters(second)["nc"] == "00000001")
+    #expect(scheme(after: digest("3", isStale: true), sent: second, retryCount: 2) == nil)
+  }
+
+  /// Many servers forget nonces without saying that they were right.
+  @Test mutating func rememberedNonceMayBeTooOld() throws {
+    _ = scheme(after: digest("1"))
+    let advance = authenticator.scheme(for: key)
+    #expect(scheme(after: digest("1"), sent: advance) == nil)
+    let second = scheme(after: digest("2"), sent: advance)
+    #expect(parameters(second)["nonce"] == "2")
+    #expect(scheme(after: digest("3"), sent: second, retryCount: 1) == nil)
+  }
+
+  @Test mutating func basicIsSentOnceAndNotRemembered() {
+    let first = scheme(after: basic)
+    #expect(first == .basic)
+    let field = first?.authorization(as: key.credential, method: "GET", target: "/", clientNonce: "c")
+    #expect(field == "Basic dTpw")
+    #expect(scheme(after: basic, sent: first, retryCount: 1) == nil)
+    #expect(authenticator.scheme(for: key) == nil)
+    // In advance, from the URL.
+    #expect(scheme(after: basic, sent: .basic) == nil)
+    let second = scheme(after: digest("n"), sent: .basic)
+    #expect(parameters(second)["nonce"] == "n")
+  }
+
+  /// Somebody on the way could ask for it.
+  @Test mutating func passwordIsNotRevealedAfterDigest() {
+    _ = scheme(after: digest("n"))
+    #expect(scheme(after: basic) == nil)
+  }
+
+  @Test mutating func noMoreThanSomeServersAreRemembered() throws {
+    for port in 1000..<1300 {
+      let origin = try Self.origin("http://a:\(port)")
+      let key = PasswordAuthenticator.Key(credential: key.credential, origin: origin, trust: nil)
+      _ = scheme(after: digest("n"), for: key)
+      #expect(authenticator.scheme(for: key) != nil)
+    }
+    #expect(authenticator.scheme(for: key) == nil)
+    let first = PasswordAuthenticator.Key(
+      credential: key.credential, origin: try Self.origin("http://a:1000"), trust: nil)
+    #expect(authenticator.scheme(for: first) == nil)
+  }
+
+  @Test func passwordIsNotInAnyText() {
+    let credential = PasswordCredential(user: "ann", password: "secret")
+    var text = "\(credential) \(String(reflecting: credential))"
+    dump(credential, to: &text)
+    #expect(text.contains("ann") && !text.contains("secret"))
+  }
+}
