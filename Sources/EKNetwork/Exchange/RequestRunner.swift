@@ -315,7 +315,7 @@ struct RequestRunner {
         status: status, isFromOtherOrigin: response.head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: status), bodyIsReplayable: isReplayable,
         retryAfter: response.head.retryAfter, random: random,
-        refusal: { ResponseValidation.httpError(of: response) }, error: error)
+        refusal: { ResponseValidation.httpError(of: response, method: urlRequest.httpMethod) }, error: error)
     case .failure(let cause):
       return state.failed(
         with: error(), repeatability: exchange.repeatability(of: urlRequest, after: cause),

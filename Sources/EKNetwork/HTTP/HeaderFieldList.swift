@@ -91,12 +91,20 @@ extension ResponseHeaderFields {
   public func values(for name: String) -> [String] { headerFields.values(for: name) }
 }
 
-/// The header fields of a response for types that also have them as a dictionary. It does not count in comparisons: the
-/// dictionary does.
+/// The header fields of a response, and what it responds to, for types that also have the fields as a dictionary. It does
+/// not count in comparisons: the dictionary does.
 struct ReceivedFields: Sendable, Equatable {
   private let response: HTTPURLResponse?
+  /// The method of the request, if it matters.
+  let method: String?
 
-  init(_ response: HTTPURLResponse? = nil) { self.response = response }
+  init(_ response: HTTPURLResponse? = nil, method: String? = nil) {
+    self.response = response
+    self.method = method
+  }
+
+  /// The URL that responded, without the user and the password.
+  var url: URL? { response?.url?.withoutCredentials }
 
   func list(or headers: [String: String]) -> HeaderFieldList {
     response.map { HeaderFieldList($0) } ?? HeaderFieldList(headers)

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// An error for a response that the request does not accept, with its status code, header fields and body.
-public struct HTTPError: LocalizedError, ResponseHeaderFields, Sendable, Equatable {
+public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConvertible, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int
   /// The body, as received.
@@ -27,10 +27,18 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, Sendable, Equatab
     self.init(statusCode: statusCode, data: data, headers: [String: String](headerFields: headers))
   }
 
-  init(_ response: HTTPURLResponse, data: Data) {
+  init(_ response: HTTPURLResponse, data: Data, method: String?) {
     self.init(statusCode: response.statusCode, data: data, headers: response.headerDictionary)
-    received = ReceivedFields(response)
+    received = ReceivedFields(response, method: method)
   }
+
+  /// The method of the request, before any redirect; `nil` for an error that an initializer has created. It does not count
+  /// in comparisons.
+  public var method: String? { received.method }
+
+  /// The URL that responded, after redirects, without user and password; `nil` for an error that an initializer has created. It
+  /// does not count in comparisons.
+  public var url: URL? { received.url }
 
   /// The header fields in order, repeated ones separate if they were received so.
   public var headerFields: HeaderFieldList { received.list(or: headers) }
@@ -38,6 +46,19 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, Sendable, Equatab
   /// `"Request failed with status code …"`.
   public var errorDescription: String? {
     "Request failed with status code \(statusCode)"
+  }
+
+  /// The request, and the beginning of the body if it is text: `"GET https://example.com/users/42; application/json, 34
+  /// bytes: {…}"`. Of the query only the names are shown.
+  public var failureReason: String? { exchangeText.text }
+
+  /// The ``errorDescription`` and the ``failureReason``, which is what `print` shows.
+  public var description: String {
+    "Request failed with status code \(statusCode): \(exchangeText.text)"
+  }
+
+  private var exchangeText: FailedExchange {
+    FailedExchange(method: method, url: url, contentType: headers.field("Content-Type"), data: data)
   }
 
   /// Returns the value of a header field; names are case-insensitive.

@@ -16,6 +16,8 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
   /// ``WebSocketError``, or an error of middleware or of the request's own `decode(data:with:)`.
   public let underlyingError: (any Error)?
+  /// The method of the request, if there was a response, or an endpoint made the request.
+  public internal(set) var method: String?
   /// The URL of the request, if known.
   public let url: URL?
   /// The status of the response, if there was one.
@@ -42,7 +44,8 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
 
   /// The header fields in order, repeated ones separate if they were received so.
   public var headerFields: HeaderFieldList {
-    (underlyingError as? HTTPError)?.headerFields ?? HeaderFieldList(headers)
+    (underlyingError as? HTTPError)?.headerFields ?? (underlyingError as? DecodingError)?.response?.headerFields
+      ?? HeaderFieldList(headers)
   }
 
   /// The failure that a ``PrismRetryPolicy`` is deciding about; `nil` elsewhere.
@@ -104,9 +107,19 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   @TaskLocal private static var recorder: Locked<FailureRecord>?
 }
 
-extension PrismNetworkFailure: LocalizedError {
-  /// The description of the error.
-  public var errorDescription: String? { error.errorDescription }
+extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
+  /// The description of the error, and if they are known the request, the status and the beginning of the body: `"The server
+  /// failed. (POST https://example.com/graphql, status 500; text/html, 34 bytes: <html>…)"`. Of the query only the names are
+  /// shown. The body of a success is not.
+  public var errorDescription: String? { description }
+  /// The same as ``errorDescription``.
+  public var description: String {
+    guard url != nil || statusCode != nil else { return error.description }
+    let exchange = FailedExchange(
+      method: method, url: url, status: statusCode, contentType: headers.field("Content-Type"), data: data,
+      quotesBody: statusCode.map { !StatusCodes.successful.contains($0) } ?? false)
+    return "\(error.description) (\(statusCode == nil ? exchange.request : exchange.text))"
+  }
   /// The reason for the error.
   public var failureReason: String? { error.failureReason }
   /// A suggestion for recovery.
@@ -124,8 +137,17 @@ extension PrismNetworkFailure {
     case let error as PrismNetworkError: self.init(error, because: nil, url: url)
     case let error as HTTPError:
       self.init(
-        PrismNetworkError(status: error.statusCode), because: error, url: url, statusCode: error.statusCode,
+        PrismNetworkError(status: error.statusCode), because: error, url: url ?? error.url,
+        statusCode: error.statusCode,
         headers: error.headers, data: error.data)
+      method = error.method
+    case let error as DecodingError:
+      let response = error.response
+      self.init(
+        .invalidResponse, because: error, url: url ?? response?.url, statusCode: response?.statusCode,
+        headers: Dictionary((response?.headerFields ?? [:]).map { ($0.name, $0.value) }) { "\($0), \($1)" },
+        data: response?.data ?? Data())
+      method = error.requestMethod
     case is InvalidHeaderError: self.init(.badRequest, because: error, url: url)
     case NetworkError.invalidURL: self.init(.invalidURL, because: error, url: url)
     case NetworkError.unauthorized: self.init(.unauthorized, because: error, url: url, statusCode: 401)

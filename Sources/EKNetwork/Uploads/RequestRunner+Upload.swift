@@ -45,7 +45,10 @@ extension RequestRunner {
           if failure.isFinal || error is UploadError || repeatability.isForbidden { throw error }
           let action = retries.failed(
             with: error, retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date()),
-            wasCancelled: false, refusal: { failure.refusal.flatMap { ResponseValidation.httpError(of: $0) } })
+            wasCancelled: false,
+            refusal: {
+              failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
+            })
           guard case .retry(let delay) = action else { throw error }
           if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
           number += 1

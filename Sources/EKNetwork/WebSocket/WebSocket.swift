@@ -75,7 +75,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     let transport = try ByteTransports.make(handshake.address, options)
     let agreement: HandshakeResponse.Agreement
     do {
-      agreement = try await Handshake.run(handshake, on: transport, options: options)
+      agreement = try await Handshake.run(handshake, on: transport, options: options, url: request.url)
     } catch let error as URLError {
       // The transport knows only the host and the port.
       throw error.replacingURL(with: request.url)

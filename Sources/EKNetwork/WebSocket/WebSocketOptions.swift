@@ -37,6 +37,10 @@ public struct WebSocketOptions: Sendable {
   /// The path of the Unix domain socket to connect to instead of the URL's host, as ``ConnectionOptions/socketPath``: on
   /// Apple's platforms, too, except for an abstract one. Defaults to `nil`.
   public var socketPath: String?
+  /// A closure that is called with the response of a server that refuses the handshake, before
+  /// ``WebSocketError/refused(status:headers:)`` is thrown: the fields of its head in order, and up to the first KiB of its
+  /// body, for which at most half a second is waited. It is called on any thread. Defaults to `nil`: the body is not read.
+  public var onRefusal: (@Sendable (NetworkResponse) -> Void)?
   /// The proxies; `nil` for those of the platform, which on Linux come from the environment.
   private(set) var proxies: SessionProxies?
   #if canImport(Darwin)
@@ -69,6 +73,14 @@ public struct WebSocketOptions: Sendable {
     case .system: break
     case .options(let options): tls = options
     case .unavailable(let error): throw error
+    }
+  }
+
+  /// Keeps the response of a server that refuses the handshake, and passes it to the closure of the options.
+  mutating func keepRefusal(in kept: Locked<NetworkResponse?>) {
+    onRefusal = { [onRefusal] response in
+      kept.withLock { $0 = response }
+      onRefusal?(response)
     }
   }
 

@@ -99,13 +99,14 @@ private struct EndpointAttempts: AttemptSource {
   func build() -> URLRequest { urlRequest }
 
   func error(of refusal: CollectedResponse) -> any Error {
-    ResponseValidation.httpError(of: refusal) ?? NetworkError.invalidResponse
+    ResponseValidation.httpError(of: refusal, method: urlRequest.httpMethod) ?? NetworkError.invalidResponse
   }
 
   /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(causedBy: error, url: urlRequest.url)
+    failure.method = failure.method ?? urlRequest.httpMethod
     failure.repeatability = Repeatability(
       after: failure, isIdempotent: urlRequest.isIdempotent, wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
     return failure

@@ -49,6 +49,7 @@ extension EntityDecoding {
         own?.error ?? error as? PrismNetworkError ?? .invalidResponse,
         because: own.map { $0.underlyingError ?? $0.error } ?? error, url: urlRequest.url, statusCode: entry.statusCode,
         headers: entry.headers, data: entry.data)
+      failure.method = urlRequest.httpMethod
       failure.repeatability = Repeatability(after: failure, isIdempotent: urlRequest.isIdempotent)
       throw failure
     }

@@ -7,10 +7,12 @@ import Foundation
 /// A subscription over a WebSocket: performs the actions of ``GraphQLSocketState``.
 final class GraphQLSocket: GraphQLSource {
   private let socket: WebSocket
+  private let url: URL
   private let state: Locked<GraphQLSocketState>
 
-  private init(_ socket: WebSocket, _ state: GraphQLSocketState) {
+  private init(_ socket: WebSocket, _ url: URL, _ state: GraphQLSocketState) {
     self.socket = socket
+    self.url = url
     self.state = Locked(state)
   }
 
@@ -18,12 +20,19 @@ final class GraphQLSocket: GraphQLSource {
   static func open(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLSocket {
     let tokens = client.manager.tokens
     let generation = tokens.generation
+    let url = client.options.webSocketURL ?? client.endpointURL
+    let refusal = Locked<NetworkResponse?>(nil)
     do {
-      return try await connect(client, query)
+      return try await connect(client, query, to: url, refusal)
     } catch let error as WebSocketError {
-      guard error.meansUnauthorized, let refresher = client.manager.tokenRefresher else { throw error.meaning }
-      try await tokens.refresh(ifNewerThan: generation, using: refresher)
-      do { return try await connect(client, query) } catch let error as WebSocketError { throw error.meaning }
+      guard error.meansUnauthorized, let refresher = client.manager.tokenRefresher else {
+        throw error.meaning(at: url, refusal.withLock { $0 })
+      }
+      let challenge = refusal.withLock { $0 } ?? NetworkResponse(statusCode: 401)
+      try await tokens.refresh(ifNewerThan: generation, using: refresher, after: challenge)
+      do { return try await connect(client, query, to: url, refusal) } catch let error as WebSocketError {
+        throw error.meaning(at: url, refusal.withLock { $0 })
+      }
     }
   }
 
@@ -42,26 +51,30 @@ final class GraphQLSocket: GraphQLSource {
           }
         }
       }
-    } catch let error as WebSocketError { throw error.meaning }
+    } catch let error as WebSocketError { throw error.meaning(at: url) }
     // Closed cleanly, but before the server completed the subscription.
     throw URLError(.networkConnectionLost)
   }
 
-  private static func connect(_ client: PrismGraphQLClient, _ query: PrismGraphQLQuery) async throws -> GraphQLSocket {
+  /// - Parameter refusal: Keeps the response that refuses the handshake.
+  private static func connect(
+    _ client: PrismGraphQLClient, _ query: PrismGraphQLQuery, to url: URL, _ refusal: Locked<NetworkResponse?>
+  ) async throws -> GraphQLSocket {
     let options = client.options
-    var request = URLRequest(url: options.webSocketURL ?? client.endpointURL)
+    var request = URLRequest(url: url)
     var fields = try HeaderFields(client.additionalHeaders)
     try fields.setBearerToken(options.accessToken?())
     request.allHTTPHeaderFields = fields.fields
     // The token must not go to a server that the manager's own requests would not reach.
     var socketOptions = options.webSocket
+    socketOptions.keepRefusal(in: refusal)
     try socketOptions.inherit(client.manager.streamingTransport.connectionSettings)
     try socketOptions.inherit(client.manager.transport.connectionSettings)
     let socket = try await WebSocket.connect(to: request, protocols: ["graphql-transport-ws"], options: socketOptions)
     guard socket.subprotocol == "graphql-transport-ws" else {
       throw PrismGraphQLSubscriptionError.protocolViolation("The server does not speak graphql-transport-ws")
     }
-    let source = GraphQLSocket(socket, try GraphQLSocketState(subscribing: GraphQLHTTPRequest.payload(query)))
+    let source = GraphQLSocket(socket, url, try GraphQLSocketState(subscribing: GraphQLHTTPRequest.payload(query)))
     try await source.acknowledge(options)
     return source
   }
@@ -110,21 +123,28 @@ extension WebSocketError {
     }
   }
 
-  /// The error that a subscription throws for it.
-  fileprivate var meaning: any Error {
+  /// Returns the error that a subscription throws for it.
+  ///
+  /// - Parameter refusal: The response that refused the handshake.
+  fileprivate func meaning(at url: URL, _ refusal: NetworkResponse? = nil) -> any Error {
+    func failure(_ error: PrismNetworkError) -> PrismNetworkFailure {
+      PrismNetworkFailure(error, because: self, url: url)
+    }
     switch self {
     case .refused(let status, let headers):
-      PrismNetworkFailure(PrismNetworkError(status: status), because: self, statusCode: status, headers: headers)
+      return PrismNetworkFailure(
+        PrismNetworkError(status: status), because: self, url: url, statusCode: status, headers: headers,
+        data: refusal?.data ?? Data())
     case .closed(let code, let reason):
       switch code.rawValue {
-      case 4401: PrismNetworkFailure(.unauthorized, because: self)
-      case 4403: PrismNetworkFailure(.forbidden, because: self)
-      case 4400, 4406, 4409, 4429: PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
-      default: PrismNetworkFailure(.noConnectivity, because: self)
+      case 4401: return failure(.unauthorized)
+      case 4403: return failure(.forbidden)
+      case 4400, 4406, 4409, 4429: return PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
+      default: return failure(.noConnectivity)
       }
-    case .invalidURL: PrismNetworkFailure(.invalidURL, because: self)
-    case .timedOut, .connectionLost: PrismNetworkFailure(.noConnectivity, because: self)
-    default: PrismNetworkFailure(.invalidResponse, because: self)
+    case .invalidURL: return failure(.invalidURL)
+    case .timedOut, .connectionLost: return failure(.noConnectivity)
+    default: return failure(.invalidResponse)
     }
   }
 }

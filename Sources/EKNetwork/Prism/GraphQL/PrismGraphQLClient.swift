@@ -104,7 +104,10 @@ public actor PrismGraphQLClient {
       exchange.wasCarriedOut = wasCarriedOut
       let fetched = try await runner.fetch(
         runner.source(request, { endpointURL }, options.accessToken), policy: request.retryPolicy, over: exchange)
-      return try decode(fetched.response.data)
+      do { return try decode(fetched.response.data) } catch let error as DecodingError {
+        guard let http = fetched.response.head.urlResponse as? HTTPURLResponse else { throw error }
+        throw error.about(http, data: fetched.response.data, method: request.methodName)
+      }
     } catch let error as HTTPError {
       return try decode(error)
     }

@@ -187,7 +187,7 @@ public actor PrismUploadTask {
     let fetched = try await exchange.load(request)
     guard let response = fetched.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
     guard StatusCodes.successful.contains(response.statusCode) else {
-      throw HTTPError(response, data: fetched.data)
+      throw HTTPError(response, data: fetched.data, method: request.httpMethod)
     }
     return Received(response: (fetched.data, response))
   }

@@ -102,8 +102,11 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   private static func carrier(
     to target: SocketDestination, options: WebSocketOptions
   ) async throws -> SocketSession.Carrier {
+    let refusal = Locked<NetworkResponse?>(nil)
     do {
       if target.isWebSocket {
+        var options = options
+        options.keepRefusal(in: refusal)
         return .webSocket(
           try await WebSocket.connect(to: target.request(), protocols: target.subprotocols, options: options))
       }
@@ -113,15 +116,17 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } catch is CancellationError {
       throw CancellationError()
     } catch {
-      throw failure(error, url: target.isWebSocket ? try? target.request().url : nil).surfaced
+      let url = target.isWebSocket ? try? target.request().url : nil
+      throw failure(error, url: url, refusal.withLock { $0 }).surfaced
     }
   }
 
-  private static func failure(_ error: any Error, url: URL?) -> PrismNetworkFailure {
+  private static func failure(_ error: any Error, url: URL?, _ refusal: NetworkResponse?) -> PrismNetworkFailure {
     switch error {
     case WebSocketError.refused(let status, let headers):
       PrismNetworkFailure(
-        PrismNetworkError(status: status), because: error, url: url, statusCode: status, headers: headers)
+        PrismNetworkError(status: status), because: error, url: url, statusCode: status, headers: headers,
+        data: refusal?.data ?? Data())
     case WebSocketError.invalidURL: PrismNetworkFailure(.invalidURL, because: error, url: url)
     case is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: url)
     case WebSocketError.invalidHandshake: PrismNetworkFailure(.invalidResponse, because: error, url: url)

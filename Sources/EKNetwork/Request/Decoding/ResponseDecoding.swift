@@ -34,7 +34,12 @@ enum ResponseDecoding {
     }
     // A response type of `Data` is not decoded as JSON.
     if isResponse(T.Response.self, Data.self), let value = data as? T.Response { return value }
-    return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
+    do { return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data) } catch let error
+      as DecodingError
+    {
+      guard let http = response() as? HTTPURLResponse else { throw error }
+      throw error.about(http, data: data, method: request.methodName)
+    }
   }
 
   /// Whether a response type is another type or its optional. Comparing types is much cheaper than a cast.

@@ -36,17 +36,10 @@ struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
   /// Returns the error with the line number at the start of its description.
   private static func naming(_ line: Int, in error: any Error) -> any Error {
     guard let error = error as? DecodingError else { return error }
-    func named(_ context: DecodingError.Context) -> DecodingError.Context {
+    return error.with { context in
       DecodingError.Context(
         codingPath: context.codingPath, debugDescription: "Line \(line): \(context.debugDescription)",
         underlyingError: context.underlyingError)
-    }
-    switch error {
-    case .typeMismatch(let type, let context): return DecodingError.typeMismatch(type, named(context))
-    case .valueNotFound(let type, let context): return DecodingError.valueNotFound(type, named(context))
-    case .keyNotFound(let key, let context): return DecodingError.keyNotFound(key, named(context))
-    case .dataCorrupted(let context): return DecodingError.dataCorrupted(named(context))
-    @unknown default: return error
     }
   }
 }

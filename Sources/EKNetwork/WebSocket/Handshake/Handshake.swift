@@ -6,10 +6,26 @@ import Foundation
 
 /// Opens a transport and performs the opening handshake on it.
 enum Handshake {
+  private enum Outcome: Sendable {
+    case agreed(HandshakeResponse.Agreement)
+    case refused(WebSocketError, HandshakeResponse)
+  }
+
+  /// - Parameter url: The URL of the request, for the response that refuses it.
   static func run(
-    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions
+    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions, url: URL? = nil
   ) async throws -> HandshakeResponse.Agreement {
-    try await limited(transport, options) { try await exchange(request, on: transport) }
+    switch try await limited(transport, options, { try await exchange(request, on: transport) }) {
+    case .agreed(let agreement): return agreement
+    case .refused(let error, let response):
+      defer { transport.cancel() }
+      if let onRefusal = options.onRefusal, var body = HandshakeRefusal(response, url: url) {
+        await body.read(from: transport, clock: options.clock)
+        try Task.checkCancellation()
+        onRefusal(body.response)
+      }
+      throw error
+    }
   }
 
   /// Opens a connection without a handshake.
@@ -47,7 +63,7 @@ enum Handshake {
 
   private static func exchange(
     _ request: HandshakeRequest, on transport: any ByteTransport
-  ) async throws -> HandshakeResponse.Agreement {
+  ) async throws -> Outcome {
     try await transport.open()
     let sent = SingleResult()
     transport.send(request.head, isLast: false) { sent.finish($0) }
@@ -56,7 +72,12 @@ enum Handshake {
     while true {
       let bytes = try await transport.receive()
       guard !bytes.isEmpty else { throw WebSocketError.connectionLost(reason: "The server ended the handshake") }
-      if let agreement = try response.receive(bytes, for: request) { return agreement }
+      do throws(WebSocketError) {
+        if let agreement = try response.receive(bytes, for: request) { return .agreed(agreement) }
+      } catch {
+        guard case .refused = error else { throw error }
+        return .refused(error, response)
+      }
     }
   }
 }

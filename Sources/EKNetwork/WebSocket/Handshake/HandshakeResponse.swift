@@ -17,6 +17,8 @@ struct HandshakeResponse: Sendable {
 
   private var bytes: [UInt8] = []
   private var searched = 0
+  /// The head of the response that refuses the handshake, and what has arrived of its body.
+  private(set) var refusal: (head: [UInt8], body: [UInt8])?
   /// The start of the head that is being parsed, after any interim responses.
   private var start = 0
 
@@ -30,8 +32,13 @@ struct HandshakeResponse: Sendable {
     while index + 3 < bytes.count {
       if bytes[index] == 13, bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 {
         guard index <= Self.maximumSize else { break }
-        let agreement = try Self.check(bytes[start..<index], rest: Array(bytes[(index + 4)...]), request)
-        if let agreement { return agreement }
+        do throws(WebSocketError) {
+          let agreement = try Self.check(bytes[start..<index], rest: Array(bytes[(index + 4)...]), request)
+          if let agreement { return agreement }
+        } catch {
+          if case .refused = error { refusal = (Array(bytes[start..<(index + 4)]), Array(bytes[(index + 4)...])) }
+          throw error
+        }
         start = index + 4
         if start < bytes.count, bytes[start] != UInt8(ascii: "H") {
           throw .invalidHandshake(reason: "it is not HTTP")
