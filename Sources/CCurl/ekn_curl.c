@@ -52,12 +52,15 @@ static struct {
   int (*multi_remove_handle)(ekn_multi *, ekn_easy *);
   int (*multi_socket_action)(ekn_multi *, int, int, int *);
   ekn_message *(*multi_info_read)(ekn_multi *, int *);
+  ekn_list *(*slist_append)(ekn_list *, const char *);
+  void (*slist_free_all)(ekn_list *);
 } curl;
 
 // NULL if they are not part of the program.
 static struct {
   ekn_share *(*share_init)(void);
   int (*share_setopt)(ekn_share *, int, ...);
+  int (*share_cleanup)(ekn_share *);
 } sharing;
 
 static bool loaded;
@@ -85,8 +88,11 @@ EKN_LINKED(multi_add_handle);
 EKN_LINKED(multi_remove_handle);
 EKN_LINKED(multi_socket_action);
 EKN_LINKED(multi_info_read);
+EKN_LINKED(slist_append);
+EKN_LINKED(slist_free_all);
 EKN_LINKED(share_init);
 EKN_LINKED(share_setopt);
+EKN_LINKED(share_cleanup);
 #undef EKN_LINKED
 
 // NULL if libcurl is part of the program.
@@ -130,8 +136,11 @@ static void load(void) {
   EKN_RESOLVE(curl, multi_remove_handle);
   EKN_RESOLVE(curl, multi_socket_action);
   EKN_RESOLVE(curl, multi_info_read);
+  EKN_RESOLVE(curl, slist_append);
+  EKN_RESOLVE(curl, slist_free_all);
   *(void **)&sharing.share_init = library ? dlsym(library, "curl_share_init") : (void *)linked_share_init;
   *(void **)&sharing.share_setopt = library ? dlsym(library, "curl_share_setopt") : (void *)linked_share_setopt;
+  *(void **)&sharing.share_cleanup = library ? dlsym(library, "curl_share_cleanup") : (void *)linked_share_cleanup;
   ekn_tls_load(library);
   problem = "curl_global_init";
   loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
@@ -246,10 +255,17 @@ void *ekn_easy_context(ekn_easy *easy) {
 const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 
 ekn_share *ekn_share_names(void) {
-  ekn_share *share = sharing.share_init && sharing.share_setopt ? sharing.share_init() : NULL;
+  ekn_share *share = sharing.share_init && sharing.share_setopt && sharing.share_cleanup ? sharing.share_init() : NULL;
   if (share) sharing.share_setopt(share, EKN_SHOPT_SHARE, EKN_LOCK_DATA_DNS);
   return share;
 }
+
+void ekn_share_free(ekn_share *share) {
+  if (share) sharing.share_cleanup(share);
+}
+
+ekn_list *ekn_list_of(const char *entry) { return curl.slist_append(NULL, entry); }
+void ekn_list_free(ekn_list *list) { curl.slist_free_all(list); }
 
 // Since 8.20 the resolver threads belong to the multi handle: at most 20, which its cleanup waits for. Older versions
 // know neither option and do not need them: each lookup has a thread of its own.

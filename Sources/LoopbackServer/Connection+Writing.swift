@@ -82,10 +82,10 @@ extension Connection {
     Array(("0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
   }
 
-  func beginChunks(_ fields: HeaderFields) throws {
+  func beginChunks(status: Int, _ fields: HeaderFields) throws {
     var fields = fields
     fields.append("Transfer-Encoding", "chunked")
-    try send(Self.head(status: 200, reason: nil, headers: fields))
+    try send(Self.head(status: status, reason: nil, headers: fields))
   }
 
   func sendChunk(_ data: Data) throws { try send(Self.chunk(data)) }

@@ -56,9 +56,9 @@ final class Connection {
     case .steps(let steps):
       try readBody(of: &request, into: &body, steps: steps, sendsContinue: false)
       response = makeResponse(to: request, from: route)
-    case .converse(let fields, let reply):
-      try converse(with: &request, fields, reply)
-      return try finish(.status(200), request: request, isRead: true)
+    case .converse(let status, let fields, let reply):
+      try converse(with: &request, status, fields, reply)
+      return try finish(.status(status), request: request, isRead: true)
     case .readBody:
       try readBody(of: &request, into: &body, steps: [], sendsContinue: core.options.answersExpectContinue)
       response = makeResponse(to: request, from: route)
@@ -101,14 +101,14 @@ final class Connection {
   }
 
   private func converse(
-    with request: inout LoopbackServer.Request, _ fields: HeaderFields, _ reply: (Data) -> Data?
+    with request: inout LoopbackServer.Request, _ status: Int, _ fields: HeaderFields, _ reply: (Data) -> Data?
   ) throws {
     var body = BodyReader()
     defer {
       body.move(to: &request)
       record(request)
     }
-    try beginChunks(fields)
+    try beginChunks(status: status, fields)
     while !body.isComplete {
       let event = try nextEvent()
       body.take(event)

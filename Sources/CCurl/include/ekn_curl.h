@@ -13,6 +13,8 @@
 typedef struct ekn_easy ekn_easy;
 typedef struct ekn_multi ekn_multi;
 typedef struct ekn_share ekn_share;
+// libcurl's curl_slist.
+typedef struct ekn_list ekn_list;
 
 // The options that are set in C. The others are in CurlOption.swift.
 enum {
@@ -128,6 +130,12 @@ const char *ekn_easy_strerror(int code);
 
 // A cache of addresses for handles of one thread, which have nothing else in common; NULL if there is none.
 ekn_share *ekn_share_names(void);
+// Must not be in use; may be NULL.
+void ekn_share_free(ekn_share *share);
+
+// A list with one entry; NULL if there is no memory left.
+ekn_list *ekn_list_of(const char *entry);
+void ekn_list_free(ekn_list *list);
 
 ekn_multi *ekn_multi_init(void);
 void ekn_multi_cleanup(ekn_multi *multi);

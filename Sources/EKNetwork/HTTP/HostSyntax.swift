@@ -37,6 +37,14 @@ enum HostSyntax {
       }
   }
 
+  /// Returns the bytes of an address without brackets and zone; `nil` for a name.
+  static func address(_ text: String) -> [UInt8]? {
+    guard !text.utf8.contains(0) else { return nil }
+    let (family, count) = text.utf8.contains(UInt8(ascii: ":")) ? (AF_INET6, 16) : (AF_INET, 4)
+    var bytes = [UInt8](repeating: 0, count: count)
+    return bytes.withUnsafeMutableBytes { inet_pton(family, text, $0.baseAddress) } == 1 ? bytes : nil
+  }
+
   private static let forbidden = ByteSet(#"#%/:<>?@[\]^|"#)
 
   private static func isName(_ name: String) -> Bool {

@@ -54,4 +54,19 @@ public actor NetworkManager {
     logger = NetworkLogger(subsystem: dependencies.loggerSubsystem)
     settings = Locked(dependencies.settings)
   }
+
+  /// Opens a connection to the server of ``baseURL``, with TLS if it has some, before a request needs it: the next request
+  /// does not wait for that. Nothing is sent over it. If a connection is free already, nothing is done; several calls at
+  /// once open as many connections of HTTP/1.1, and one of HTTP/2. A connection that is not used is closed after two
+  /// minutes.
+  ///
+  /// - Returns: Whether there is a connection now. `false` where only requests open connections: with `URLSession`, on
+  ///   Apple's platforms and with ``TransportChoice/urlSession``, and with injected sessions.
+  /// - Throws: The errors of connecting that a request throws, such as `URLError.cannotConnectToHost`, and
+  ///   `CancellationError` if the task is cancelled.
+  @discardableResult
+  public nonisolated func preconnect() async throws -> Bool {
+    let hop = try HopRequest(URLRequest(url: baseURL()), session: transport.sessionSettings)
+    return try await transport.preconnect(TransportRequest(hop))
+  }
 }

@@ -24,18 +24,16 @@ enum TransportSelection {
   /// handle the requests; everywhere else the session.
   static func transport(for session: URLSession, choice: TransportChoice = .automatic) -> any Transport {
     if let problem = choice.connectionOptions?.tls?.problem {
-      return UnavailableTransport(problem, socketPath: choice.connectionOptions?.socketPath)
+      return UnavailableTransport(problem, route: choice.connectionOptions?.route)
     }
     #if os(Linux)
       if let options = choice.connectionOptions {
-        if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) {
-          return UnavailableTransport(problem, socketPath: options.socketPath)
-        }
+        if let problem = options.route.problem { return UnavailableTransport(problem, route: options.route) }
         return HTTPTransport(configuration: session.configuration, options: options, session: session)
           ?? UnavailableTransport(
             options.tls == nil ? .resourceUnavailable : .secureConnectionFailed,
             "Connection options need libcurl. \(TransportDescription.current.reason ?? "")",
-            socketPath: options.socketPath)
+            route: options.route)
       }
       if choice == .automatic, !isCustomised(session),
         let transport = HTTPTransport(configuration: session.configuration, session: session)
@@ -43,17 +41,14 @@ enum TransportSelection {
         return transport
       }
     #elseif canImport(Darwin)
-      if let options = choice.connectionOptions,
-        options.httpVersion != .automatic || options.socketPath != nil
-          || options.connectTimeout != nil || options.proxy != .automatic
-      {
+      if let options = choice.connectionOptions, options != ConnectionOptions(tls: options.tls) {
         return UnavailableTransport(
           .resourceUnavailable,
           """
-          URLSession chooses the version of HTTP itself, connects to hosts only, has no limit for connecting, and takes \
-          proxies from its configuration.
+          URLSession chooses the version of HTTP and the interface itself, connects to hosts only, has no limit for \
+          connecting, takes proxies from its configuration, and looks up names as the system does.
           """,
-          socketPath: options.socketPath)
+          route: options.route)
       }
       if let options = choice.connectionOptions?.tls {
         // A private key in a file is not an identity: the system keeps those in a keychain.

@@ -8,22 +8,22 @@ import Foundation
 /// that is less secure than required.
 struct UnavailableTransport: Transport {
   let error: URLError
-  /// The socket that requests were meant for: a WebSocket beside them must not go to the host instead.
-  private let socketPath: String?
+  /// Where requests were meant to go: a WebSocket beside them must not go elsewhere.
+  private let route: ConnectionRoute
 
-  init(_ error: URLError, socketPath: String? = nil) {
+  init(_ error: URLError, route: ConnectionRoute? = nil) {
     self.error = error
-    self.socketPath = socketPath
+    self.route = route ?? ConnectionRoute()
   }
 
-  init(_ code: URLError.Code, _ description: String, socketPath: String? = nil) {
-    self.init(URLError(code, url: nil, description: description), socketPath: socketPath)
+  init(_ code: URLError.Code, _ description: String, route: ConnectionRoute? = nil) {
+    self.init(URLError(code, url: nil, description: description), route: route)
   }
 
   var resolvesRedirects: Bool { false }
   var resourceTimeout: Duration? { nil }
   let sessionSettings = SessionSettings.opaque()
-  var connectionSettings: ConnectionSettings { ConnectionSettings(trust: .unavailable(error), socketPath: socketPath) }
+  var connectionSettings: ConnectionSettings { ConnectionSettings(trust: .unavailable(error), route: route) }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
 }

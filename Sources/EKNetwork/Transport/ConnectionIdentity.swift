@@ -13,16 +13,27 @@ final class ConnectionIdentity: Hashable, Sendable {
   let proxies: SessionProxies?
   /// An identifier of the client certificate; `nil` if there is none.
   let certificate: String?
-  /// A digest of the authorities and the keys that are trusted, of the oldest version of TLS, and of the socket that stands for
-  /// every host; `nil` for the system's authorities, any key, its own versions, and the hosts themselves.
+  /// A digest of the authorities and the keys that are trusted, of the oldest version of TLS, and of the socket and the
+  /// addresses that stand for hosts; `nil` for the system's authorities, any key, its own versions, and the hosts
+  /// themselves.
   let trust: String?
   /// The versions of the files in ``tls``.
   private let files: [String?]
+
+  /// Where its connections lead.
+  let route: ConnectionRoute
+  private let hash: Int
 
   /// The TLS options as they apply to the hop; `nil` for the system's defaults.
   var tls: TLSOptions? { options.tls }
 
   private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [String?]) {
+    var hasher = Hasher()
+    hasher.combine(options)
+    hasher.combine(proxies)
+    hasher.combine(files)
+    hash = hasher.finalize()
+    route = options.route
     self.options = options
     self.proxies = proxies
     self.files = files
@@ -34,21 +45,20 @@ final class ConnectionIdentity: Hashable, Sendable {
   }
 
   static func == (one: ConnectionIdentity, other: ConnectionIdentity) -> Bool {
-    one === other || (one.options == other.options && one.proxies == other.proxies && one.files == other.files)
+    one === other
+      || (one.hash == other.hash && one.options == other.options && one.proxies == other.proxies
+        && one.files == other.files)
   }
 
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(options)
-    hasher.combine(proxies)
-    hasher.combine(files)
-  }
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
   #if os(Linux)
     /// The identity with the proxies that are chosen for an origin: what was opened through others is not for it.
     func choosingProxies(for origin: Origin, isSecure: Bool) throws -> ConnectionIdentity {
-      guard proxies?.chooser != nil, options.socketPath == nil else { return self }
-      let chosen = try proxies.chosen(
-        forHost: HostSyntax.unbracketed(origin.host), port: origin.port, isSecure: isSecure)
+      guard proxies?.chooser != nil else { return self }
+      let host = HostSyntax.unbracketed(origin.host)
+      guard !route.isDirect(to: host) else { return self }
+      let chosen = try proxies.chosen(forHost: host, port: origin.port, isSecure: isSecure)
       return ConnectionIdentity(options, chosen, files)
     }
   #endif
@@ -128,20 +138,24 @@ extension TLSOptions {
 }
 
 extension ConnectionOptions {
-  /// A digest of the authorities, by content, of the keys, of the oldest version of TLS, and of the socket; `nil` if there is
-  /// none of them.
+  /// A digest of the authorities, by content, of the keys, of the oldest version of TLS, of the addresses, and of the socket;
+  /// `nil` if there is none of them.
   fileprivate var trustDigest: String? {
     let keys = tls?.pinnedPublicKeys ?? []
     let minimum = tls?.minimumVersion.map { " \($0)" }
-    guard tls?.certificateAuthorityFile != nil || !keys.isEmpty || minimum != nil || socketPath != nil else {
-      return nil
-    }
+    let route = route
+    guard
+      tls?.certificateAuthorityFile != nil || !keys.isEmpty || minimum != nil || socketPath != nil
+        || !route.addresses.isEmpty
+    else { return nil }
+    let addresses = route.addresses.map { "\($0) \($1.joined(separator: " "))" }
     let authorities = tls?.certificateAuthorityFile.map { file in
       (try? Data(contentsOf: file)).map { SHA256.hexadecimal(Array($0)) } ?? file.absoluteString
     }
-    // Neither Base64 nor an encoded URL contains a blank or a line break.
-    let text = ([(authorities ?? "") + (minimum ?? "")] + keys.sorted() + (socketPath.map { ["", $0] } ?? [])).joined(
-      separator: "\n")
+    // Neither Base64 nor an encoded URL contains a blank or a line break, and all else but the socket's path no line break.
+    let socket = socketPath.map { ["", $0] } ?? []
+    let text = ([(authorities ?? "") + (minimum ?? "")] + keys.sorted() + addresses.sorted() + socket)
+      .joined(separator: "\n")
     return String(SHA256.hexadecimal(Array(text.utf8)).prefix(32))
   }
 }

@@ -40,10 +40,9 @@
     var implementation: TransportDescription? { .current }
     var sessionSettings: SessionSettings { configuration }
     var connectionSettings: ConnectionSettings {
-      let options = configuration.connection(to: nil, hasLeftOrigin: false).options
+      let connection = configuration.connection(to: nil, hasLeftOrigin: false)
       return ConnectionSettings(
-        trust: options.tls.map { .options($0) } ?? .system, proxies: configuration.proxies,
-        socketPath: options.socketPath)
+        trust: connection.tls.map { .options($0) } ?? .system, proxies: configuration.proxies, route: connection.route)
     }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
@@ -63,6 +62,14 @@
         head: head,
         body: ContentCoding.decoding(
           body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation))
+    }
+
+    func preconnect(_ request: TransportRequest) async throws -> Bool {
+      var prepared = try prepare(request)
+      prepared.onlyConnects = true
+      guard let eventLoop = eventLoops.loop(for: prepared.origin) else { throw EventLoops.startError }
+      try await Transfer(prepared, eventLoop: eventLoop).connect()
+      return true
     }
 
     // MARK: - From URLRequest
@@ -89,8 +96,9 @@
       let hop = request.hop
       let connection = try (hop.connection ?? configuration.connection(to: url, hasLeftOrigin: hop.hasLeftOrigin))
         .choosingProxies(for: origin, isSecure: isSecure)
+      let host = origin.hostToConnect
       let proxy = try connection.proxies.server(
-        for: origin.hostToConnect, isSecure: isSecure, socketPath: connection.options.socketPath)
+        for: host, isSecure: isSecure, isDirect: connection.route.isDirect(to: host))
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
       if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
         fields["Proxy-Authorization"] = authorization
@@ -241,6 +249,8 @@
     let onSend: (@Sendable (Int64, Int64?) -> Void)?
     let onReceive: BodyObserver?
     let onInterim: InterimObserver?
+    /// Whether only a connection is opened for it.
+    var onlyConnects = false
 
     /// Whether starting it takes little time, apart from opening a connection with TLS: there is no body to be read and no
     /// progress to report.

@@ -30,11 +30,16 @@ protocol Transport: Sendable {
 
   /// Sends the request and returns as soon as the final response head has been received.
   func start(_ request: TransportRequest) async throws -> TransportResponse
+
+  /// Opens a connection that the request could be sent over, unless there is one. Returns `false` if it cannot open
+  /// connections without requests.
+  func preconnect(_ request: TransportRequest) async throws -> Bool
 }
 
 extension Transport {
   var implementation: TransportDescription? { nil }
   var connectionSettings: ConnectionSettings { ConnectionSettings(proxies: sessionSettings.proxies) }
+  func preconnect(_ request: TransportRequest) async throws -> Bool { false }
 }
 
 /// The settings of a session for connections to servers: whom to trust, and which way to go.
@@ -48,8 +53,7 @@ struct ConnectionSettings: Sendable {
 
   var trust = Trust.system
   var proxies: SessionProxies?
-  /// The path of the Unix domain socket that stands for every host; `nil` for the hosts themselves.
-  var socketPath: String?
+  var route = ConnectionRoute()
 }
 
 /// A request to a transport, with the options for its attempt.

@@ -36,11 +36,15 @@ public struct WebSocketOptions: Sendable {
   public var tls: TLSOptions?
   /// The path of the Unix domain socket to connect to instead of the URL's host, as ``ConnectionOptions/socketPath``: on
   /// Apple's platforms, too, except for an abstract one. Defaults to `nil`.
-  public var socketPath: String?
+  public var socketPath: String? {
+    get { route.socketPath }
+    set { route.socketPath = newValue }
+  }
   /// A closure that is called with the response of a server that refuses the handshake, before
   /// ``WebSocketError/refused(status:headers:)`` is thrown: the fields of its head in order, and up to the first KiB of its
   /// body, for which at most half a second is waited. It is called on any thread. Defaults to `nil`: the body is not read.
   public var onRefusal: (@Sendable (NetworkResponse) -> Void)?
+  private(set) var route = ConnectionRoute()
   /// The proxies; `nil` for those of the platform, which on Linux come from the environment.
   private(set) var proxies: SessionProxies?
   #if canImport(Darwin)
@@ -60,14 +64,23 @@ public struct WebSocketOptions: Sendable {
     public mutating func useProxies(of configuration: URLSessionConfiguration) {
       proxies = configuration.connectionProxyDictionary.map { SessionProxies($0) }
     }
+
+    /// Connects as requests with these options do: over their TLS, socket, proxy, addresses, interface and DNS. Their
+    /// version of HTTP and their limit for connecting have counterparts of their own here. A ``ConnectionOptions/Proxy``
+    /// that is automatic leaves the proxies as they are.
+    public mutating func useConnectionOptions(_ options: ConnectionOptions) {
+      tls = options.tls
+      route = options.route
+      if options.proxy != .automatic { proxies = options.proxy.proxies(configured: nil) }
+    }
   #endif
 
-  /// Takes over whom a session trusts, its proxies and its socket, as far as they are not set here.
+  /// Takes over whom a session trusts, its proxies and its route, as far as they are not set here.
   ///
   /// - Throws: The reason why only the session itself can decide whom to trust.
   mutating func inherit(_ settings: ConnectionSettings) throws {
     proxies = proxies ?? settings.proxies
-    socketPath = socketPath ?? settings.socketPath
+    route.inherit(settings.route)
     guard tls == nil else { return }
     switch settings.trust {
     case .system: break

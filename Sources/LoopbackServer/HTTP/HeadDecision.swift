@@ -12,6 +12,6 @@ extension LoopbackServer {
     case respond(Response)
     /// Responds with 200 and chunks at once: one for each piece of the body, as soon as it has arrived, which the closure
     /// makes from it; `nil` for none. The response has the trailers of the request. The handler is not called.
-    case converse(HeaderFields = [:], @Sendable (Data) -> Data?)
+    case converse(status: Int = 200, HeaderFields = [:], @Sendable (Data) -> Data?)
   }
 }

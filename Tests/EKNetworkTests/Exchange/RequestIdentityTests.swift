@@ -12,24 +12,32 @@ import Testing
   enum Sender: String, CaseIterable, Sendable {
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
     case certificate, authorities, otherAuthorities, pin, minimum, tenant, socket, otherSocket, version, proxy
+    case addresses, otherAddresses, interface, dns
 
     var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
     /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
     var isOrdinaryField: Bool { self == .tenant }
     /// Nobody over another connection.
-    var isNobody: Bool { [.nobody, .version, .proxy].contains(self) }
+    var isNobody: Bool { [.nobody, .version, .proxy, .interface, .dns].contains(self) }
     /// A group of senders that trust the same servers.
     var trust: Sender {
-      [.authorities, .otherAuthorities, .pin, .minimum, .socket, .otherSocket].contains(self) ? self : .nobody
+      switch self {
+      case .authorities, .otherAuthorities, .pin, .minimum, .socket, .otherSocket, .addresses, .otherAddresses: self
+      default: .nobody
+      }
     }
     /// A group of senders that are the same to a connection, which carries everybody's fields.
-    var connection: Sender { [.certificate, .version, .proxy].contains(self) ? self : trust }
+    var connection: Sender { [.certificate, .version, .proxy, .interface, .dns].contains(self) ? self : trust }
 
     var options: ConnectionOptions {
       switch self {
       case .socket, .otherSocket: ConnectionOptions(socketPath: "/\(rawValue)")
       case .version: ConnectionOptions(httpVersion: .http2)
       case .proxy: ConnectionOptions(proxy: .http(host: "proxy", port: 80))
+      case .addresses: ConnectionOptions(addresses: ["a": ["127.0.0.1"]])
+      case .otherAddresses: ConnectionOptions(addresses: ["a": ["127.0.0.2"]])
+      case .interface: ConnectionOptions(interface: "lo")
+      case .dns: ConnectionOptions(dnsOverHTTPS: URL(string: "https://dns.invalid"))
       default: ConnectionOptions(tls: tls)
       }
     }

@@ -92,6 +92,21 @@
       #expect(measured.count { $0.isConnectionReused == false } < 300)
     }
 
+    @Test("A connection that is opened ahead is the one that requests use", arguments: Server.installed)
+    func preconnect(server: Server) async throws {
+      let timings = Locked<[NetworkTimings]>([])
+      let manager = try client(of: server, timings: timings)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for _ in 0..<4 { group.addTask { try await manager.preconnect() } }
+        for try await isOpen in group { #expect(isOpen) }
+      }
+      try await withThrowingTaskGroup(of: Item.self) { group in
+        for _ in 0..<4 { group.addTask { try await manager.send(Get()) } }
+        for try await item in group { #expect(item == Item(id: 1)) }
+      }
+      #expect(timings.withLock { $0.map(\.isConnectionReused) } == [true, true, true, true])
+    }
+
     @Test("A client speaks the version that it is told to", arguments: Server.installed.filter { $0 != .cleartext })
     func versions(server: Server) async throws {
       for (version, name) in [(ConnectionOptions.HTTPVersion.http1, "HTTP/1.1"), (.http2, "HTTP/2")] {

@@ -32,6 +32,28 @@ import Testing
       #expect(error?.code == .badURL)
     }
 
+    @Test(arguments: [
+      ConnectionOptions(addresses: ["a": []]), ConnectionOptions(addresses: ["a": ["b"]]),
+      ConnectionOptions(addresses: ["a": ["127.0.0.1", "127.0.0.1:80"]]),
+      ConnectionOptions(addresses: ["a": ["[::1]"]]),
+      ConnectionOptions(addresses: ["a:80": ["::1"]]), ConnectionOptions(addresses: ["": ["::1"]]),
+      ConnectionOptions(addresses: ["-a": ["::1"]]), ConnectionOptions(addresses: ["+a": ["::1"]]),
+      ConnectionOptions(addresses: ["::1": ["::1"]]), ConnectionOptions(addresses: ["10.0.0.1": ["::1"]]),
+      ConnectionOptions(addresses: ["a": ["127.0.0.1\0"]]), ConnectionOptions(interface: ""),
+      ConnectionOptions(interface: "eth0/1"), ConnectionOptions(interface: "eth0\0"),
+      ConnectionOptions(interface: "abcdefghijklmnop"),
+      ConnectionOptions(dnsOverHTTPS: URL(string: "http://127.0.0.1/")),
+      ConnectionOptions(dnsOverHTTPS: URL(string: "https:/dns")), ConnectionOptions(dnsOverHTTPS: URL(string: "dns")),
+    ])
+    func impossibleRoutesAreRefused(_ options: ConnectionOptions) async throws {
+      #expect(try await error(options)?.code == .badURL)
+      var socketOptions = WebSocketOptions()
+      socketOptions.useConnectionOptions(options)
+      let url = try #require(URL(string: "ws://localhost/"))
+      let error = await #expect(throws: URLError.self) { try await WebSocket.connect(to: url, options: socketOptions) }
+      #expect(error?.code == .badURL)
+    }
+
     @Test(arguments: [String(repeating: "a", count: 107), "@" + String(repeating: "a", count: 106)])
     func longestPathsAreTried(_ path: String) async throws {
       #expect(try await error(ConnectionOptions(socketPath: path))?.code == .cannotConnectToHost)
@@ -117,7 +139,11 @@ import Testing
       #expect(error?.code == (speaksHTTP2 ? .badServerResponse : .resourceUnavailable))
     }
   #else
-    @Test(arguments: [ConnectionOptions(httpVersion: .http1), ConnectionOptions(socketPath: "/tmp/socket")])
+    @Test(arguments: [
+      ConnectionOptions(httpVersion: .http1), ConnectionOptions(socketPath: "/tmp/socket"),
+      ConnectionOptions(addresses: ["a": ["::1"]]), ConnectionOptions(interface: "en0"),
+      ConnectionOptions(dnsOverHTTPS: URL(string: "https://dns.invalid")),
+    ])
     func optionsWithoutCounterpartAreRefused(_ options: ConnectionOptions) async throws {
       #expect(try await error(options)?.code == .resourceUnavailable)
     }

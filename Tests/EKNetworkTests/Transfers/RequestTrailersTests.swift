@@ -68,11 +68,13 @@ import Testing
       #expect(server.requests.first?.trailers == ["X-Sum": pieces.joined(), "X-Twice": "1", "x-twice": "2"])
     }
 
-    @Test func bodyIsSentWhileTheResponseIsRead() async throws {
-      server.route("POST", "/talk", onHead: { _ in .converse { $0 } }) { _ in .status(500) }
+    /// A status that is an error does not end the request: only the end of the connection does (RFC 9112 §9.5).
+    @Test(arguments: [200, 404]) func bodyIsSentWhileTheResponseIsRead(status: Int) async throws {
+      server.route("POST", "/talk", onHead: { _ in .converse(status: status) { $0 } }) { _ in .status(500) }
       let (pieces, input) = AsyncStream<Data>.makeStream()
       var probe = Probe<EmptyResponse>(path: "/talk", method: .post)
       probe.body = RequestBody(sequence: pieces, contentType: "text/plain") { ["X-Lines": "3"] }
+      probe.acceptedStatuses = .any
       input.yield(Data("0\n".utf8))
       let response = try await Wire.automatic.manager(server).stream(probe)
       var lines: [String] = []

@@ -76,7 +76,7 @@
       let plain = TLSOptions(clientCertificate: .init(certificateFile: file, keyFile: file))
       #expect(plain.curlOptions.last { $0.option == .keypasswd }?.value.isEmpty == true)
       let proxies = SessionProxies(try #require(configurationWithSOCKS().connectionProxyDictionary))
-      let server = try (proxies as SessionProxies?).server(for: "h", isSecure: true, socketPath: nil)
+      let server = try (proxies as SessionProxies?).server(for: "h", isSecure: true)
       #expect(server?.user != nil && server?.password != nil && server?.forwards(isSecure: false) == false)
       let required = (secured + [.proxy, .noproxy, .proxyusername, .proxypassword]).filter(\.isRequired)
       #expect(required.count == 9)

@@ -4,8 +4,7 @@ struct ByteTransportEndpoint: Sendable, Equatable {
   var host: String
   var port: Int
   var isSecure: Bool
-  /// The path of the Unix domain socket to connect to; `nil` for the host.
-  var socketPath: String?
+  var route = ConnectionRoute()
   #if os(Linux)
     var tls: TLSOptions?
     /// The proxy; `nil` if there is none.

@@ -50,7 +50,8 @@
       setTimer: @escaping (_ milliseconds: Int) -> Void, mustStop: @escaping () -> Bool
     ) throws {
       let joinsResolver = capabilities.joinsResolver
-      let isShared = !joinsResolver && !ConnectionBytes.needsHandles(endpoint)
+      // What libcurl knows of names belongs to a multi handle, too.
+      let isShared = !joinsResolver && !ConnectionBytes.needsHandles(endpoint) && !endpoint.route.hasOwnNames
       guard let handles = CurlHandles(joinsResolver: joinsResolver, shared: isShared ? shared : nil) else {
         return nil
       }

@@ -45,6 +45,8 @@ protocol Disposable: DeadlineHeapElement {
 }
 
 #if os(Linux)
+  import CCurl
+
   /// The connections of all sessions that may share them. It belongs to the thread that holds the event loop's turn.
   ///
   /// Sessions share idle connections: credentials belong to requests, not to connections. The number of requests of a
@@ -58,6 +60,8 @@ protocol Disposable: DeadlineHeapElement {
     var users = 0
     var unusedSince: UInt64 = 0
     var deadlineIndex = -1
+    /// The names of connections that are not looked up as those of others; `nil` for the ones that all have in common.
+    let names: OpaquePointer?
     /// The origins that do not want requests over HTTP/2.
     private var withoutHTTP2: Set<Origin> = []
     private static let maximumOrigins = 1_000
@@ -65,7 +69,10 @@ protocol Disposable: DeadlineHeapElement {
     init(index: Int, identity: ConnectionIdentity) {
       self.index = index
       self.identity = identity
+      names = identity.route.hasOwnNames ? ekn_share_names() : nil
     }
+
+    deinit { ekn_share_free(names) }
 
     /// Uses HTTP/1.1 for all further requests to an origin, unless HTTP/2 is required.
     func avoidHTTP2(_ origin: Origin) {

@@ -71,6 +71,9 @@
       for transfer in transfers.dropFirst() { connect(transfer, in: opening.pool, waits: false) }
     }
 
+    /// Ends a transfer that was only to open a connection.
+    func connected(_ transfer: Transfer) { finish(transfer, with: Transfer.IsConnected()) }
+
     /// Handles the end of a connection, or of a stream, before its response was complete.
     func failed(_ transfer: Transfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
       var ending = ending

@@ -30,7 +30,7 @@
         host: origin.hostToConnect, port: origin.port, isSecure: origin.scheme == "https")
       endpoint.proxy = transfer.request.proxy
       endpoint.tls = pool.identity.tls
-      endpoint.socketPath = pool.identity.options.socketPath
+      endpoint.route = pool.identity.route
       endpoint.isForHTTP = true
       if let timeout = pool.identity.options.connectTimeout {
         limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
@@ -38,7 +38,7 @@
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
-          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: eventLoop.names,
+          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: pool.names ?? eventLoop.names,
           watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
           setTimer: { [unowned self] in
             openerTimer = LoopTime.timer(milliseconds: $0, now: MonotonicClock.now())

@@ -53,10 +53,10 @@
 
     /// Returns the proxy of a host, without brackets; `nil` if it is connected to directly.
     ///
-    /// - Parameter socketPath: The Unix domain socket that stands for the host; there is no proxy then.
+    /// - Parameter isDirect: Whether there can be none: see ``ConnectionRoute``.
     /// - Throws: `URLError.badURL` if the proxy cannot be one.
-    func server(for host: String, isSecure: Bool, socketPath: String?) throws -> ProxyServer? {
-      guard socketPath == nil else { return nil }
+    func server(for host: String, isSecure: Bool, isDirect: Bool = false) throws -> ProxyServer? {
+      guard !isDirect else { return nil }
       guard let self else { return EnvironmentProxies.ofProcess.server(for: host, isSecure: isSecure) }
       guard !self.isInvalid else {
         throw URLError(.badURL, url: nil, description: "The host or the port of the proxy is not valid")
@@ -125,11 +125,7 @@
 
     /// The bytes of an address, which may be in brackets; `nil` for a name.
     private static func address(_ text: Substring) -> [UInt8]? {
-      let text = HostSyntax.unbracketed(String(text))
-      guard !text.utf8.contains(0) else { return nil }
-      let (family, count) = text.utf8.contains(UInt8(ascii: ":")) ? (AF_INET6, 16) : (AF_INET, 4)
-      var bytes = [UInt8](repeating: 0, count: count)
-      return bytes.withUnsafeMutableBytes { inet_pton(family, text, $0.baseAddress) } == 1 ? bytes : nil
+      HostSyntax.address(HostSyntax.unbracketed(String(text)))
     }
   }
 #endif

@@ -134,6 +134,7 @@
       35: (.secureConnectionFailed, "the TLS handshake failed"),
       42: (.unknown, "a callback stopped the transfer and left its own reason"),
       43: (.badServerResponse, "options are checked before; what is left is a malformed header line"),
+      45: (.cannotConnectToHost, "the chosen interface is not there"),
       47: (.httpTooManyRedirects, "not expected: the library follows redirects itself"),
       52: (.networkConnectionLost, "the server closed without a byte of a response"),
       53: (.secureConnectionFailed, "the TLS engine is missing"),

@@ -14,6 +14,8 @@
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
     private var readsAhead = false
+    /// The addresses of the host, if they were given.
+    private var resolved: OpaquePointer?
 
     /// Returns `nil` if there is not enough memory.
     ///
@@ -77,9 +79,18 @@
       // The caller limits the time; libcurl's default of 300 s would cut a longer timeout short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.errorbuffer, pointer: errorText)
-      settings.apply(endpoint.isSecure ? endpoint.tls : nil, capabilities.authorities)
+      let route = endpoint.route
+      // The one that looks up names is verified by the same authorities.
+      settings.apply(endpoint.isSecure || route.dnsOverHTTPS != nil ? endpoint.tls : nil, capabilities.authorities)
       settings.apply(endpoint.proxy)
-      settings.apply(socketPath: endpoint.socketPath)
+      if let addresses = route.addresses(of: endpoint.host) {
+        let list = addresses.map { $0.utf8.contains(UInt8(ascii: ":")) ? "[\($0)]" : $0 }.joined(separator: ",")
+        resolved = ekn_list_of("\(endpoint.host):\(endpoint.port):\(list)")
+        if resolved == nil { settings.refuse(.resolve) }
+      }
+      settings.apply(route, resolved: resolved)
+      // The handles in which libcurl asks for names do not tell when their own lookups begin.
+      if capabilities.joinsResolver, route.dnsOverHTTPS != nil { lookup.pointee.is_running = true }
       return settings.error
     }
 
@@ -125,6 +136,8 @@
       opening.remove(easy)
       ekn_easy_cleanup(easy)
       if !isShared { opening.close() }
+      ekn_list_free(resolved)
+      resolved = nil
     }
   }
 #endif

@@ -8,9 +8,11 @@
     case connectOnly = 141
     case connecttimeoutMs = 156
     case errorbuffer = 10010
+    case dohUrl = 10279
     case freshConnect = 74
     case httpVersion = 84
     case httpproxytunnel = 61
+    case interface = 10062
     case keypasswd = 10026
     case noproxy = 10177
     case nosignal = 99
@@ -22,6 +24,7 @@
     case proxypassword = 10176
     case proxyusername = 10175
     case quickExit = 322
+    case resolve = 10203
     case resolverStartFunction = 20272
     case share = 10100
     case sslCtxFunction = 20108

@@ -27,6 +27,9 @@
       if code != 0, refused == nil, option.isRequired { refused = option }
     }
 
+    /// Records that an option could not be set.
+    mutating func refuse(_ option: CurlOption) { if refused == nil { refused = option } }
+
     /// The reason why the transfer must not begin; `nil` if it may.
     var error: TransportOptionError? {
       refused.map { TransportOptionError(option: $0.name, library: "libcurl \(CurlLibrary.versionText)") }
@@ -65,10 +68,14 @@
       if let minimum = tls?.minimumVersion { set(.sslversion, minimum.curlValue) }
     }
 
-    /// Connects to a Unix domain socket, unless the path is `nil`.
-    mutating func apply(socketPath path: String?) {
-      guard let path else { return }
-      if path.first == "@" { set(.abstractUnixSocket, String(path.dropFirst())) } else { set(.unixSocketPath, path) }
+    /// - Parameter resolved: The list of addresses of the host, which must outlive the handle.
+    mutating func apply(_ route: ConnectionRoute, resolved: OpaquePointer?) {
+      if let path = route.socketPath {
+        return path.first == "@" ? set(.abstractUnixSocket, String(path.dropFirst())) : set(.unixSocketPath, path)
+      }
+      set(.interface, route.interface.map { (HostSyntax.address($0) == nil ? "if!" : "host!") + $0 })
+      set(.dohUrl, route.dnsOverHTTPS?.absoluteString)
+      if let resolved { set(.resolve, pointer: UnsafeRawPointer(resolved)) }
     }
 
     /// Uses this proxy, or none, whatever the environment says.

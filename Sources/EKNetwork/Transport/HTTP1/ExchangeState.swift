@@ -49,12 +49,14 @@ struct ExchangeState {
     return true
   }
 
-  /// Notes the head of the final response. A server that has decided without the body does not need it; a status of 300
-  /// or above refuses it (RFC 9112 §9.5).
-  mutating func responded(status: Int) {
+  /// Notes the head of the final response. A server that has decided without the body does not need it, and one that
+  /// closes the connection with a status of 300 or above refuses it (RFC 9112 §9.5).
+  ///
+  /// - Parameter closes: Whether the connection ends with the response.
+  mutating func responded(status: Int, closes: Bool) {
     switch output {
     case .expecting, .checking: output = .stopped
-    case .body where status >= 300: output = .stopped
+    case .body where status >= 300 && closes: output = .stopped
     default: break
     }
   }

@@ -46,6 +46,11 @@
     ///
     /// - Parameter received: What the server has sent before it.
     func begin(_ transfer: Transfer, received: [UInt8] = []) {
+      guard !transfer.request.onlyConnects else {
+        exchangeCount = max(1, exchangeCount)
+        if received.isEmpty { park() } else { close() }
+        return eventLoop.connected(transfer)
+      }
       self.transfer = transfer
       transfer.loopConnection = self
       begun = transfer.loopBegun
@@ -231,7 +236,8 @@
           // RFC 9112 §9.8: anybody on the way could end such a body early.
           if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
-          state.responded(status: head.statusCode)
+          state.responded(
+            status: head.statusCode, closes: parser?.mayPersist == false || parser?.endsWithConnection == true)
           eventLoop.markDirty(transfer)
         case .body(let bytes):
           eventLoop.markDirty(transfer)

@@ -83,6 +83,10 @@
 
     /// Sends a request over it.
     func begin(_ transfer: Transfer) {
+      guard !transfer.request.onlyConnects else {
+        hasServed = true
+        return eventLoop.connected(transfer)
+      }
       if isIdle { pool.idle.noteInUse(self) }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true

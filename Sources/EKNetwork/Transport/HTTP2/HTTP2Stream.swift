@@ -122,7 +122,7 @@ struct ReceiveWindow {
       // RFC 9110 §15.5.20: the server does not want such requests over this connection.
       if head.statusCode == 421 { connection.pool.avoidHTTP2(transfer.request.origin) }
       transfer.loopReceivedHead(head)
-      state.responded(status: head.statusCode)
+      state.responded(status: head.statusCode, closes: false)
       connection.eventLoop.markDirty(transfer)
     }
 

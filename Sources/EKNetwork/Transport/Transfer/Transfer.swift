@@ -77,6 +77,14 @@
       }
     }
 
+    /// Opens a connection that the request could be sent over, unless there is one. Nothing is sent.
+    func connect() async throws {
+      do { _ = try await start() } catch is IsConnected {}
+    }
+
+    /// The end of a transfer that gets no response.
+    struct IsConnected: Error {}
+
     /// Returns the next chunk, or `nil` at the end.
     func next() async throws -> Data? {
       // Most small bodies have arrived with their head: then nothing needs to be prepared for waiting.

@@ -34,17 +34,17 @@ enum ByteTransports {
   static func make(
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
   ) throws -> any ByteTransport {
-    if let problem = ConnectionOptions.problem(withSocketPath: options.socketPath) { throw problem }
+    if let problem = address.route.problem { throw problem }
     if let problem = options.tls?.problem { throw problem }
     #if os(Linux)
       guard let loop = SocketLoop.next else { throw URLError(.resourceUnavailable) }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
-      if options.socketPath?.first == "@" {
+      if address.route.socketPath?.first == "@" {
         throw URLError(.badURL, url: nil, description: "Only Linux has abstract sockets")
       }
-      if options.socketPath == nil, let proxies = options.proxies,
+      if address.route.socketPath == nil, let proxies = options.proxies,
         (address.isSecure ? proxies.secure : proxies.plain) != nil
       {
         throw TransportOptionError(option: "connectionProxyDictionary", library: "NWConnection")
@@ -60,11 +60,11 @@ extension ByteTransportEndpoint {
   /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) throws {
     self.init(host: host, port: port, isSecure: isSecure)
-    socketPath = options.socketPath
+    route = options.route
     #if os(Linux)
       tls = options.tls
       proxy = try options.proxies.chosen(forHost: host, port: port, isSecure: isSecure)
-        .server(for: host, isSecure: isSecure, socketPath: socketPath)
+        .server(for: host, isSecure: isSecure, isDirect: route.isDirect(to: host))
     #endif
   }
 }

@@ -20,7 +20,7 @@
       if let tls { given.trust(tls, on: queue) }
       let port = NWEndpoint.Port(rawValue: UInt16(clamping: address.port)) ?? .https
       let host = NWEndpoint.hostPort(host: NWEndpoint.Host(address.host), port: port)
-      connection = NWConnection(to: address.socketPath.map { .unix(path: $0) } ?? host, using: given.parameters)
+      connection = NWConnection(to: address.route.socketPath.map { .unix(path: $0) } ?? host, using: given.parameters)
     }
 
     func start(_ handler: @escaping @Sendable (NetworkConnectionUpdate) -> Void) {

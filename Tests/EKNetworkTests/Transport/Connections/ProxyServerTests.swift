@@ -63,13 +63,13 @@
         "ExceptionsList": ["*.local"], "kCFProxyUsernameKey": "u",
       ])
       #expect(
-        try proxies.server(for: "h", isSecure: false, socketPath: nil)
+        try proxies.server(for: "h", isSecure: false)
           == ProxyServer(url: "http://p:1", user: "u", password: ""))
-      #expect(try proxies.server(for: "h", isSecure: true, socketPath: nil)?.forwards(isSecure: false) == false)
-      #expect(try proxies.server(for: "a.local", isSecure: true, socketPath: nil) == nil)
+      #expect(try proxies.server(for: "h", isSecure: true)?.forwards(isSecure: false) == false)
+      #expect(try proxies.server(for: "a.local", isSecure: true) == nil)
       let none: SessionProxies? = SessionProxies([:])
-      #expect(try none.server(for: "h", isSecure: false, socketPath: nil) == nil)
-      #expect(try proxies.server(for: "h", isSecure: false, socketPath: "/socket") == nil)
+      #expect(try none.server(for: "h", isSecure: false) == nil)
+      #expect(try proxies.server(for: "h", isSecure: false, isDirect: true) == nil)
     }
 
     private static let servers: [(url: String, forwards: Bool, isSecure: Bool, credentials: String?)] = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ExchangeStateTests {
   enum Event: Sendable {
-    case wroteBody, failed, interim(Int), timeout, responded(Int), ended
+    case wroteBody, failed, interim(Int), timeout, responded(Int), closing(Int), ended
   }
 
   /// The events of an exchange with a body, what is next to be written after them, and whether the connection can be
@@ -19,8 +19,11 @@ import Testing
     (false, [.responded(200), .wroteBody, .ended], .complete, true),
     (false, [.responded(200), .ended], .stopped, false),
     (false, [.responded(200), .ended, .wroteBody], .stopped, false),
-    (false, [.responded(300)], .stopped, false),
-    (false, [.responded(413), .wroteBody, .ended], .stopped, false),
+    (false, [.closing(299)], .body, false),
+    (false, [.closing(300)], .stopped, false),
+    (false, [.closing(413), .wroteBody, .ended], .stopped, false),
+    (false, [.responded(413)], .body, false),
+    (false, [.responded(413), .ended], .stopped, false),
     (false, [.failed, .responded(200), .ended], .stopped, false),
     // RFC 9110 §10.1.1
     (true, [], .expecting, false),
@@ -43,7 +46,8 @@ import Testing
       case .failed: state.failedToSend()
       case .interim(let status): _ = state.interim(status: status)
       case .timeout: _ = state.expectationTimedOut()
-      case .responded(let status): state.responded(status: status)
+      case .responded(let status): state.responded(status: status, closes: false)
+      case .closing(let status): state.responded(status: status, closes: true)
       case .ended: state.ended()
       }
     }
@@ -56,14 +60,14 @@ import Testing
     state.wroteBody()
     #expect(state.output == .complete)
     state = ExchangeState(hasBody: true, expects: false, isDeclaredEmpty: true)
-    state.responded(status: 200)
+    state.responded(status: 200, closes: false)
     #expect(state.output == .stopped)
   }
 
   @Test func requestWithoutBodyIsCompleteAtOnce() {
     var state = ExchangeState(hasBody: false, expects: true)
     #expect(state.output == .complete && !state.isComplete)
-    state.responded(status: 404)
+    state.responded(status: 404, closes: false)
     state.ended()
     #expect(state.isComplete)
   }
