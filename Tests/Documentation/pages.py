@@ -2,8 +2,8 @@
 """Compiles the blocks of the pages that the library implements, if they are available: pages.py FOLDER
 
 The pages are plain text without code fences, so every block is identified here by its first and last line. Blocks that cannot
-compile on any platform are listed with a change that keeps their intent; README.md explains each under "Differences from the
-documents".
+compile on any platform are listed with a change that keeps their intent; the article
+"Differences from the reference" explains each.
 """
 import pathlib, re, sys
 

@@ -86,7 +86,7 @@ import Testing
       Issue.record("another kind")
       return
     }
-    #expect(type == Int.self)
+    #expect(ObjectIdentifier(type) == ObjectIdentifier(Int.self))
     #expect(changed.debugDescription == "bad (PUT https://example.com/a, status 201; 0 bytes)")
     let cause = try #require(changed.underlyingError) as NSError
     #expect(cause.domain == "d" && cause.code == 7 && cause.userInfo["k"] as? String == "v")
