@@ -350,6 +350,53 @@ import Testing
     #expect(tokens.count == 1)
   }
 
+  // MARK: - Middleware
+
+  private struct Recorder: NetworkMiddleware {
+    let name: String
+    let seen = Locked<[String]>([])
+
+    func intercept(
+      _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+    ) async throws -> NetworkMiddlewareResponse {
+      let method = request.httpMethod ?? ""
+      var request = request
+      request.setValue("1", forHTTPHeaderField: name)
+      do {
+        let response = try await next(request)
+        seen.withLock { $0.append("\(method) \(response.statusCode)") }
+        return response
+      } catch {
+        seen.withLock { $0.append("\(method) failed") }
+        throw error
+      }
+    }
+  }
+
+  /// Around calls it sees each attempt as one call, that of the request which creates the upload; around attempts it sees every
+  /// request. What either changes of the header fields is sent with all requests.
+  @Test(arguments: Wire.allCases, Kind.allCases)
+  func middlewareSeesAttemptsAsCallsAndEachRequest(_ wire: Wire, kind: Kind) async throws {
+    let server = try UploadServer(kind)
+    server.state.withLock { $0.cuts = [100_000] }
+    let (call, attempt) = (Recorder(name: "X-Call"), Recorder(name: "X-Attempt"))
+    let manager = wire.manager(server.server)
+    manager.middleware = [call]
+    manager.attemptMiddleware = [attempt]
+    let result = try await manager.upload(
+      CreateUpload(retryPolicy: .immediate(1)), fromFile: file, options: options(kind))
+    let (offset, end) = kind == .tus ? (200, 204) : (204, 200)
+    #expect(attempt.seen.withLock { $0 } == ["POST 201", "PATCH failed", "HEAD \(offset)", "PATCH \(end)"])
+    #expect(call.seen.withLock { $0 } == ["POST failed", "POST \(end)"])
+    #expect(result.response.statusCode == end)
+    #expect(server.data == content)
+    #expect(server.received == content.count)
+    for request in server.server.requests {
+      #expect(request.headers["X-Call"] == "1")
+      #expect(request.headers["X-Attempt"] == "1")
+    }
+  }
+
   // MARK: - Bodies
 
   @Test func endlessFinalBodyDoesNotFailTheUpload() async throws {
