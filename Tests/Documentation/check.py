@@ -27,7 +27,10 @@ from symbols import Library, check_signature, extract_graphs, match_member
 
 RECIPES = ROOT / "Tests/Recipes/Sources/Recipes"
 # Symbols that the reference names and that are not part of the library.
-FOREIGN = {"data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)"}
+FOREIGN = {
+    "data(for:)", "assign(to:)", "InputStream(data:)", "UTF8.self", "registerClass(_:)",
+    "application(_:handleEventsForBackgroundURLSession:completionHandler:)",
+}
 
 
 def declared_in(name, text, library):

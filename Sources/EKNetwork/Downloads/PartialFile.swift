@@ -70,8 +70,7 @@ final class PartialFile: Sendable {
   /// Moves the file to its destination. Returns `false` if a file exists there that must not be replaced.
   func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
     if synchronizing, !file.synchronize() { throw DownloadError(errno, destination) }
-    guard replacing else { return try link(synchronizing: synchronizing) }
-    guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
+    guard try Self.move(url, to: destination, replacing: replacing) else { return false }
     unlink(noteURL.path)
     if synchronizing { synchronizeFolder() }
     return true
@@ -83,18 +82,22 @@ final class PartialFile: Sendable {
     unlink(url.path)
   }
 
-  /// Moves the file with `link`, which fails if the destination exists, whereas `rename` would replace it; checking and
+  /// Moves a file within its file system. Returns `false` if a file exists at the destination that must not be replaced.
+  ///
+  /// It is then moved with `link`, which fails if the destination exists, whereas `rename` would replace it; checking and
   /// moving are one atomic step.
-  private func link(synchronizing: Bool) throws(DownloadError) -> Bool {
-    if Foundation.link(url.path, destination.path) != 0 {
+  static func move(_ url: URL, to destination: URL, replacing: Bool) throws(DownloadError) -> Bool {
+    if !replacing {
+      if link(url.path, destination.path) == 0 {
+        unlink(url.path)
+        return true
+      }
       guard errno != EEXIST else { return false }
       // A file system without hard links.
       guard [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK].contains(errno) else { throw DownloadError(errno, destination) }
       guard access(destination.path, F_OK) != 0 else { return false }
-      guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
     }
-    discard()
-    if synchronizing { synchronizeFolder() }
+    guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
     return true
   }
 

@@ -41,6 +41,16 @@ public struct StatusCodes: Sendable, Hashable, ExpressibleByArrayLiteral {
     return StatusCodes(ranges: joined)
   }
 
+  /// The bounds of the ranges, for storing the set.
+  var bounds: [[Int]] { ranges.map { [$0.lowerBound, $0.upperBound] } }
+
+  /// Creates the set with these bounds; what are no bounds of a range is left out.
+  init(bounds: [[Int]]) {
+    self = bounds.reduce(StatusCodes(ranges: [])) { codes, pair in
+      pair.count == 2 && pair[0] < pair[1] ? codes.union(.range(pair[0]..<pair[1])) : codes
+    }
+  }
+
   /// Returns whether a code is in the set.
   public func contains(_ code: Int) -> Bool { ranges.contains { $0.contains(code) } }
 }

@@ -103,7 +103,7 @@ struct URLSessionTransport: Transport {
 
 extension URLRequest {
   /// Throws for a request that Foundation would send wrongly, or fail to send, without reporting why.
-  fileprivate func checkIsSendable() throws {
+  func checkIsSendable() throws {
     guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }

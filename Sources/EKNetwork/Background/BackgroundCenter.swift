@@ -1,0 +1,258 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A task that the system has.
+struct BackgroundTaskStatus: Sendable {
+  let text: String?
+  let completedBytes: Int64
+  let totalBytes: Int64
+}
+
+/// The part of a background session that the library uses.
+protocol BackgroundTasks: Sendable {
+  /// Starts a download, from what an earlier one has left if the system accepts that.
+  func download(_ request: URLRequest, resumeData: Data?, text: String) throws
+  func upload(_ request: URLRequest, from file: URL, text: String) throws
+  /// The tasks whose end has not been delivered in this run.
+  func all() async -> [BackgroundTaskStatus]
+  func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async
+}
+
+/// What the ``BackgroundTransfers`` with one identifier share. The session's delegate calls it on the session's queue, one call at a
+/// time.
+final class BackgroundCenter: Sendable {
+  private let places: BackgroundPlaces
+  private let state = Locked(BackgroundState())
+  private let tasks = Locked<(any BackgroundTasks)?>(nil)
+  private let readers = Locked<UInt64>(0)
+  private let spooling = BlockingQueue(label: "EKNetwork.BackgroundTransfers")
+
+  init(
+    places: BackgroundPlaces, _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
+  ) {
+    self.places = places
+    let made = makeTasks(self)
+    tasks.withLock { $0 = made }
+  }
+
+  // Two sessions of one identifier in a process have undefined behaviour. The lock is held while one is created.
+  private static let creation = NSLock()
+  private static let centers = Locked<[String: BackgroundCenter]>([:])
+
+  /// Returns the center of an identifier, which is created on first use.
+  static func shared(_ identifier: String, _ options: BackgroundTransferOptions) -> BackgroundCenter {
+    creation.withLock {
+      if let known = centers.withLock({ $0[identifier] }) { return known }
+      var places = BackgroundPlaces(home: NSHomeDirectory())
+      #if canImport(Darwin)
+        places.group = options.appGroup.flatMap {
+          FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: $0)?.path
+        }
+      #endif
+      let center = BackgroundCenter(places: places) { center in
+        #if canImport(Darwin)
+          // Foundation does not accept an empty identifier.
+          identifier.isEmpty ? nil : SystemBackgroundTasks(identifier, options, center: center)
+        #else
+          nil
+        #endif
+      }
+      centers.withLock { $0[identifier] = center }
+      return center
+    }
+  }
+
+  // MARK: - Starting
+
+  func record(
+    id: String, destination: URL? = nil, replacesFile: Bool = false, accepted: StatusCodes = .successful
+  ) -> BackgroundRecord {
+    BackgroundRecord(id: id, destination: destination, replacesFile: replacesFile, accepted: accepted, in: places)
+  }
+
+  /// Starts the request that `make` returns, unless there is a transfer with this id: an upload if it has a body.
+  nonisolated(nonsending) func start(
+    _ record: BackgroundRecord, resumeData: Data? = nil, _ make: () throws -> (URLRequest, [BodySegment]?)
+  ) async throws -> BackgroundTransfer {
+    guard let tasks = tasks.withLock({ $0 }) else {
+      throw TransportOptionError(option: "transfers in the background", library: "Foundation on this platform")
+    }
+    if let known = await transfers().first(where: { $0.id == record.id }) { return known }
+    guard state.withLock({ $0.begin(record.id) }) else { return record.transfer }
+    do {
+      switch try make() {
+      case (let request, nil): try tasks.download(request, resumeData: resumeData, text: record.text)
+      case (let request, let body?): try await upload(request, body, record, by: tasks)
+      }
+    } catch {
+      state.withLock { $0.failedToStart(record.id) }
+      throw error
+    }
+    return record.transfer
+  }
+
+  /// Starts an upload from one file: that of the app if its body is one, otherwise a file of the library's.
+  private func upload(
+    _ request: URLRequest, _ segments: [BodySegment], _ record: BackgroundRecord, by tasks: any BackgroundTasks
+  ) async throws {
+    guard request.httpMethod ?? "GET" != "GET" else {
+      throw URLError(
+        .dataLengthExceedsMaximum, url: request.url, description: "URLSession cannot send a GET with a body.")
+    }
+    var request = request
+    request.httpBodyStream = nil
+    request.httpBody = nil
+    if segments.count == 1, case .file(let file)? = segments.first, file.isWhole {
+      return try tasks.upload(request, from: file.url, text: record.text)
+    }
+    let folder = places.spoolFolder
+    let file = try await spooling.run { try Self.spool(segments, in: folder) }
+    var record = record
+    record.spool = file.path
+    do {
+      try tasks.upload(request, from: file, text: record.text)
+    } catch {
+      unlink(file.path)
+      throw error
+    }
+  }
+
+  private static func spool(_ segments: [BodySegment], in folder: URL) throws -> URL {
+    try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let url = folder.appendingPathComponent(UUID().uuidString)
+    guard let file = OpenFile(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) else {
+      throw RequestBodyError.fileNotReadable(url, code: errno)
+    }
+    do {
+      let reader = SegmentReader(segments)
+      var block = [UInt8](repeating: 0, count: 64 * 1024)
+      while true {
+        let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
+        guard count > 0 else { return url }
+        guard file.append(Data(block[..<count])) else { throw RequestBodyError.fileNotReadable(url, code: errno) }
+      }
+    } catch {
+      unlink(url.path)
+      throw error
+    }
+  }
+
+  func transfers() async -> [BackgroundTransfer] {
+    guard let tasks = tasks.withLock({ $0 }) else { return [] }
+    return await tasks.all().compactMap { task in
+      record(task.text).map { $0.transfer.at(task.completedBytes, of: task.totalBytes) }
+    }
+  }
+
+  func cancel(_ isMeant: @escaping @Sendable (_ id: String) -> Bool) async {
+    let tasks = tasks.withLock { $0 }
+    await tasks?.cancel { text in self.record(text).map { isMeant($0.id) } ?? false }
+  }
+
+  // MARK: - Events
+
+  func nextEvent() async -> BackgroundTransferEvent? {
+    let id = readers.withLock { number in
+      number += 1
+      return number
+    }
+    return try? await withCancellableContinuation { continuation in
+      guard let event = state.withLock({ $0.next(continuation, id: id) }) else { return true }
+      continuation.resume(returning: event)
+      return false
+    } leave: { [state] in
+      state.withLock { $0.removeReader(id) }
+    }
+  }
+
+  func handleEvents(_ handler: WakeUpHandler) {
+    // Without a session there is nothing to wait for.
+    let hasTasks = tasks.withLock { $0 != nil }
+    call(hasTasks ? state.withLock { $0.handleEvents(handler) } : [handler])
+  }
+
+  private func call(_ handlers: [WakeUpHandler]) {
+    guard !handlers.isEmpty else { return }
+    Task { @MainActor in for handler in handlers { handler.call() } }
+  }
+
+  private func record(_ text: String?) -> BackgroundRecord? { BackgroundRecord(text: text, in: places) }
+
+  private func deliver(_ delivery: BackgroundState.Delivery?) {
+    if let delivery { delivery.reader.resume(returning: delivery.event) }
+  }
+
+  // MARK: - The session's delegate
+
+  func progressed(_ text: String?, _ completed: Int64, of total: Int64) {
+    guard let record = record(text) else { return }
+    deliver(state.withLock { $0.progressed(record.transfer.at(completed, of: total)) })
+  }
+
+  /// Moves a downloaded file, which the session removes afterwards.
+  func downloaded(_ text: String?, to file: URL, _ response: URLResponse?) {
+    guard let record = record(text), let destination = record.destinationURL else { return }
+    let result = Result { () throws -> NetworkResponse in
+      guard let head = response.map({ ResponseHead($0) }), let status = head.statusCode else {
+        throw NetworkError.invalidResponse
+      }
+      guard record.accepts(status) else {
+        let refusal = CollectedResponse(head: head, data: Self.content(of: file))
+        throw ResponseValidation.httpError(of: refusal) ?? NetworkError.invalidResponse
+      }
+      try Self.move(file, to: destination, replacing: record.replacesFile)
+      return NetworkResponse(CollectedResponse(head: head, data: Data()))
+    }
+    state.withLock { $0.downloaded(record.id, result) }
+  }
+
+  func received(_ text: String?, _ data: Data) {
+    guard let record = record(text) else { return }
+    state.withLock { $0.received(record.id, data) }
+  }
+
+  func completed(_ task: BackgroundTaskStatus, _ response: URLResponse?, _ error: (any Error)?, resumeData: Data?) {
+    guard let record = record(task.text) else { return }
+    if let spool = record.spool { unlink(spool) }
+    let transfer = record.transfer.at(task.completedBytes, of: task.totalBytes)
+    deliver(
+      state.withLock {
+        $0.completed(record, transfer, head: response.map { ResponseHead($0) }, error: error, resumeData: resumeData)
+      })
+  }
+
+  func finishedEvents() { call(state.withLock { $0.finishedEvents() }) }
+
+  private static func move(_ file: URL, to destination: URL, replacing: Bool) throws(DownloadError) {
+    do throws(DownloadError) {
+      guard try PartialFile.move(file, to: destination, replacing: replacing) else { throw .fileExists(destination) }
+    } catch .notWritable(_, code: EXDEV) {
+      // Another file system: a copy beside the destination is moved.
+      let copy = destination.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).download")
+      defer { unlink(copy.path) }
+      do { try FileManager.default.copyItem(at: file, to: copy) } catch {
+        throw .notWritable(destination, code: EXDEV)
+      }
+      guard try PartialFile.move(copy, to: destination, replacing: replacing) else { throw .fileExists(destination) }
+    }
+  }
+
+  /// The content of the file with the body of an error response; empty if it is too long.
+  private static func content(of file: URL) -> Data {
+    guard let opened = OpenFile(file.path, O_RDONLY | O_CLOEXEC), let size = opened.size,
+      size <= BackgroundState.longestBody
+    else { return Data() }
+    return opened.contents ?? Data()
+  }
+}
+
+extension BackgroundTransfer {
+  /// Returns the transfer with its numbers of bytes; a total that is not positive is unknown.
+  fileprivate func at(_ completed: Int64, of total: Int64) -> BackgroundTransfer {
+    BackgroundTransfer(
+      id: id, destination: destination, completedBytes: completed, totalBytes: total > 0 ? total : nil)
+  }
+}

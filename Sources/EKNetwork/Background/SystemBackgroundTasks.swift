@@ -1,0 +1,112 @@
+#if canImport(Darwin)
+  import CSession
+  import Foundation
+
+  /// A background session of the system.
+  final class SystemBackgroundTasks: BackgroundTasks {
+    private let session: URLSession
+    private let delegate: BackgroundDelegate
+
+    init(_ identifier: String, _ options: BackgroundTransferOptions, center: BackgroundCenter) {
+      let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+      configuration.sharedContainerIdentifier = options.appGroup
+      configuration.isDiscretionary = options.isDiscretionary
+      configuration.sessionSendsLaunchEvents = options.sendsLaunchEvents
+      configuration.allowsCellularAccess = options.allowsCellularAccess
+      delegate = BackgroundDelegate(center)
+      // Without a queue of its own, the session creates a serial one.
+      session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    func download(_ request: URLRequest, resumeData: Data?, text: String) throws {
+      let resumed = resumeData.flatMap { ekn_resumed_task(session, $0) }
+      try start(resumed ?? ekn_transfer_task(session, request, nil), text)
+    }
+
+    func upload(_ request: URLRequest, from file: URL, text: String) throws {
+      try start(ekn_transfer_task(session, request, file), text)
+    }
+
+    private func start(_ task: URLSessionTask?, _ text: String) throws {
+      guard let task else {
+        throw URLError.unusable(nil, "The session accepts no transfers. That of an app extension needs an app group.")
+      }
+      task.taskDescription = text
+      task.resume()
+    }
+
+    func all() async -> [BackgroundTaskStatus] {
+      await withCheckedContinuation { continuation in
+        session.getAllTasks { [delegate] tasks in
+          let current = tasks.filter { !delegate.hasCompleted($0) }
+          continuation.resume(returning: current.map { BackgroundTaskStatus($0) })
+        }
+      }
+    }
+
+    func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async {
+      await withCheckedContinuation { continuation in
+        session.getAllTasks { tasks in
+          for task in tasks where isMeant(task.taskDescription) { task.cancel() }
+          continuation.resume()
+        }
+      }
+    }
+  }
+
+  /// The delegate of a background session. Its methods are called on the session's queue, one at a time.
+  ///
+  /// Sendable: all that it stores is constant, and `completed` is a `Locked`.
+  private final class BackgroundDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate {
+    private let center: BackgroundCenter
+    /// The tasks whose end was delivered: the session may still list them for a moment.
+    private let completed = Locked<Set<Int>>([])
+
+    init(_ center: BackgroundCenter) {
+      self.center = center
+    }
+
+    func hasCompleted(_ task: URLSessionTask) -> Bool { completed.withLock { $0.contains(task.taskIdentifier) } }
+
+    func urlSession(
+      _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+      totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+      center.progressed(downloadTask.taskDescription, totalBytesWritten, of: totalBytesExpectedToWrite)
+    }
+
+    func urlSession(
+      _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+      center.downloaded(downloadTask.taskDescription, to: location, downloadTask.response)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+      totalBytesExpectedToSend: Int64
+    ) {
+      center.progressed(task.taskDescription, totalBytesSent, of: totalBytesExpectedToSend)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      center.received(dataTask.taskDescription, data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      completed.withLock { _ = $0.insert(task.taskIdentifier) }
+      let resumeData = (error as NSError?)?.userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+      center.completed(BackgroundTaskStatus(task), task.response, error, resumeData: resumeData)
+    }
+
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) { center.finishedEvents() }
+  }
+
+  extension BackgroundTaskStatus {
+    fileprivate init(_ task: URLSessionTask) {
+      let isUpload = task is URLSessionUploadTask
+      text = task.taskDescription
+      completedBytes = isUpload ? task.countOfBytesSent : task.countOfBytesReceived
+      totalBytes = isUpload ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
+    }
+  }
+#endif
