@@ -201,7 +201,7 @@ final class BackgroundCenter: Sendable {
       }
       guard record.accepts(status) else {
         let refusal = CollectedResponse(head: head, data: Self.content(of: file))
-        throw ResponseValidation.httpError(of: refusal) ?? NetworkError.invalidResponse
+        throw ResponseValidation.httpError(of: refusal, method: nil) ?? NetworkError.invalidResponse
       }
       try Self.move(file, to: destination, replacing: record.replacesFile)
       return NetworkResponse(CollectedResponse(head: head, data: Data()))

@@ -168,7 +168,7 @@ struct BackgroundState {
       return add(.failed(transfer, NetworkError.invalidResponse, resumeData: nil))
     }
     let response = CollectedResponse(head: head, data: body ?? Data())
-    if !record.accepts(head.statusCode), let error = ResponseValidation.httpError(of: response) {
+    if !record.accepts(head.statusCode), let error = ResponseValidation.httpError(of: response, method: nil) {
       return add(.failed(transfer, error, resumeData: nil))
     }
     return add(.finished(transfer, NetworkResponse(response)))
