@@ -23,13 +23,16 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let manager: NetworkManager = self
-    // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
-    // documentation, may be called on any thread.
-    nonisolated(unsafe) let provider = manager.decoderProvider(for: request)
-    let response = try await manager.load(request, accessToken: accessToken)
-    // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
-    nonisolated(unsafe) let lent = request
-    return try await NetworkManager.decodeOffActor(lent, response, provider).value
+    return try await manager.sendAndDecodeElsewhere(request, accessToken)
+  }
+
+  /// Sends a request whose response may be unused, otherwise like the function above.
+  @discardableResult
+  public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
+    _ request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> T.Response where T.Response: DiscardableResponse & SendableMetatype {
+    let manager: NetworkManager = self
+    return try await manager.sendAndDecodeElsewhere(request, accessToken)
   }
 
   /// Sends a request whose conformance may be isolated to an actor, as all are in a module that is main-actor isolated
@@ -37,6 +40,15 @@ extension NetworkManaging where Self == NetworkManager {
   public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
+    let manager: any NetworkManaging = self
+    return try await manager.send(request, accessToken: accessToken)
+  }
+
+  /// Sends a request whose conformance may be isolated to an actor, and whose response may be unused.
+  @discardableResult
+  public nonisolated(nonsending) func send<T: NetworkRequest>(
+    _ request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> T.Response where T.Response: DiscardableResponse {
     let manager: any NetworkManaging = self
     return try await manager.send(request, accessToken: accessToken)
   }
@@ -51,6 +63,21 @@ extension NetworkManager: NetworkManaging {
     let provider = decoderProvider(for: request)
     let response = try await load(request, accessToken: accessToken)
     return try Self.decode(request, response, provider)
+  }
+
+  /// Sends a request and decodes its response away from the caller's actor. Inlined, because a waiting request keeps the
+  /// frames of all functions.
+  @inline(__always)
+  fileprivate nonisolated(nonsending) func sendAndDecodeElsewhere<T: NetworkRequest & SendableMetatype>(
+    _ request: T, _ accessToken: (() -> String?)?
+  ) async throws -> T.Response where T.Response: SendableMetatype {
+    // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
+    // documentation, may be called on any thread.
+    nonisolated(unsafe) let provider = decoderProvider(for: request)
+    let response = try await load(request, accessToken: accessToken)
+    // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
+    nonisolated(unsafe) let lent = request
+    return try await Self.decodeOffActor(lent, response, provider).value
   }
 
   fileprivate nonisolated(nonsending) func load<T: NetworkRequest>(

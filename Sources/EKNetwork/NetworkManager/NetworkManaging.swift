@@ -14,4 +14,12 @@ extension NetworkManaging {
   public nonisolated(nonsending) func send<T: NetworkRequest>(_ request: T) async throws -> T.Response {
     try await send(request, accessToken: nil)
   }
+
+  /// Sends a request that needs no access token, and whose response may be unused.
+  @_disfavoredOverload @discardableResult
+  public nonisolated(nonsending) func send<T: NetworkRequest>(
+    _ request: T
+  ) async throws -> T.Response where T.Response: DiscardableResponse {
+    try await send(request, accessToken: nil)
+  }
 }

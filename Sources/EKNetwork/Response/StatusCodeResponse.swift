@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The response of a request whose result is in the status code and the header fields. Any body is ignored.
-public struct StatusCodeResponse: Decodable, ResponseHeaderFields, Equatable, Sendable {
+public struct StatusCodeResponse: DiscardableResponse, Decodable, ResponseHeaderFields, Equatable, Sendable {
   /// The status code.
   public let statusCode: Int
   /// The header fields; the values of a repeated field are joined with `", "`.
