@@ -57,7 +57,7 @@ struct HARRequestBody: Sendable, Equatable {
     if media.hasSuffix("/json") || media.hasSuffix("+json") {
       let encoder = JSONEncoder()
       encoder.outputFormatting = .sortedKeys
-      let value = try? JSONDecoder().decode(PrismGraphQLValue.self, from: body)
+      let value = try? JSONDecoder().decode(JSONValue.self, from: body)
       return value.flatMap { try? encoder.encode($0) } ?? body
     }
     guard media.hasPrefix("multipart/"), let boundary = boundary(of: type) else { return body }

@@ -41,6 +41,15 @@ public struct RequestBody {
     self.contentType = contentType
   }
 
+  /// Creates a body of JSON, which can be a literal, and is encoded as in ``init(encodable:contentType:)``.
+  ///
+  /// ```swift
+  /// RequestBody(json: ["model": "small", "stream": true, "messages": [["role": "user", "content": "Hello"]]])
+  /// ```
+  public init(json: JSONValue, contentType: String = "application/json") {
+    self.init(encodable: json, contentType: contentType)
+  }
+
   /// Creates a body of bytes that are sent unchanged.
   public init(data: Data, contentType: String) {
     content = .raw(data)
