@@ -33,6 +33,27 @@ struct UpdateProfile: NetworkRequest {
   }
 }
 
+struct DeleteProfile: NetworkRequest {
+  typealias Response = EmptyResponse
+  var path: String { "/me" }
+  var method: HTTPMethod { .delete }
+}
+
+/// A response of the app's own that need not be used.
+struct Receipt: DiscardableResponse {
+  let id: Int
+}
+
+extension NetworkRequest where Self == Endpoint<Profile> {
+  static func profile(_ id: Int) -> Self { Endpoint("profiles/\(id)") }
+}
+
+extension NetworkRequest where Self == Endpoint<Receipt> {
+  static func order(_ name: String) -> Self {
+    Endpoint(.post, "orders", body: RequestBody(json: ["name": .string(name), "rush": true]))
+  }
+}
+
 /// A request that is a class and not Sendable.
 final class ReferenceRequest: NetworkRequest {
   typealias Response = [Profile]

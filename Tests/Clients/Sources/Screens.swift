@@ -35,6 +35,23 @@ import EKNetwork
     _ = try await manager.send(GetStatus())
   }
 
+  /// Results that may be left unused, and requests without a type.
+  func loadBriefly() async throws {
+    try await manager.send(DeleteProfile())
+    try await manager.send(DeleteProfile(), accessToken: { self.token })
+    try await manager.send(UpdateProfile(name: "A"))
+    try await abstraction.send(DeleteProfile())
+    profile = try await manager.send(.profile(1))
+    try await manager.send(.order("A"), accessToken: { self.token })
+    profile = try await manager.get("me", as: Profile.self, accessToken: { self.token })
+    profile = try await manager.get("me")
+    album = try await manager.get("album", query: ["page": "1"], as: Album.self) { self.token }
+    try await manager.post("orders", json: ["name": "A", "count": 2, "tags": ["a", nil]])
+    try await manager.put("me", json: UpdateProfile.Draft(name: "A"), headers: ["If-Match": "*"])
+    let receipt = try await manager.patch("orders/1", json: ["name": "B"], as: Receipt.self)
+    try await manager.delete("orders/\(receipt.id)", accessToken: { self.token })
+  }
+
   func loadReference() async throws {
     let request = ReferenceRequest()
     _ = try await manager.send(request, accessToken: { self.token })
