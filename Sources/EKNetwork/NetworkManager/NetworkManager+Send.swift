@@ -23,7 +23,7 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let manager: NetworkManager = self
-    return try await manager.sendAndDecodeElsewhere(request, accessToken)
+    return try await manager.sendAndDecodeElsewhere(request, accessToken).value
   }
 
   /// Sends a request whose response may be unused, otherwise like the function above.
@@ -32,7 +32,7 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: DiscardableResponse & SendableMetatype {
     let manager: NetworkManager = self
-    return try await manager.sendAndDecodeElsewhere(request, accessToken)
+    return try await manager.sendAndDecodeElsewhere(request, accessToken).value
   }
 
   /// Sends a request whose conformance may be isolated to an actor, as all are in a module that is main-actor isolated
@@ -70,20 +70,47 @@ extension NetworkManager: NetworkManaging {
   @inline(__always)
   fileprivate nonisolated(nonsending) func sendAndDecodeElsewhere<T: NetworkRequest & SendableMetatype>(
     _ request: T, _ accessToken: (() -> String?)?
-  ) async throws -> T.Response where T.Response: SendableMetatype {
+  ) async throws -> (value: T.Response, head: ResponseHead) where T.Response: SendableMetatype {
     // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
     // documentation, may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
     let response = try await load(request, accessToken: accessToken)
     // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
-    return try await Self.decodeOffActor(lent, response, provider).value
+    return (try await Self.decodeOffActor(lent, response, provider).value, response.head)
   }
 
   fileprivate nonisolated(nonsending) func load<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)?
   ) async throws -> CollectedResponse {
     try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
+  }
+
+  /// Sends a request, and returns the decoded response with its head: everything else is as for `send`.
+  ///
+  /// ```swift
+  /// let page = try await manager.decodedResponse(to: ListUsers(page: 1))
+  /// print(page.value.count, page.value(forHTTPHeaderField: "X-Total-Count") ?? "", page.link("next") as Any)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: The request to send. It is read on the caller's actor, once for each attempt.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`; called for each attempt. Defaults to `nil`.
+  /// - Throws: What `send` throws.
+  public nonisolated(nonsending) func decodedResponse<T: NetworkRequest & SendableMetatype>(
+    to request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> DecodedResponse<T.Response> where T.Response: SendableMetatype {
+    let (value, head) = try await sendAndDecodeElsewhere(request, accessToken)
+    return DecodedResponse(value, head)
+  }
+
+  /// Sends a request whose conformance may be isolated to an actor: the response is decoded on the caller's actor.
+  public nonisolated(nonsending) func decodedResponse<T: NetworkRequest>(
+    to request: T, accessToken: (() -> String?)? = nil
+  ) async throws -> DecodedResponse<T.Response> {
+    let provider = decoderProvider(for: request)
+    let response = try await load(request, accessToken: accessToken)
+    return DecodedResponse(try Self.decode(request, response, provider), response.head)
   }
 
   /// Sends a request and returns its response as it was received: whatever its status, unless another set is accepted.

@@ -41,6 +41,10 @@ public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
   /// `", "`.
   public func value(forHTTPHeaderField name: String) -> String? { headerFields.value(for: name) }
 
+  /// Returns the target of the first link with a relation type, such as `"next"`, in the `Link` fields (RFC 8288), resolved
+  /// against ``url``; `nil` if there is none.
+  public func link(_ relation: String) -> URL? { headerFields.link(relation, base: url) }
+
   /// Decodes the body as JSON.
   ///
   /// - Parameters:
@@ -52,6 +56,39 @@ public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
     try decoder.decode(type, from: data)
   }
 }
+
+/// A decoded response with its head.
+public struct DecodedResponse<Value>: ResponseHeaderFields {
+  /// The value of the body.
+  public let value: Value
+  /// The status code.
+  public let statusCode: Int
+  /// The header fields in order, repeated ones separate. What a `URLSession` has received is sorted by name, and joined.
+  public let headerFields: HeaderFieldList
+  /// The URL that responded, after redirects; `nil` if it is not known.
+  public let url: URL?
+
+  /// Creates a response as the library would return it, for tests.
+  public init(
+    value: Value, statusCode: Int = 200, headerFields: HeaderFieldList = HeaderFieldList(), url: URL? = nil
+  ) {
+    self.value = value
+    self.statusCode = statusCode
+    self.headerFields = headerFields
+    self.url = url
+  }
+
+  /// Returns the value of a header field; names are case-insensitive, and the values of a repeated field are joined with
+  /// `", "`.
+  public func value(forHTTPHeaderField name: String) -> String? { headerFields.value(for: name) }
+
+  /// Returns the target of the first link with a relation type, such as `"next"`, in the `Link` fields (RFC 8288), resolved
+  /// against ``url``; `nil` if there is none.
+  public func link(_ relation: String) -> URL? { headerFields.link(relation, base: url) }
+}
+
+extension DecodedResponse: Sendable where Value: Sendable {}
+extension DecodedResponse: Equatable where Value: Equatable {}
 
 /// A response that precedes the final one (RFC 9110 §15.2), such as 100 or 103, whose `Link` fields name what the final one
 /// will need (RFC 8297).

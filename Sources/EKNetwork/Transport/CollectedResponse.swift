@@ -36,6 +36,12 @@ extension NetworkResponse {
   }
 }
 
+extension DecodedResponse {
+  init(_ value: Value, _ head: ResponseHead) {
+    self.init(value: value, statusCode: head.statusCode ?? 0, headerFields: head.fields, url: head.url)
+  }
+}
+
 extension TransportResponse {
   /// The number of bytes of an unwanted body, as that of a redirect, to read to keep its connection; beyond that, a new
   /// connection is cheaper.

@@ -50,6 +50,9 @@ import EKNetwork
     try await manager.put("me", json: UpdateProfile.Draft(name: "A"), headers: ["If-Match": "*"])
     let receipt = try await manager.patch("orders/1", json: ["name": "B"], as: Receipt.self)
     try await manager.delete("orders/\(receipt.id)", accessToken: { self.token })
+    let page = try await manager.decodedResponse(to: GetProfile(), accessToken: { self.token })
+    profile = page.value
+    token = page.link("next")?.absoluteString
   }
 
   func loadReference() async throws {

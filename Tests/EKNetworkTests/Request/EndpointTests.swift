@@ -122,9 +122,11 @@ extension NetworkRequest where Self == Endpoint<EmptyResponse> {
     #expect(try await manager.get("items", as: Place.self).isMain == false)
     #expect(try await manager.post("items", as: Place.self).isMain == false)
     #expect(try await manager.put("items", json: Draft(name: "a"), as: Place.self).isMain == false)
+    #expect(try await manager.decodedResponse(to: Endpoint<Place>("items")).value.isMain == false)
     #expect(try await manager.get("items", as: AtHome.self).isMain)
     #expect(try await manager.post("items", json: ["a": 1, "b": "c"], as: AtHome.self).isMain)
     #expect(try await manager.patch("items", json: Draft(name: "a"), as: AtHome.self).isMain)
     #expect(try await manager.delete("items", as: AtHome.self).isMain)
+    #expect(try await manager.decodedResponse(to: Endpoint<AtHome>("items")).value.isMain)
   }
 }
