@@ -24,7 +24,12 @@ extension RequestRunner {
     guard !middleware.isEmpty else {
       return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
     }
-    let first = try firstBuilt ?? build(source)
+    let first: BuiltRequest
+    if let token, firstBuilt == nil {
+      first = try await build(source, with: token, until: exchange.deadline)
+    } else {
+      first = try firstBuilt ?? build(source)
+    }
     let isolation = #isolation
     let adapter = adapter()
     let bodyWasRead = Locked(false)

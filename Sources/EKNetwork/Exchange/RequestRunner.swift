@@ -22,6 +22,8 @@ struct RequestRunner {
   let eventHandler: NetworkEventHandler?
   /// The exchanges in flight that identical requests share, if enabled.
   var shared: SharedFlights<ExchangeKey>?
+  /// The token of the call, if it is obtained asynchronously.
+  var token: AsyncToken?
   /// The middleware around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []
 
@@ -244,6 +246,16 @@ struct RequestRunner {
     return BuiltRequest(urlRequest: try source.build(), generation: generation)
   }
 
+  /// Builds a request like the function above, with a token that is obtained first.
+  @inline(never)
+  nonisolated(nonsending) func build(
+    _ source: any AttemptSource, with token: AsyncToken, until deadline: ContinuousClock.Instant?
+  ) async throws -> BuiltRequest {
+    let generation = tokens.generation
+    try await token.obtain(until: deadline)
+    return BuiltRequest(urlRequest: try source.build(), generation: generation)
+  }
+
   @inline(never)
   nonisolated(nonsending) func attempts<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
@@ -255,7 +267,12 @@ struct RequestRunner {
     var reason: (() -> any Error)?
     var prebuilt = firstBuilt
     while true {
-      let built = try prebuilt ?? build(source)
+      let built: BuiltRequest
+      if let token, prebuilt == nil {
+        built = try await build(source, with: token, until: exchange.deadline)
+      } else {
+        built = try prebuilt ?? build(source)
+      }
       prebuilt = nil
       let urlRequest = built.urlRequest
       if let reason, !urlRequest.bodyIsReplayable { throw reason() }

@@ -35,19 +35,24 @@ extension NetworkManager {
   }
 
   /// Sends a queued request.
-  nonisolated func deliver(_ queued: PrismQueuedRequest, accessToken: (@Sendable () -> String?)?) async throws {
+  nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
-    let runner = runner(over: transport)
+    let runner = runner(over: transport, token: token.renewal)
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
     let before = URLRequest(url: url)
     var after = before
     after.httpShouldHandleCookies = queued.urlRequest.httpShouldHandleCookies
     RequestOptions(queued.urlRequest).apply(to: &after)
-    try await runner.deliver(
-      ChangedAttempts(
-        source: runner.source(request, { url }, accessToken), changes: RequestChanges(from: before, to: after)),
-      over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
+    do {
+      try await runner.deliver(
+        ChangedAttempts(
+          source: runner.source(request, { url }, token.read), changes: RequestChanges(from: before, to: after)),
+        over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
+    } catch {
+      // Whatever it is, the request was not sent, and may be sent later.
+      throw token.renewal?.hasFailed == true ? TokenError(cause: error) : error
+    }
   }
 }
 
@@ -62,7 +67,21 @@ extension PrismQueueDelivery {
   public static func manager(
     _ manager: NetworkManager, accessToken: (@Sendable () -> String?)? = nil
   ) -> PrismQueueDelivery {
-    .each { try await manager.deliver($0, accessToken: accessToken) }
+    .each { try await manager.deliver($0, AccessToken(accessToken)) }
+  }
+
+  /// Sends requests through a manager, like ``manager(_:accessToken:)-(_,(()->String?)?)``, with a token that is obtained
+  /// asynchronously, from an actor for example.
+  ///
+  /// - Parameters:
+  ///   - manager: The manager that sends the requests. Its base URL is not used: a queued request has its own.
+  ///   - accessToken: Returns the token for `Authorization: Bearer …`; called for each attempt. If it throws, the request
+  ///     is not sent, remains in the queue whatever the error is, and has failed once more.
+  @_disfavoredOverload
+  public static func manager(
+    _ manager: NetworkManager, accessToken: @escaping @Sendable () async throws -> String?
+  ) -> PrismQueueDelivery {
+    .each { try await manager.deliver($0, AccessToken(accessToken)) }
   }
 }
 

@@ -23,7 +23,7 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
     let manager: NetworkManager = self
-    return try await manager.sendAndDecodeElsewhere(request, accessToken).value
+    return try await manager.sendAndDecodeElsewhere(request, AccessToken(accessToken)).value
   }
 
   /// Sends a request whose response may be unused, otherwise like the function above.
@@ -32,7 +32,7 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: DiscardableResponse & SendableMetatype {
     let manager: NetworkManager = self
-    return try await manager.sendAndDecodeElsewhere(request, accessToken).value
+    return try await manager.sendAndDecodeElsewhere(request, AccessToken(accessToken)).value
   }
 
   /// Sends a request whose conformance may be isolated to an actor, as all are in a module that is main-actor isolated
@@ -61,29 +61,31 @@ extension NetworkManager: NetworkManaging {
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
     let provider = decoderProvider(for: request)
-    let response = try await load(request, accessToken: accessToken)
+    let response = try await load(request, AccessToken(accessToken))
     return try Self.decode(request, response, provider)
   }
 
   /// Sends a request and decodes its response away from the caller's actor. Inlined, because a waiting request keeps the
   /// frames of all functions.
   @inline(__always)
-  fileprivate nonisolated(nonsending) func sendAndDecodeElsewhere<T: NetworkRequest & SendableMetatype>(
-    _ request: T, _ accessToken: (() -> String?)?
+  nonisolated(nonsending) func sendAndDecodeElsewhere<T: NetworkRequest & SendableMetatype>(
+    _ request: T, _ token: AccessToken
   ) async throws -> (value: T.Response, head: ResponseHead) where T.Response: SendableMetatype {
     // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
     // documentation, may be called on any thread.
     nonisolated(unsafe) let provider = decoderProvider(for: request)
-    let response = try await load(request, accessToken: accessToken)
+    let response = try await load(request, token)
     // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
     return (try await Self.decodeOffActor(lent, response, provider).value, response.head)
   }
 
-  fileprivate nonisolated(nonsending) func load<T: NetworkRequest>(
-    _ request: T, accessToken: (() -> String?)?
+  nonisolated(nonsending) func load<T: NetworkRequest>(
+    _ request: T, _ token: AccessToken
   ) async throws -> CollectedResponse {
-    try await runner(over: transport).fetch(request, baseURL: baseURL, accessToken: accessToken).response
+    try await runner(over: transport, token: token.renewal).fetch(
+      request, baseURL: baseURL, accessToken: token.read
+    ).response
   }
 
   /// Sends a request, and returns the decoded response with its head: everything else is as for `send`.
@@ -100,7 +102,7 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func decodedResponse<T: NetworkRequest & SendableMetatype>(
     to request: T, accessToken: (() -> String?)? = nil
   ) async throws -> DecodedResponse<T.Response> where T.Response: SendableMetatype {
-    let (value, head) = try await sendAndDecodeElsewhere(request, accessToken)
+    let (value, head) = try await sendAndDecodeElsewhere(request, AccessToken(accessToken))
     return DecodedResponse(value, head)
   }
 
@@ -109,7 +111,7 @@ extension NetworkManager: NetworkManaging {
     to request: T, accessToken: (() -> String?)? = nil
   ) async throws -> DecodedResponse<T.Response> {
     let provider = decoderProvider(for: request)
-    let response = try await load(request, accessToken: accessToken)
+    let response = try await load(request, AccessToken(accessToken))
     return DecodedResponse(try Self.decode(request, response, provider), response.head)
   }
 
@@ -134,8 +136,14 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func response<T: NetworkRequest>(
     to request: T, accepting statuses: StatusCodes = .any, accessToken: (() -> String?)? = nil
   ) async throws -> NetworkResponse {
-    let response = try await runner(over: transport).fetch(
-      request, accepting: statuses, baseURL: baseURL, accessToken: accessToken
+    try await response(to: request, accepting: statuses, AccessToken(accessToken))
+  }
+
+  nonisolated(nonsending) func response<T: NetworkRequest>(
+    to request: T, accepting statuses: StatusCodes, _ token: AccessToken
+  ) async throws -> NetworkResponse {
+    let response = try await runner(over: transport, token: token.renewal).fetch(
+      request, accepting: statuses, baseURL: baseURL, accessToken: token.read
     ).response
     // A type that ignores its content also accepts one that cannot be decoded.
     if let error = response.readError { throw error }
@@ -144,9 +152,13 @@ extension NetworkManager: NetworkManaging {
 
   /// Returns a runner for one request, with the current settings.
   ///
-  /// - Parameter lookup: The lookup of the call's policy behind the middleware; `nil` if there is none. What it finds is
-  ///   not for requests with another policy.
-  nonisolated func runner(over transport: any Transport, lookup: PolicyLookup? = nil) -> RequestRunner {
+  /// - Parameters:
+  ///   - lookup: The lookup of the call's policy behind the middleware; `nil` if there is none. What it finds is
+  ///     not for requests with another policy.
+  ///   - token: The token of the call, if it is obtained asynchronously.
+  nonisolated func runner(
+    over transport: any Transport, lookup: PolicyLookup? = nil, token: AsyncToken? = nil
+  ) -> RequestRunner {
     let settings = settings.withLock { $0 }
     return RequestRunner(
       transport: transport.behind(
@@ -157,7 +169,7 @@ extension NetworkManager: NetworkManaging {
       eventHandler: settings.eventHandler,
       shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty && lookup == nil
         ? sharedExchanges : nil,
-      middleware: settings.middleware)
+      token: token, middleware: settings.middleware)
   }
 
   /// Whether there is middleware, which may change what a stored response depends on.
@@ -189,14 +201,14 @@ extension NetworkManager: NetworkManaging {
   }
 
   @concurrent
-  fileprivate static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
+  static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
     _ request: sending T, _ response: CollectedResponse, _ provider: sending (() -> JSONDecoder)?
   ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
     Decoded(value: try decode(request, response, provider))
   }
 
   /// Sendable, unchecked: created off the caller's actor, passed to the caller, and not kept.
-  fileprivate struct Decoded<Value>: @unchecked Sendable {
+  struct Decoded<Value>: @unchecked Sendable {
     let value: Value
   }
 }

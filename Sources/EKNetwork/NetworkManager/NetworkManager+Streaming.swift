@@ -20,18 +20,18 @@ extension NetworkManager: NetworkStreaming {
   public nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> StreamingResponse {
-    try await stream(request, accessToken: accessToken, throwsReadError: true)
+    try await stream(request, AccessToken(accessToken), throwsReadError: true)
   }
 
   /// - Parameters:
   ///   - throwsReadError: Whether the body of an error response that is too long is the error that is thrown, instead of
   ///     that of the status.
   ///   - wasCarriedOut: Set when a redirect changes the method, because the request was carried out.
-  fileprivate nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, accessToken: (() -> String?)?, throwsReadError: Bool, wasCarriedOut: Locked<Bool>? = nil
+  nonisolated(nonsending) func stream<T: NetworkRequest>(
+    _ request: T, _ token: AccessToken, throwsReadError: Bool, wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> StreamingResponse {
-    let response = try await runner(over: streamingTransport).stream(
-      request, baseURL: baseURL, accessToken: accessToken, throwsReadError: throwsReadError,
+    let response = try await runner(over: streamingTransport, token: token.renewal).stream(
+      request, baseURL: baseURL, accessToken: token.read, throwsReadError: throwsReadError,
       wasCarriedOut: wasCarriedOut)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
     return StreamingResponse(http, source: response.body)
@@ -70,10 +70,21 @@ extension NetworkManager {
     _ request: T, accessToken: (() -> String?)? = nil, reconnect: EventReconnectPolicy = EventReconnectPolicy(),
     options: EventSourceOptions
   ) -> EventSource<T> {
+    eventSource(request, reconnect, options) { AccessToken(accessToken) }
+  }
+
+  /// - Parameter token: Returns the token of a connection.
+  nonisolated func eventSource<T: NetworkRequest>(
+    _ request: T, _ reconnect: EventReconnectPolicy, _ options: EventSourceOptions, token: @escaping () -> AccessToken
+  ) -> EventSource<T> {
     // The status and its `Retry-After` decide about another attempt, whatever the body.
     EventSource(request: request, clock: clock, policy: reconnect, options: options) {
-      try await self.stream(
-        $0, accessToken: accessToken, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
+      let token = token()
+      do {
+        return try await self.stream($0, token, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
+      } catch {
+        throw token.renewal?.hasFailed == true ? TokenError(cause: error) : error
+      }
     }
   }
 }

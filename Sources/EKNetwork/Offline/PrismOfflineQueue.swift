@@ -264,6 +264,7 @@ public actor PrismOfflineQueue {
 
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
+    let error = (error as? TokenError)?.cause ?? error
     guard entries.count == 1,
       meaning == .permanent || meaning.isFailedAttempt && hasLastAttempt(entries[0])
     else {

@@ -42,7 +42,9 @@ extension RequestRunner {
             after: error, isIdempotent: request.isIdempotent,
             wasCarriedOut: exchange.wasCarriedOut?.withLock { $0 } == true)
           if Task.isCancelled { throw CancellationError() }
-          if failure.isFinal || error is UploadError || repeatability.isForbidden { throw error }
+          if failure.isFinal || error is UploadError || repeatability.isForbidden || token?.hasFailed == true {
+            throw error
+          }
           let action = retries.failed(
             with: error, retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date()),
             wasCancelled: false,

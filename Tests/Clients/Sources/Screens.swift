@@ -97,6 +97,29 @@ import EKNetwork
   }
 }
 
+/// A token store that is an actor.
+actor TokenVault {
+  var token: String?
+  func valid() async throws -> String { token ?? "t" }
+}
+
+extension ProfileModel {
+  func load(with vault: TokenVault) async throws {
+    profile = try await manager.send(GetProfile(), accessToken: { await vault.token })
+    profile = try await manager.send(Plain(path: "/me")) { try await vault.valid() }
+    album = try await manager.send(GetAlbum(), accessToken: { await vault.token })
+    let response = try await manager.response(to: GetProfile(), accessToken: { await vault.token })
+    token = response.value(forHTTPHeaderField: "ETag")
+    let stream = try await manager.stream(GetProfile(), accessToken: { await vault.token })
+    for try await line in stream.lines() { token = line }
+    for try await event in manager.events(GetProfile(), accessToken: { await vault.token }) { token = event.data }
+    _ = PrismQueueDelivery.manager(manager, accessToken: { await vault.token })
+    _ = PrismQueueDelivery.manager(manager, accessToken: { "t" })
+    _ = PrismQueueDelivery.manager(manager)
+    token = try manager.curlCommand(for: GetProfile(), accessToken: { self.token })
+  }
+}
+
 struct Repository<Manager: NetworkManaging> {
   let manager: Manager
   func profile(token: String?) async throws -> Profile {

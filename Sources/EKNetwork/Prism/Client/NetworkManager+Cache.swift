@@ -24,7 +24,7 @@ extension NetworkManager {
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy, cache: PrismResponseCache,
     ttl: Duration = PrismCacheEntry.defaultTTL
   ) async throws -> T.Response where T.Response: Sendable {
-    try await load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl).value()
+    try await load(request, { AccessToken(accessToken) }, policy: policy, cache: cache, ttl: ttl).value()
   }
 
   /// Returns the responses to a request, as a policy specifies: with `.cacheThenNetwork` the stored one and then the
@@ -35,17 +35,60 @@ extension NetworkManager {
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy = .cacheThenNetwork,
     cache: PrismResponseCache, ttl: Duration = PrismCacheEntry.defaultTTL
   ) -> PrismResponses<T.Response> where T.Response: Sendable {
-    PrismResponses { try self.load(request, accessToken: accessToken, policy: policy, cache: cache, ttl: ttl) }
+    PrismResponses {
+      try await self.load(request, { AccessToken(accessToken) }, policy: policy, cache: cache, ttl: ttl)
+    }
   }
 
-  private nonisolated func load<T: NetworkRequest & Sendable>(
-    _ request: T, accessToken: (@Sendable () -> String?)?, policy: PrismCachePolicy, cache: PrismResponseCache,
+  /// Sends a request through a cache, with a token that is obtained asynchronously. See
+  /// ``send(_:accessToken:policy:cache:ttl:)-(_,(()->String?)?,_,_,_)`` for everything else.
+  ///
+  /// - Parameters:
+  ///   - request: The request to send.
+  ///   - accessToken: Returns the token; called also for a response that is stored, which belongs to the token. Its error is
+  ///     thrown.
+  ///   - policy: The policy for using the cache.
+  ///   - cache: The store of the responses. Managers may share one.
+  ///   - ttl: The time for which a response is fresh. Defaults to ``PrismCacheEntry/defaultTTL``.
+  @_disfavoredOverload
+  public nonisolated func send<T: NetworkRequest & Sendable>(
+    _ request: T, accessToken: @escaping @Sendable () async throws -> String?, policy: PrismCachePolicy,
+    cache: PrismResponseCache, ttl: Duration = PrismCacheEntry.defaultTTL
+  ) async throws -> T.Response where T.Response: Sendable {
+    try await load(request, { AccessToken(accessToken) }, policy: policy, cache: cache, ttl: ttl).value()
+  }
+
+  /// Returns the responses to a request, as a policy specifies, with a token that is obtained asynchronously.
+  ///
+  /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)-(_,()->String?,_,_,_)``.
+  @_disfavoredOverload
+  public nonisolated func responses<T: NetworkRequest & Sendable>(
+    _ request: T, accessToken: @escaping @Sendable () async throws -> String?,
+    policy: PrismCachePolicy = .cacheThenNetwork, cache: PrismResponseCache,
+    ttl: Duration = PrismCacheEntry.defaultTTL
+  ) -> PrismResponses<T.Response> where T.Response: Sendable {
+    PrismResponses {
+      try await self.load(request, { AccessToken(accessToken) }, policy: policy, cache: cache, ttl: ttl)
+    }
+  }
+
+  /// - Parameter token: Returns the token of an exchange; there may be several at a time.
+  nonisolated func load<T: NetworkRequest & Sendable>(
+    _ request: T, _ token: @escaping @Sendable () -> AccessToken, policy: PrismCachePolicy, cache: PrismResponseCache,
     ttl: Duration
-  ) throws -> CachedLoad<T.Response> where T.Response: Sendable {
-    let runner = runner(over: transport)
+  ) async throws -> CachedLoad<T.Response> where T.Response: Sendable {
+    let first = token()
+    let runner = runner(over: transport, token: first.renewal)
     // Built once, for both the key and an attempt that follows at once: a second read of the token or the base URL may give other
     // values.
-    let built = try runner.build(runner.source(request, baseURL, accessToken))
+    let source = runner.source(request, baseURL, first.read)
+    let built: RequestRunner.BuiltRequest
+    if let renewal = first.renewal {
+      built = try await runner.build(
+        source, with: renewal, until: request.totalTimeout.map { .now + max(.zero, $0).sleepable })
+    } else {
+      built = try runner.build(source)
+    }
     let urlRequest = built.urlRequest
     let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL())
@@ -58,8 +101,10 @@ extension NetworkManager {
       policy: policy, key: isCached ? CacheKey(hop) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
       fetch: { lookup, isFirst in
-        let (response, sent) = try await self.runner(over: self.transport, lookup: lookup).fetch(
-          request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: accessToken)
+        let token = token()
+        let (response, sent) = try await self.runner(
+          over: self.transport, lookup: lookup, token: token.renewal
+        ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
         if let error = response.readError { throw error }
         let entry = PrismCacheEntry(response, ttl: ttl)
         if let lookup {

@@ -23,11 +23,12 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
       query, accept: "\(GraphQLHTTPRequest.streamType), \(GraphQLHTTPRequest.responseType);q=0.9",
       headers: client.additionalHeaders, options: PrismGraphQLOptions())
     let endpointURL = client.endpointURL
+    let token = client.options.token
+    let runner = client.manager.runner(over: client.manager.streamingTransport, token: token.renewal)
     let opened: TransportResponse
     do {
-      opened = try await client.manager.runner(over: client.manager.streamingTransport).stream(
-        request, baseURL: { endpointURL }, accessToken: client.options.accessToken)
-    } catch let error as HTTPError {
+      opened = try await runner.stream(request, baseURL: { endpointURL }, accessToken: token.read)
+    } catch let error as HTTPError where token.renewal?.hasFailed != true {
       // The server rejected the operation before it started.
       let response: PrismGraphQLResponse<PrismGraphQLValue> = try client.decode(error)
       throw PrismGraphQLSubscriptionError.rejected(response.errors ?? [])

@@ -63,7 +63,9 @@ final class GraphQLSocket: GraphQLSource {
     let options = client.options
     var request = URLRequest(url: url)
     var fields = try HeaderFields(client.additionalHeaders)
-    try fields.setBearerToken(options.accessToken?())
+    let token = options.token
+    try await token.renewal?.obtain()
+    try fields.setBearerToken(token.read?())
     request.allHTTPHeaderFields = fields.fields
     // The token must not go to a server that the manager's own requests would not reach.
     var socketOptions = options.webSocket

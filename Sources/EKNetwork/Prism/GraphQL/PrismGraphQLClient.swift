@@ -96,19 +96,20 @@ public actor PrismGraphQLClient {
       query, sendsDocument: sendsDocument, hash: hash,
       accept: "\(GraphQLHTTPRequest.responseType), application/json;q=0.9", headers: additionalHeaders,
       options: options)
+    let token = options.token
     do {
       try Task.checkCancellation()
       let endpointURL = endpointURL
-      let runner = manager.runner(over: manager.transport)
+      let runner = manager.runner(over: manager.transport, token: token.renewal)
       var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
       exchange.wasCarriedOut = wasCarriedOut
       let fetched = try await runner.fetch(
-        runner.source(request, { endpointURL }, options.accessToken), policy: request.retryPolicy, over: exchange)
+        runner.source(request, { endpointURL }, token.read), policy: request.retryPolicy, over: exchange)
       do { return try decode(fetched.response.data) } catch let error as DecodingError {
         guard let http = fetched.response.head.urlResponse as? HTTPURLResponse else { throw error }
         throw error.about(http, data: fetched.response.data, method: request.methodName)
       }
-    } catch let error as HTTPError {
+    } catch let error as HTTPError where token.renewal?.hasFailed != true {
       return try decode(error)
     }
   }

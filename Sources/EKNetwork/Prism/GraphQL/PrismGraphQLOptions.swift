@@ -14,6 +14,9 @@ public struct PrismGraphQLOptions: Sendable {
   /// A closure that returns the token for `Authorization: Bearer …`, called for each attempt and each subscription.
   /// Defaults to `nil`.
   public var accessToken: (@Sendable () -> String?)?
+  /// A closure like ``accessToken`` that is asynchronous, to get the token from an actor, for example; if it is set, the other
+  /// one is not called. If it throws, nothing is sent, and its error is the cause of the failure. Defaults to `nil`.
+  public var accessTokenProvider: (@Sendable () async throws -> String?)?
   /// A closure that returns the decoder for a response. Defaults to `JSONDecoder()`.
   public var makeDecoder: @Sendable () -> JSONDecoder = { JSONDecoder() }
   /// The URL for subscriptions over WebSockets. Defaults to `nil`: the URL of the endpoint.
@@ -32,4 +35,6 @@ public struct PrismGraphQLOptions: Sendable {
 
   /// Creates the default options.
   public init() {}
+
+  var token: AccessToken { accessTokenProvider.map { AccessToken($0) } ?? AccessToken(accessToken) }
 }

@@ -129,6 +129,9 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       let response: StreamingResponse
       do {
         response = try await source.stream(request)
+      } catch let error as TokenError {
+        try Task.checkCancellation()
+        throw error.cause
       } catch {
         return try await recover(from: error, parser: nil, isolation: actor)
       }

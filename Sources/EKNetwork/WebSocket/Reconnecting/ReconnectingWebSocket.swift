@@ -9,7 +9,8 @@ import Foundation
 /// It starts connecting when it is created, and is an asynchronous sequence of the messages of all its connections;
 /// ``events`` reports what happens to them. The delay before an attempt doubles, with jitter, while attempts fail. It
 /// does not reconnect after a final close code (``WebSocketReconnectPolicy/finalCodes``), a permanent refusal of the
-/// handshake (any status but 408, 425, 429 and 5xx other than 501 and 505), an untrusted certificate, or
+/// handshake (any status but 408, 425, 429 and 5xx other than 501 and 505; after a 401 it can renew its token, see
+/// ``WebSocketReconnectPolicy/refreshToken``), an untrusted certificate, or
 /// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads.
 ///
 /// Keep reading, even if you ignore the messages: while a received message waits to be read, a lost connection is not
@@ -72,8 +73,21 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
     self.events = events
     connection = ReconnectingConnection(policy: reconnect, clock: options.clock, events: continuation) {
       // The closure may ignore cancellation, and may itself close the WebSocket, which waits for its end.
-      let request = try await withPromptCancellation(patience: .zero, request)
-      return try await WebSocket.connect(to: request, protocols: protocols, options: options)
+      let first = try await withPromptCancellation(patience: .zero, request)
+      guard let refreshToken = reconnect.refreshToken else {
+        return try await WebSocket.connect(to: first, protocols: protocols, options: options)
+      }
+      let refusal = Locked<NetworkResponse?>(nil)
+      var watched = options
+      watched.keepRefusal(in: refusal)
+      do {
+        return try await WebSocket.connect(to: first, protocols: protocols, options: watched)
+      } catch WebSocketError.refused(401, _) {
+        let response = refusal.withLock { $0 } ?? NetworkResponse(statusCode: 401, url: first.url?.withoutCredentials)
+        try await withPromptCancellation(patience: .zero) { try await refreshToken(response) }
+        let renewed = try await withPromptCancellation(patience: .zero, request)
+        return try await WebSocket.connect(to: renewed, protocols: protocols, options: options)
+      }
     }
     connection.start()
   }

@@ -18,6 +18,11 @@ public struct WebSocketReconnectPolicy: Sendable {
   /// The maximum total size in bytes of the messages that wait to be sent. A single message may be larger: with
   /// zero or less, one message at a time is accepted.
   public var maximumPendingBytes: Int
+  /// A closure that renews the token when the handshake is refused with 401, given that response with up to the first KiB of its
+  /// body. Then the request is created again, and sent at once; if it is refused with 401 again, the WebSocket ends. An error
+  /// that it throws has the meaning of one of the closure that creates the request. Like that, it is cancelled when the
+  /// WebSocket is closed, and not waited for. Defaults to `nil`: a 401 ends the WebSocket.
+  public var refreshToken: (@Sendable (NetworkResponse) async throws -> Void)?
   /// The source of the jitter: returns a number from 0 to 1.
   var random: @Sendable () -> Double = { .random(in: 0...1) }
 
