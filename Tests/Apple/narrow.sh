@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 library=Sources/EKNetwork
 "$toolchain/bin/swiftc" -parse-as-library -target wasm32-unknown-none-wasm -enable-experimental-feature Embedded \
   -wmo -Onone -c -o "$folder/values.o" \
-  "$library"/WebSocket/Frames/{FrameHeader,FrameOpcode,ProtocolFailure}.swift \
+  "$library"/WebSocket/Frames/FrameHeader.swift \
   "$library"/WebSocket/WebSocketCloseCode.swift "$library"/Transport/{Cookies/CookieDate,SubjectPublicKey}.swift \
   Tests/Apple/narrow/main.swift
 "$toolchain/bin/clang" -target wasm32-unknown-none-wasm -O1 -ffreestanding -fno-builtin -c -o "$folder/memory.o" Tests/Apple/narrow/memory.c

@@ -31,7 +31,7 @@ compile_http1() {
   compile "$sources"/Transport/HTTP1/{ResponseParser,ChunkedDecoder,FieldSectionScanner}.swift \
     "$sources"/Transport/{RawHead,ReceivedResponse,ResponseHead,ResponseHeadRules}.swift \
     "$sources"/Request/Decoding/String+UTF8.swift \
-    "$sources"/HTTP/{ByteSet,FieldList,HeaderFieldList,PercentEncoding,StatusCodes}.swift \
+    "$sources"/HTTP/{FieldList,HeaderFieldList,PercentEncoding,StatusCodes}.swift \
     Tests/Fuzz/Response{ParserFuzz,HeadStubs}.swift
 }
 

@@ -99,3 +99,45 @@ struct CachedLoad<Value: Sendable>: Sendable {
     }
   }
 }
+
+/// The action that a policy takes for a cached response: the table of ``PrismCachePolicy``.
+enum CacheDecision: Equatable {
+  /// The state of the cached response for a request.
+  enum Stored {
+    case nothing
+    case fresh
+    case stale
+  }
+
+  /// Send the request.
+  case fetch
+  /// Return the stored response.
+  case serve
+  /// Return the stored response, and revalidate it in the background.
+  case serveAndRevalidate
+  /// Return the stored response first, then the network's.
+  case serveThenFetch
+
+  init(_ policy: PrismCachePolicy, _ stored: Stored) {
+    self =
+      switch (policy, stored) {
+      case (.networkOnly, _), (_, .nothing), (.cacheFirst, .stale): .fetch
+      case (.cacheFirst, .fresh), (.staleWhileRevalidate, .fresh): .serve
+      case (.staleWhileRevalidate, .stale): .serveAndRevalidate
+      case (.cacheThenNetwork, _): .serveThenFetch
+      }
+  }
+}
+
+/// The keys whose stored responses are being revalidated, each by one task at a time.
+struct RevalidationsInProgress: Sendable {
+  private let underWay = Locked<Set<String>>([])
+
+  /// Returns whether the caller is to revalidate, and to call ``end(_:)`` afterwards.
+  ///
+  /// The caller must look the response up again: a previous revalidation may have stored a new one after the caller's
+  /// lookup.
+  func begin(_ key: String) -> Bool { underWay.withLock { $0.insert(key).inserted } }
+
+  func end(_ key: String) { underWay.withLock { _ = $0.remove(key) } }
+}

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// An in-memory cache of responses, each with a time to live of its own. When it is full, expired responses are evicted
 /// first, then the least recently used.
 ///
@@ -77,4 +81,103 @@ extension PrismResponseCache {
 
   /// Does the same as ``set(_:entry:)``.
   public func set(_ entry: PrismCacheEntry, for key: String) { set(key, entry: entry) }
+}
+
+/// How a request uses a cache.
+public enum PrismCachePolicy: String, CaseIterable, Sendable {
+  /// Uses the network only: stored responses are ignored. The network's response is stored.
+  case networkOnly
+  /// Returns the stored response if it is fresh, otherwise the network's.
+  case cacheFirst
+  /// Returns the stored response at once, however old, and then always the network's.
+  case cacheThenNetwork
+  /// Returns the stored response, however old. A stale one is revalidated in the background, by a single request
+  /// however many callers there are (RFC 5861 §3). If nothing is stored, uses the network.
+  case staleWhileRevalidate
+}
+
+/// A stored response: its body and head, when it was stored, and how long it is fresh.
+public struct PrismCacheEntry: Sendable, Equatable {
+  /// The default time to live of a response: five minutes.
+  public static let defaultTTL = Duration.seconds(300)
+
+  /// The body.
+  public let data: Data
+  /// The status code.
+  public let statusCode: Int
+  /// The header fields.
+  public let headers: [String: String]
+  /// The time at which the response was received.
+  public let cachedAt: Date
+  /// The time to live, counted from ``cachedAt``. Zero or less means that the entry is never fresh.
+  public let ttl: Duration
+
+  /// Creates an entry.
+  ///
+  /// - Parameters:
+  ///   - data: The body.
+  ///   - statusCode: The status code. Defaults to 200.
+  ///   - headers: The header fields. Defaults to none.
+  ///   - cachedAt: The time at which the response was received. Defaults to now.
+  ///   - ttl: The time to live. Defaults to ``defaultTTL``.
+  public init(
+    data: Data, statusCode: Int = 200, headers: [String: String] = [:], cachedAt: Date = Date(),
+    ttl: Duration = PrismCacheEntry.defaultTTL
+  ) {
+    self.data = data
+    self.statusCode = statusCode
+    self.headers = headers
+    self.cachedAt = cachedAt
+    self.ttl = ttl
+  }
+
+  /// The time at which the entry stops being fresh.
+  public var expiresAt: Date { cachedAt.addingTimeInterval(ttl.timeInterval) }
+
+  /// Whether `cachedAt + ttl` has passed, by the system's clock. A ``PrismResponseCache`` uses a clock of its own,
+  /// which cannot be set.
+  public var isExpired: Bool { expiresAt <= Date() }
+}
+
+/// The storage of a ``CachedLoad``.
+protocol ResponseStore: Sendable {
+  /// Returns the response, however old, and whether it is fresh.
+  func entry(for key: CacheKey) async -> (entry: PrismCacheEntry, isFresh: Bool)?
+  func store(_ entry: PrismCacheEntry, for key: CacheKey) async
+  func remove(_ key: CacheKey) async
+}
+
+extension PrismResponseCache: ResponseStore {
+  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? { stored(key.text) }
+  func store(_ entry: PrismCacheEntry, for key: CacheKey) { set(key.text, entry: entry) }
+  func remove(_ key: CacheKey) { invalidate(key: key.text) }
+}
+
+extension PrismCacheEntry {
+  /// - Parameters:
+  ///   - ttl: How long the response is fresh.
+  ///   - date: The time at which the response was received.
+  init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
+    self.init(
+      data: response.data, statusCode: response.head.statusCode ?? 0,
+      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:],
+      cachedAt: date, ttl: ttl)
+  }
+
+  /// Whether the server allows the response to be stored at all (RFC 9111 §5.2.2.5, §4.1). A partial response is never
+  /// stored.
+  var mayBeStored: Bool {
+    statusCode != 206 && !lists("no-store", in: "Cache-Control") && !lists("*", in: "Vary")
+  }
+
+  private func lists(_ member: String, in field: String) -> Bool {
+    (headers.field(field) ?? "").split(separator: ",").contains {
+      $0.trimmingCharacters(in: .whitespaces).lowercased() == member
+    }
+  }
+
+  /// Returns the response's head as Foundation's type.
+  func urlResponse(for url: URL?) -> HTTPURLResponse? {
+    url.flatMap { HTTPURLResponse(url: $0, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) }
+  }
 }

@@ -201,3 +201,93 @@ actor FileDownload {
     progress?.received(state.length, of: state.total)
   }
 }
+
+extension DownloadedFile {
+  /// The status that middleware receives: a 416 to a request for the rest of a complete file counts as a success.
+  fileprivate var successfulStatus: Int { statusCode.flatMap { StatusCodes.successful.contains($0) ? $0 : nil } ?? 200 }
+}
+
+extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
+  /// Adapts a download to middleware. What `next` has downloaded is in the file already, whatever body middleware gives
+  /// the response.
+  static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
+    Self(
+      response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },
+      outcome: { response, request, last in
+        let status = response.head.statusCode ?? 0
+        guard StatusCodes.successful.contains(status) else { return try await RequestRunner.refusal(response) }
+        guard let file = last else {
+          var given = exchange
+          given.transport = FixedResponseTransport(response: response, wire: exchange.transport)
+          return try await download.attempt(request, over: given)
+        }
+        let headers = (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? file.headers
+        if status == file.successfulStatus, headers == file.headers { return .success(file) }
+        return .success(
+          DownloadedFile(
+            url: file.url, size: file.size, statusCode: status == file.successfulStatus ? file.statusCode : status,
+            headers: headers, resumedBytes: file.resumedBytes))
+      })
+  }
+}
+
+/// The URL that a part of a download came from, without what differs each time that a redirect leads there.
+enum DownloadSource {
+  /// The parameters of a signature, in lower case: those of Amazon S3 and CloudFront, Google Cloud Storage, Azure
+  /// Storage, GitHub, Alibaba OSS, Tencent COS, Akamai and nginx.
+  private static let signature: Set<String> = [
+    "__token__", "awsaccesskeyid", "expires", "googleaccessid", "hdnea", "hdnts", "jwt", "key-pair-id", "md5",
+    "ossaccesskeyid", "policy", "se", "security-token", "sig", "signature", "ske", "skt", "sp", "st", "token",
+  ]
+  private static let signaturePrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-"]
+
+  /// Returns a digest of the URL without its fragment and the parameters of its signature. Others may name the file.
+  static func digest(of url: URL) -> String {
+    var text = url.absoluteString[...]
+    if let fragment = text.firstIndex(of: "#") { text = text[..<fragment] }
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let query = parts.dropFirst().first?.split(separator: "&").filter { !isSignature($0) } ?? []
+    let name = (parts.first.map(String.init) ?? "") + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    return SHA256.hexadecimal(Array(name.utf8))
+  }
+
+  private static func isSignature(_ parameter: Substring) -> Bool {
+    let name = parameter.prefix { $0 != "=" }.lowercased()
+    return signature.contains(name) || signaturePrefixes.contains { name.hasPrefix($0) }
+  }
+}
+
+extension RequestRunner {
+  /// Downloads a file and returns it after the first attempt that completes it.
+  nonisolated(nonsending) func download<T: NetworkRequest>(
+    _ request: T, to destination: URL, options: DownloadOptions, baseURL: @escaping () -> URL,
+    accessToken: (() -> String?)?
+  ) async throws -> DownloadedFile {
+    try Task.checkCancellation()
+    let kept = try FileDownload.existing(at: destination, options: options)
+    let progress = request.progress.map { ProgressReporter($0) }
+    if let kept {
+      progress?.succeeded()
+      return kept
+    }
+    let log = log(request.methodName)
+    let download = try FileDownload(
+      to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
+    // Progress counts the bytes in the file, which the download reports itself.
+    // Only a success is the file.
+    let exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
+    do {
+      let file = try await call(
+        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,
+        over: exchange, adapter: .downloaded(by: download, over: exchange)
+      ) { try await download.attempt($0, over: $1) }
+      progress?.succeeded()
+      log?.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
+      return file
+    } catch {
+      await download.failed()
+      log?.failed(error)
+      throw error
+    }
+  }
+}

@@ -195,3 +195,99 @@ extension URLRequest {
     return request
   }
 }
+
+/// Makes the error for a response outside 2xx.
+enum ResponseValidation {
+  /// Returns the request's own error, if it can make one from the response; otherwise ``NetworkError/unauthorized`` for 401
+  /// and ``HTTPError`` for everything else.
+  static func error<T: NetworkRequest>(of response: CollectedResponse, to request: T) -> any Error {
+    if let decoder = request.responseErrorDecoder, let error = decoder(NetworkResponse(response)) { return error }
+    if let error = request.errorDecoder?(response.data) { return error }
+    guard let error = httpError(of: response, method: request.methodName) else { return NetworkError.invalidResponse }
+    return error.statusCode == 401 ? NetworkError.unauthorized : error
+  }
+
+  /// Returns the error for a response, whatever the request makes of it; `nil` if the response is not HTTP.
+  static func httpError(of response: CollectedResponse, method: String?) -> HTTPError? {
+    (response.head.urlResponse as? HTTPURLResponse).map { HTTPError($0, data: response.data, method: method) }
+  }
+}
+
+/// The body of a stream, whose end is logged.
+///
+/// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
+final class ObservedBody: TransportBody, @unchecked Sendable {
+  private let body: any TransportBody
+  private let status: Int
+  private let log: RequestLog
+  private let head: ResponseHead
+  private let isOver = Locked(false)
+  private var count: Int64 = 0
+
+  init(_ body: any TransportBody, status: Int, head: ResponseHead, log: RequestLog) {
+    self.body = body
+    self.status = status
+    self.head = head
+    self.log = log
+  }
+
+  deinit { end { log.failed(CancellationError()) } }
+
+  var end: ResponseEnd? { body.end }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await body.next()
+      count += Int64(chunk?.count ?? 0)
+      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.end?.timings, head: head) } }
+      return chunk
+    } catch {
+      end { log.failed(error) }
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    end { log.failed(CancellationError()) }
+  }
+
+  private func end(_ report: () -> Void) {
+    let isFirst = isOver.withLock { isOver in
+      defer { isOver = true }
+      return !isOver
+    }
+    if isFirst { report() }
+  }
+}
+
+/// The body of a response to an unsafe request, after whose end no response requested before it is shared.
+final class SealingBody: TransportBody {
+  private let body: any TransportBody
+  private let shared: SharedFlights<ExchangeKey>
+
+  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
+    self.body = body
+    self.shared = shared
+  }
+
+  deinit { shared.seal() }
+
+  var end: ResponseEnd? { body.end }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await body.next()
+      if chunk == nil { shared.seal() }
+      return chunk
+    } catch {
+      shared.seal()
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    shared.seal()
+  }
+}

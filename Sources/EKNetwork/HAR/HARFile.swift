@@ -153,3 +153,100 @@ extension DecodingError {
     return place.isEmpty ? what : "\(place): \(what)"
   }
 }
+
+/// A request and its outcome.
+struct HARExchange: Sendable {
+  struct Response: Sendable {
+    var status: Int
+    var reason: String
+    /// The header fields as they are written.
+    var fields: HeaderFieldList
+    var content = HARContent()
+  }
+
+  /// The number of the request, in the order of sending.
+  var number: Int
+  var started: Date
+  var request: HARRequest
+  /// `nil` if there was none.
+  var response: Response?
+  /// The error because of which there was no response, or not all of its body.
+  var error: String?
+  var timings: HARTimings
+  var protocolName: String?
+  var remoteAddress: String?
+
+  /// The approximate number of bytes of memory that it takes.
+  var cost: Int {
+    guard let response else { return request.cost }
+    return request.cost + response.content.data.count + response.content.pieces.count * MemoryLayout<Int>.size
+      + response.fields.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+  }
+}
+
+/// The exchanges that a recorder keeps: the newest ones, within its limits.
+struct HARExchangeList {
+  private let maximumEntries: Int
+  private let maximumSize: Int
+  private var lastNumber = 0
+  private var size = 0
+  private(set) var exchanges: ArraySlice<HARExchange> = []
+  /// The number of dropped exchanges.
+  private(set) var dropped = 0
+  private var unreleased = 0
+
+  init(_ options: HAROptions) {
+    maximumEntries = max(0, options.maximumEntries)
+    maximumSize = max(0, options.maximumSize)
+  }
+
+  /// Returns the number of a request that is about to be sent.
+  mutating func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  mutating func append(_ exchange: HARExchange) {
+    exchanges.append(exchange)
+    size += exchange.cost
+    while exchanges.count > maximumEntries || size > maximumSize, let first = exchanges.popFirst() {
+      size -= first.cost
+      dropped += 1
+      unreleased += 1
+    }
+    // Elements removed from the front of a slice stay in its storage.
+    if unreleased > exchanges.count {
+      exchanges = ArraySlice(Array(exchanges))
+      unreleased = 0
+    }
+  }
+
+  mutating func removeAll() {
+    exchanges = []
+    unreleased = 0
+    size = 0
+    dropped = 0
+  }
+}
+
+/// An error for a HAR file that cannot be replayed.
+public enum HARError: NonRetriableError, LocalizedError, Equatable, Sendable {
+  /// The file cannot be read. The reason is the system's.
+  case notReadable(URL, reason: String)
+  /// The file has more bytes than are allowed.
+  case tooLarge(limit: Int)
+  /// The file is not JSON, or not the JSON of a HAR file. The reason contains the location.
+  case notHAR(reason: String)
+  /// The entry with the index, counted from 0, is invalid for the reason.
+  case invalidEntry(Int, reason: String)
+
+  /// A description of the error, in one line.
+  public var errorDescription: String? {
+    switch self {
+    case .notReadable(let url, let reason): "\(url.path) cannot be read: \(reason)"
+    case .tooLarge(let limit): "The HAR file has more than \(limit) bytes"
+    case .notHAR(let reason): "Not a HAR file: \(reason)"
+    case .invalidEntry(let index, let reason): "Entry \(index) of the HAR file is invalid: \(reason)"
+    }
+  }
+}

@@ -128,3 +128,155 @@ public final class HARRecorder: NetworkMiddleware {
 }
 
 extension HARRecorder: TimedMiddleware {}
+
+/// Options for what a ``HARRecorder`` records, and how much of it.
+public struct HAROptions: Sendable, Equatable {
+  /// Whether secrets are recorded unredacted. Defaults to `false`: the value of a header field with credentials is
+  /// `<redacted>`, with a salted fingerprint of it in `_fingerprints` (for Basic credentials, of the user name only);
+  /// each value in a URL's query is replaced by a salted digest; of a request's body only the size and a digest are
+  /// recorded. The salt is in the file: a token cannot be recovered from its digest, but a short value, such as a PIN
+  /// or a short key, can be found by brute force.
+  ///
+  /// Response bodies are recorded unredacted, because they are replayed: set ``maximumBodySize`` to 0 if they are
+  /// secret.
+  public var revealsSecrets: Bool
+  /// The maximum number of bytes recorded of one body, after content decoding. Defaults to 1 MiB. A longer body is
+  /// truncated, marked, and not replayed.
+  public var maximumBodySize: Int
+  /// The maximum number of exchanges. Defaults to 1,000. Beyond it the oldest is dropped.
+  public var maximumEntries: Int
+  /// The maximum total size of all exchanges in bytes: bodies, header fields and URLs. Defaults to 64 MiB. Beyond it
+  /// the oldest are dropped.
+  public var maximumSize: Int
+
+  /// Creates options; negative numbers count as 0.
+  public init(
+    revealsSecrets: Bool = false, maximumBodySize: Int = 1024 * 1024, maximumEntries: Int = 1000,
+    maximumSize: Int = 64 * 1024 * 1024
+  ) {
+    self.revealsSecrets = revealsSecrets
+    self.maximumBodySize = maximumBodySize
+    self.maximumEntries = maximumEntries
+    self.maximumSize = maximumSize
+  }
+}
+
+/// A session that wraps another and records its exchanges for a HAR file from which a ``ReplaySession`` can respond.
+///
+/// ```swift
+/// let session = RecordingSession()
+/// let manager = NetworkManager(baseURL: url, session: session)
+/// // …
+/// try session.recorder.write(to: file)
+/// ```
+///
+/// It is for code that takes a session. For a manager, a ``HARRecorder`` in its ``NetworkManager/attemptMiddleware``
+/// changes less: with an injected session, events have no connection timings, uploads report no progress, and redirects
+/// are followed by the session. Around a `URLSession` each redirect is its own entry; whatever another session does
+/// internally is one entry.
+public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
+  /// The recorder of the exchanges.
+  public let recorder: HARRecorder
+  private let transport: any Transport
+  private let streamingTransport: any Transport
+
+  /// Creates a session that sends requests over another.
+  ///
+  /// - Parameters:
+  ///   - session: Sends the requests. Defaults to `URLSession.shared`.
+  ///   - streamingSession: Sends the requests whose response is streamed. Defaults to `nil`: `session` if it can
+  ///     stream, otherwise `URLSession.shared`.
+  ///   - options: What to record, and how much.
+  ///   - transport: The implementation that sends the requests of a `URLSession`. Defaults to
+  ///     ``TransportChoice/automatic``.
+  public init(
+    _ session: any URLSessionProtocol & Sendable = URLSession.shared,
+    streamingSession: (any URLSessionStreamingProtocol)? = nil, options: HAROptions = HAROptions(),
+    transport: TransportChoice = .automatic
+  ) {
+    let recorder = HARRecorder(options: options)
+    let streaming = streamingSession ?? session as? any URLSessionStreamingProtocol ?? URLSession.shared
+    self.recorder = recorder
+    self.transport = TransportSelection.transport(for: session, choice: transport).recorded(by: recorder)
+    streamingTransport = TransportSelection.transport(for: streaming, choice: transport).recorded(by: recorder)
+  }
+
+  /// Sends a request and records it with its response. Throws the error of the session, which is recorded as well;
+  /// `CancellationError` when the task is cancelled.
+  public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    try await Exchange(transport: transport).data(for: request)
+  }
+
+  /// Sends a request and returns as soon as the response head has arrived; the body is recorded while it is read.
+  /// Throws as ``data(for:)`` does.
+  public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
+    let response = try await Exchange(transport: streamingTransport).open(request, collectsBody: false)
+    return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
+  }
+}
+
+extension Transport {
+  fileprivate func recorded(by recorder: HARRecorder) -> any Transport {
+    MiddlewareTransport(wire: self, middleware: [recorder], owner: UUID().uuidString)
+  }
+}
+
+/// A body that is recorded while it is read, however that ends.
+final class RecordingBody: TransportBody {
+  private struct State {
+    var content = HARContent()
+    var isOver = false
+  }
+
+  private let body: any TransportBody
+  private let limit: Int
+  private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
+  private let state = Locked(State())
+
+  /// - Parameters:
+  ///   - limit: The maximum number of bytes to record.
+  ///   - finish: Called once with what was read: at the end of the body, when it fails, or when the rest is not needed.
+  init(
+    _ body: any TransportBody, limit: Int,
+    finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
+  ) {
+    self.body = body
+    self.limit = limit
+    self.finish = finish
+  }
+
+  deinit { end(CancellationError()) }
+
+  var end: ResponseEnd? { body.end }
+
+  func next() async throws -> Data? {
+    do {
+      guard let chunk = try await body.next() else {
+        end(nil)
+        return nil
+      }
+      state.withLock { state in
+        if !state.isOver { state.content.append(chunk, limit: limit) }
+      }
+      return chunk
+    } catch {
+      end(error)
+      throw error
+    }
+  }
+
+  func cancel() {
+    body.cancel()
+    end(CancellationError())
+  }
+
+  private func end(_ error: (any Error)?) {
+    let content: HARContent? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      defer { state.content = HARContent() }
+      return state.content
+    }
+    if let content { finish(content, error, error == nil ? body.end?.timings : nil) }
+  }
+}

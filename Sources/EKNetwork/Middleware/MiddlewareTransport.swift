@@ -72,3 +72,127 @@ extension Transport {
     return MiddlewareTransport(wire: transport, middleware: attempts, owner: owner)
   }
 }
+
+/// A chain of middleware in order, the first outermost.
+struct MiddlewareChain: Sendable {
+  typealias Next = @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse
+
+  let middleware: [any NetworkMiddleware]
+  let context: NetworkMiddlewareContext
+
+  /// Runs the middleware in a task of its own: one that ignores cancellation does not keep the caller.
+  func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
+    guard !middleware.isEmpty else { return try await last(request) }
+    return try await withPromptCancellation { try await run(request, from: 0, last: last) }
+  }
+
+  private func run(_ request: URLRequest, from index: Int, last: @escaping Next) async throws
+    -> NetworkMiddlewareResponse
+  {
+    try Task.checkCancellation()
+    guard index < middleware.count else { return try await last(request) }
+    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, last: last) }
+    return try await middleware[index].intercept(request, context: context, next: next)
+  }
+}
+
+/// Allows one `next` of a call at a time to use the caller's request, and none after the call has ended.
+final class CallGate: Sendable {
+  private struct State {
+    var cancel: (@Sendable () -> Void)?
+    var isClosed = false
+    var closing: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Locked(State())
+
+  /// Runs the work of one `next`, which is cancelled when its task is cancelled or the call has ended.
+  func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let task = try state.withLock { state in
+      guard state.cancel == nil, !state.isClosed else { throw NetworkMiddlewareError.overlappingCalls }
+      let task = Task {
+        defer { self.leave() }
+        return try await work()
+      }
+      state.cancel = { task.cancel() }
+      return task
+    }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  private func leave() {
+    state.withLock { state in
+      state.cancel = nil
+      defer { state.closing = nil }
+      return state.closing
+    }?.resume()
+  }
+
+  /// Closes the gate and waits until the request, which is only borrowed, is no longer in use. Work that middleware has
+  /// left running in its own task is cancelled.
+  func close() async {
+    await withCheckedContinuation { continuation in
+      let cancel = state.withLock { state in
+        state.isClosed = true
+        if state.cancel != nil { state.closing = continuation }
+        return state.cancel
+      }
+      if let cancel { cancel() } else { continuation.resume() }
+    }
+  }
+}
+
+/// The changes that middleware around a call has made to its request, which are applied to each attempt, as it is built
+/// from the caller's own request. Unchanged fields stay those of the attempt, including a new token.
+struct RequestChanges: Sendable {
+  private let before: URLRequest
+  private let after: URLRequest
+  private let options: (before: RequestOptions, after: RequestOptions)
+  private var fields: [(name: String, value: String?)] = []
+  /// Whether the changed request goes to another origin.
+  let leavesOrigin: Bool
+
+  init(from before: URLRequest, to after: URLRequest) {
+    self.before = before
+    self.after = after
+    options = (RequestOptions(before), RequestOptions(after))
+    leavesOrigin = before.url.flatMap({ Origin($0) }) != after.url.flatMap({ Origin($0) })
+    let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
+    for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
+    for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
+  }
+
+  /// Whether the changed request has a body of its own.
+  var replacesBody: Bool { before.httpBodyStream !== after.httpBodyStream || before.httpBody != after.httpBody }
+
+  func applied(to request: URLRequest) -> URLRequest {
+    var request = request
+    if before.url != after.url { request.url = after.url }
+    if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
+    if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
+    if options.before != options.after { options.after.apply(to: &request) }
+    if before.httpShouldHandleCookies != after.httpShouldHandleCookies {
+      request.httpShouldHandleCookies = after.httpShouldHandleCookies
+    }
+    if before.httpBodyStream !== after.httpBodyStream {
+      request.httpBodyStream = after.httpBodyStream
+    }
+    if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
+      request.httpBody = after.httpBody
+    }
+    // Credentials of the attempt are meant for its own origin. Those that middleware has set are sent.
+    if leavesOrigin { request.removeOriginFields() }
+    // All at once: the setter for one field silently drops an invalid value.
+    var all = request.allHTTPHeaderFields ?? [:]
+    for (name, value) in fields {
+      for old in all.keys where old.lowercased() == name.lowercased() { all[old] = nil }
+      all[name] = value
+    }
+    request.allHTTPHeaderFields = all
+    return request
+  }
+}

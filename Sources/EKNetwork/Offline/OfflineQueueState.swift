@@ -1,3 +1,5 @@
+import Foundation
+
 /// The waiting requests of a queue: by priority, and within one priority by arrival. A value type without side effects.
 struct OfflineQueueState {
   /// The entries of one priority. The first `start` have been removed: taking each from the front of the array would
@@ -147,5 +149,111 @@ struct OfflineQueueState {
   private mutating func forget(_ entry: OfflineQueueEntry) {
     count -= 1
     bytes -= entry.bytes
+  }
+}
+
+/// A request in a queue.
+struct OfflineQueueEntry: Sendable {
+  /// The position in the order of arrival, across runs of the program.
+  let sequence: UInt64
+  var request: PrismQueuedRequest
+  /// The number of bytes that it counts for in the queue.
+  let bytes: Int64
+}
+
+/// Decides when a queue flushes automatically. A value type without side effects.
+struct OfflineFlushState {
+  private enum Phase {
+    case idle
+    case flushing
+    /// Waiting for the end of the backoff.
+    case waiting
+  }
+
+  /// The maximum for a server's `Retry-After`.
+  private static let maximumRetryAfter = Duration.seconds(300)
+
+  private let backoff: any PrismRetryPolicy
+  private var phase = Phase.idle
+  private var failures = 0
+
+  init(backoff: any PrismRetryPolicy) { self.backoff = backoff }
+
+  /// Records a new request and returns whether to flush now: more requests do not shorten the wait after a failure.
+  mutating func enqueued() -> Bool {
+    guard phase == .idle else { return false }
+    phase = .flushing
+    return true
+  }
+
+  /// Records that the network is back or the wait is over, and returns whether to flush now.
+  mutating func woken(countsFailures: Bool = true) -> Bool {
+    if !countsFailures { failures = 0 }
+    guard phase == .waiting else { return false }
+    phase = .flushing
+    return true
+  }
+
+  /// Records that a flush has delivered everything, and returns whether to flush again for requests that came
+  /// meanwhile.
+  mutating func succeeded(isEmpty: Bool) -> Bool {
+    failures = 0
+    phase = isEmpty ? .idle : .flushing
+    return !isEmpty
+  }
+
+  /// Records that an explicit flush has delivered everything, and returns whether to end a wait, so that the next
+  /// request is sent at once.
+  mutating func flushed() -> Bool {
+    guard phase == .waiting else { return false }
+    (phase, failures) = (.idle, 0)
+    return true
+  }
+
+  /// Records that a flush has stopped at a request that could not be delivered yet, and returns how long to wait.
+  mutating func failed(retryAfter: Duration?) -> Duration {
+    phase = .waiting
+    defer { if failures < .max { failures += 1 } }
+    return max(backoff.delay(for: failures), min(retryAfter ?? .zero, Self.maximumRetryAfter), .zero)
+  }
+
+  /// Records that the flush was cancelled.
+  mutating func cancelled() { phase = .idle }
+}
+
+/// What a failed delivery means for the request.
+enum OfflineFailure: Equatable {
+  /// Another attempt may succeed.
+  case temporary(retryAfter: Duration?)
+  /// Middleware refused the request for a limited time, and did not send it.
+  case refused(retryAfter: Duration)
+  /// No attempt will ever succeed.
+  case permanent
+  /// The flush was cancelled.
+  case cancelled
+
+  init(_ error: any Error, now: Date = Date()) {
+    // Each request is sent with an `Idempotency-Key`.
+    let repeatability = Repeatability(after: error, isIdempotent: true)
+    switch repeatability.kind {
+    case .cancelled: self = .cancelled
+    case .refused(let delay): self = .refused(retryAfter: delay)
+    case _ where repeatability.isForbidden, .permanent: self = .permanent
+    default: self = .temporary(retryAfter: RetryAfter.delay(in: error, now: now))
+    }
+  }
+
+  /// Whether it counts as a failed attempt of the request.
+  var isFailedAttempt: Bool {
+    if case .temporary = self { true } else { false }
+  }
+
+  /// The minimum time until the next attempt, if it is known.
+  var retryAfter: Duration? {
+    switch self {
+    case .temporary(let delay): delay
+    case .refused(let delay): delay
+    case .permanent, .cancelled: nil
+    }
   }
 }

@@ -91,3 +91,148 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     return copy
   }
 }
+
+/// The location of a request's body while it waits in a ``PrismOfflineQueue``.
+public enum PrismQueuedBody: Sendable, Equatable {
+  /// The body of the `URLRequest`, if any.
+  case ofRequest
+  /// A file that stays where it is and is read when the request is sent. If it has been removed by then, the request
+  /// can never be delivered.
+  case reference(URL)
+  /// A file that is copied into the queue's folder when the request is enqueued. It counts towards the queue's bytes. A
+  /// queue in memory has no folder, and reads the file when the request is sent.
+  case copy(URL)
+}
+
+/// A request as it is stored in a queue's folder: everything but the bytes of its body.
+struct StoredRequest: Codable, Equatable {
+  enum Body: Codable, Equatable {
+    case none
+    /// In the same file, after the encoded request.
+    case inline
+    /// In a separate file, which belongs to the queue.
+    case copied
+    /// In a file of the app.
+    case referenced(path: String)
+  }
+
+  private static let credentials: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+
+  var id: UUID
+  var createdAt: Date
+  var priority: Int
+  var url: URL
+  var method: String
+  var fields: [String: String]
+  /// `nil` for an infinite timeout, which JSON cannot represent.
+  var timeout: TimeInterval?
+  var handlesCookies: Bool
+  // Optional: files of earlier versions do not have them.
+  var options: RequestOptions?
+  var rejectsRedirects: Bool?
+  /// The home directory when the request was stored, if its body is in a file of the app.
+  var home: String?
+  var body: Body
+
+  init(_ request: PrismQueuedRequest, body: Body, storesCredentials: Bool) throws(PrismOfflineQueueError) {
+    guard let url = request.urlRequest.url else { throw .noURL }
+    id = request.id
+    createdAt = request.createdAt
+    priority = request.priority
+    self.url = storesCredentials ? url : url.withoutCredentials
+    method = request.urlRequest.httpMethod ?? "GET"
+    fields = request.urlRequest.allHTTPHeaderFields ?? [:]
+    if !storesCredentials { fields = fields.filter { !Self.credentials.contains($0.key.lowercased()) } }
+    let interval = request.urlRequest.timeoutInterval
+    timeout = interval.isFinite ? interval : nil
+    handlesCookies = request.urlRequest.httpShouldHandleCookies
+    options = RequestOptions(request.urlRequest)
+    rejectsRedirects = request.redirectPolicy == .reject
+    if case .referenced = body { home = NSHomeDirectory() }
+    self.body = body
+  }
+
+  /// Returns the request, with its body from `data` or in `file`.
+  func request(retryCount: Int, data: Data, file: URL?) -> PrismQueuedRequest {
+    var urlRequest = URLRequest(url: url)
+    urlRequest.httpMethod = method
+    urlRequest.allHTTPHeaderFields = fields
+    urlRequest.timeoutInterval = timeout ?? .infinity
+    urlRequest.httpShouldHandleCookies = handlesCookies
+    options?.apply(to: &urlRequest)
+    if body == .inline { urlRequest.httpBody = data }
+    var request = PrismQueuedRequest(
+      id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
+    request.bodyFile = file
+    request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
+    return request
+  }
+
+  /// Returns where a file is after its home directory has moved, as that of an iOS app does with each update.
+  static func moved(_ path: String, from old: String?, to home: String) -> String {
+    guard let old, old != home else { return path }
+    // On Apple's platforms `/var` is a link to `/private/var`: paths occur with and without the prefix.
+    for prefix in ["", "/private"] where path.hasPrefix(prefix + old + "/") {
+      return home + path.dropFirst(prefix.count + old.count)
+    }
+    return path
+  }
+}
+
+/// The body of a request, as a queue stores it.
+struct OfflineContent {
+  /// The bytes that are stored in the file of the request.
+  var data = Data()
+  /// The segments that have to be copied into the queue's folder.
+  var copied: [BodySegment] = []
+  /// The file that is read when the request is sent.
+  var file: URL?
+  var stored = StoredRequest.Body.none
+  /// The request as a queue in memory keeps it.
+  var kept: PrismQueuedRequest
+
+  /// - Parameter isDurable: Whether it has to outlive the process.
+  init(_ queued: PrismQueuedRequest, _ body: PrismQueuedBody, isDurable: Bool) throws(PrismOfflineQueueError) {
+    let request = queued.urlRequest
+    kept = queued
+    var body = body
+    if body == .ofRequest, let file = queued.bodyFile {
+      // The request was in a queue before, whose copy of the body may be removed soon.
+      body = OfflineStore.isBody(file.lastPathComponent) ? .copy(file) : .reference(file)
+    }
+    switch body {
+    case .reference(let url):
+      guard (try? FileSegment(url)) != nil else { throw .bodyNotReadable(url) }
+      file = url
+      stored = .referenced(path: url.path)
+    case .copy(let url):
+      guard let segment = try? FileSegment(url) else { throw .bodyNotReadable(url) }
+      stored = .copied
+      copied = [.file(segment)]
+      if isDurable { break }
+      guard OfflineStore.isBody(url.lastPathComponent) else {
+        file = url
+        break
+      }
+      // The copy of another queue, which removes it with its request: the file is kept open.
+      kept.bodyFile = url
+      guard let holding = kept.holdingBody else { throw .bodyNotReadable(url) }
+      kept = holding
+    case .ofRequest:
+      if let stream = request.httpBodyStream {
+        guard let source = (stream as? BodyInputStream)?.source, case .segments(let segments) = source else {
+          throw .bodyNotRepeatable
+        }
+        stored = .copied
+        copied = segments
+      } else if let body = request.httpBody {
+        stored = .inline
+        data = body
+      }
+    }
+    kept.bodyFile = file
+  }
+
+  var copiedSize: Int64 { copied.reduce(0) { $0 &+ $1.length } }
+  var size: Int64 { Int64(data.count) &+ copiedSize }
+}

@@ -91,3 +91,167 @@ public final class NetworkProgress: @unchecked Sendable {
     private var newest: ProgressUpdate { latest.withLock { $0.newest } }
   }
 #endif
+
+#if !canImport(Combine)
+  extension NetworkProgress {
+    /// A counterpart of `Combine.Published`, as far as ``NetworkProgress`` needs one: a value that can be set and read
+    /// on any thread and whose changes can be iterated.
+    @propertyWrapper
+    public struct Published<Value: Sendable & Equatable>: Sendable {
+      private let owner: Owner
+
+      /// Creates a wrapper around an initial value.
+      public init(wrappedValue: Value) {
+        owner = Owner(ObservedValue(wrappedValue))
+      }
+
+      /// The value.
+      public var wrappedValue: Value {
+        get { owner.value.current }
+        nonmutating set { owner.value.update { $0 = newValue } }
+      }
+
+      /// The source of the value's changes.
+      public var projectedValue: Publisher { Publisher(value: owner.value) }
+
+      /// Ends every iteration when the wrapper is deallocated; iterating tasks retain the value, not this object.
+      private final class Owner: Sendable {
+        let value: ObservedValue<Value>
+        init(_ value: ObservedValue<Value>) { self.value = value }
+        deinit { value.finish() }
+      }
+
+      /// A publisher of the changes of a value.
+      public struct Publisher: Sendable {
+        let value: ObservedValue<Value>
+
+        /// The current value and then each change, until the progress is deallocated.
+        ///
+        /// Any number of tasks may iterate, each over a sequence of its own. A task slower than the changes receives
+        /// the newest value and misses those before it; a cancelled task receives `nil` at once.
+        public var values: Values { Values(value: value) }
+
+        func update(_ change: (inout Value) -> Void) { value.update(change) }
+      }
+
+      /// The asynchronous sequence of a value's changes.
+      public struct Values: AsyncSequence, Sendable {
+        /// The type of the value.
+        public typealias Element = Value
+        /// Iterating does not throw.
+        public typealias Failure = Never
+
+        let value: ObservedValue<Value>
+
+        /// Returns an iterator that begins with the current value.
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(value: value) }
+
+        /// An iterator over a value's changes.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+          let value: ObservedValue<Value>
+          private var seen: UInt64?
+
+          init(value: ObservedValue<Value>) { self.value = value }
+
+          /// Returns the value once it differs from the last one; `nil` at the end or when the task is cancelled.
+          public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
+            guard let next = await value.next(after: seen, isolation: actor) else { return nil }
+            seen = next.version
+            return next.value
+          }
+        }
+      }
+    }
+  }
+#endif
+
+/// A value that any thread may set, and whose changes any number of tasks can await.
+///
+/// Nothing is stored per iteration: each remembers the version that it has seen, and only waiting ones are stored here,
+/// as continuations.
+final class ObservedValue<Value: Sendable & Equatable>: Sendable {
+  struct Version: Sendable {
+    var value: Value
+    var version: UInt64
+  }
+
+  private struct State {
+    var current: Version
+    var isFinished = false
+    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var nextWaiter: UInt64 = 0
+
+    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] {
+      defer { waiters = [:] }
+      return waiters
+    }
+
+    /// Returns whether there is a newer value, or the end was reached.
+    func isReady(after version: UInt64?) -> Bool { isFinished || current.version != version }
+  }
+
+  private let state: Locked<State>
+
+  init(_ value: Value) {
+    state = Locked(State(current: Version(value: value, version: 0)))
+  }
+
+  var current: Value { state.withLock { $0.current.value } }
+
+  /// The number of tasks that wait for a change.
+  var waiterCount: Int { state.withLock { $0.waiters.count } }
+
+  /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
+  func update(_ change: (inout Value) -> Void) {
+    let waiters: [UInt64: CheckedContinuation<Void, Never>] = state.withLock { state in
+      let old = state.current.value
+      change(&state.current.value)
+      guard state.current.value != old else { return [:] }
+      state.current.version += 1
+      return state.takeWaiters()
+    }
+    for waiter in waiters.values { waiter.resume() }
+  }
+
+  /// Ends every iteration, after the last value.
+  func finish() {
+    let waiters = state.withLock { state in
+      state.isFinished = true
+      return state.takeWaiters()
+    }
+    for waiter in waiters.values { waiter.resume() }
+  }
+
+  /// Returns the newest value once its version differs from `version`; `nil` at the end or when the task is cancelled.
+  func next(after version: UInt64?, isolation: isolated (any Actor)?) async -> Version? {
+    while !Task.isCancelled {
+      let (next, isFinished) = state.withLock { state in
+        (state.current.version != version ? state.current : nil, state.isFinished)
+      }
+      if let next { return next }
+      if isFinished { return nil }
+      await change(after: version, isolation: isolation)
+    }
+    return nil
+  }
+
+  private func change(after version: UInt64?, isolation: isolated (any Actor)?) async {
+    let waiter = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isReady = state.withLock { state in
+          // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
+          if Task.isCancelled || state.isReady(after: version) { return true }
+          state.waiters[waiter] = continuation
+          return false
+        }
+        if isReady { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+    }
+  }
+}

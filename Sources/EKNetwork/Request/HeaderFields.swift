@@ -1,3 +1,5 @@
+import Foundation
+
 /// The header fields of a request, validated by the rules of RFC 9110.
 ///
 /// Depending on the setter and the platform, `URLRequest` either drops an invalid value silently or sends it as an
@@ -123,5 +125,12 @@ struct HeaderFields {
       throw InvalidHeaderError(field: name, reason: .invalidValue)
     }
     return value
+  }
+}
+
+extension [String: String] {
+  /// Returns the value of a header field; names are case-insensitive (RFC 9110 §5.1).
+  func field(_ name: String) -> String? {
+    self[name] ?? first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
   }
 }

@@ -108,3 +108,99 @@ enum RequestURL {
     PercentEncoding.append(text, to: &output, allowed: PercentEncoding.unreserved)
   }
 }
+
+/// The positions of the components of an absolute URL (RFC 3986 §3). The fragment is left out.
+struct BaseURLParts {
+  /// The offset after the authority, where the path begins.
+  let pathStart: Int
+  /// The offset after the path.
+  let pathEnd: Int
+  /// The query without its question mark; `nil` if there is no question mark.
+  let query: Range<Int>?
+
+  /// Returns `nil` for a URL without a scheme or a host.
+  init?(_ url: UnsafeBufferPointer<UInt8>) {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")), colon > 0, url.count >= colon + 3,
+      url[colon + 1] == UInt8(ascii: "/"), url[colon + 2] == UInt8(ascii: "/"),
+      // A colon after one of these belongs to a path or a query, and the URL has no scheme.
+      !url[..<colon].contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
+    else { return nil }
+
+    var index = colon + 3
+    var hostStart = index
+    var hostEnd: Int?
+    var isBracketed = false
+    scan: while index < url.count {
+      switch url[index] {
+      case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break scan
+      case UInt8(ascii: "@"):
+        hostStart = index + 1
+        hostEnd = nil
+        isBracketed = false
+      case UInt8(ascii: "["): isBracketed = true
+      case UInt8(ascii: "]"): isBracketed = false
+      case UInt8(ascii: ":") where !isBracketed && hostEnd == nil: hostEnd = index
+      default: break
+      }
+      index += 1
+    }
+    guard hostEnd ?? index > hostStart else { return nil }
+
+    pathStart = index
+    while index < url.count, url[index] != UInt8(ascii: "?"), url[index] != UInt8(ascii: "#") { index += 1 }
+    pathEnd = index
+    guard index < url.count, url[index] == UInt8(ascii: "?") else {
+      query = nil
+      return
+    }
+    let end = url[index...].firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
+    query = index + 1..<end
+  }
+}
+
+/// Finds a `..` segment with which a path would leave the base URL, however it is disguised.
+enum ParentSegment {
+  /// Returns whether some recipient of the path would see a `..` segment in it.
+  ///
+  /// Proxies and frameworks decode a path more often than they should, and some treat a backslash as a slash or cut off
+  /// a segment's `;` parameters. So the path is decoded until nothing is left to decode, and then split at both.
+  static func occurs(in path: UnsafeBufferPointer<UInt8>) -> Bool {
+    let decoded = fullyDecoded(path)
+    var rest = decoded[...]
+    while true {
+      let segment = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
+      if isParent(segment) { return true }
+      guard segment.endIndex < decoded.endIndex else { return false }
+      rest = decoded[(segment.endIndex + 1)...]
+    }
+  }
+
+  private static func isParent(_ segment: ArraySlice<UInt8>) -> Bool {
+    let name = segment.prefix { $0 != UInt8(ascii: ";") }
+    return name.count == 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
+  }
+
+  /// Decodes the bytes repeatedly, in one pass: a triplet completed by decoding is decoded at once. The output only
+  /// ever shrinks, so the work is linear even for `%25252525…`.
+  private static func fullyDecoded(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count)
+    for byte in bytes {
+      output.append(byte)
+      while let value = triplet(endOf: output) {
+        output.removeLast(3)
+        output.append(value)
+      }
+    }
+    return output
+  }
+
+  private static func triplet(endOf bytes: [UInt8]) -> UInt8? {
+    let count = bytes.count
+    guard count >= 3, bytes[count - 3] == UInt8(ascii: "%"),
+      let high = PercentEncoding.value(ofDigit: bytes[count - 2]),
+      let low = PercentEncoding.value(ofDigit: bytes[count - 1])
+    else { return nil }
+    return high << 4 | low
+  }
+}

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The errors of a request that do not come from the transport.
 ///
 /// Transport failures are `URLError`, responses outside 2xx are ``HTTPError``.
@@ -31,3 +35,69 @@ extension NetworkError: LocalizedError {
     }
   }
 }
+
+/// An error for a response that the request does not accept, with its status code, header fields and body.
+public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConvertible, Sendable, Equatable {
+  /// The status code.
+  public let statusCode: Int
+  /// The body, as received.
+  public let data: Data
+  /// The header fields; the values of a repeated field are joined with `", "`.
+  public let headers: [String: String]
+  private var received = ReceivedFields()
+
+  /// Creates an error as the library would throw it, for tests.
+  public init(statusCode: Int, data: Data, headers: [String: String]) {
+    self.statusCode = statusCode
+    self.data = data
+    self.headers = headers
+  }
+
+  /// Creates an error with header fields as in `HTTPURLResponse.allHeaderFields`.
+  @_disfavoredOverload
+  public init(statusCode: Int, data: Data, headers: [AnyHashable: Any]) {
+    self.init(statusCode: statusCode, data: data, headers: [String: String](headerFields: headers))
+  }
+
+  init(_ response: HTTPURLResponse, data: Data, method: String?) {
+    self.init(statusCode: response.statusCode, data: data, headers: response.headerDictionary)
+    received = ReceivedFields(response, method: method)
+  }
+
+  /// The method of the request, before any redirect; `nil` for an error that an initializer has created. It does not count
+  /// in comparisons.
+  public var method: String? { received.method }
+
+  /// The URL that responded, after redirects, without user and password; `nil` for an error that an initializer has created. It
+  /// does not count in comparisons.
+  public var url: URL? { received.url }
+
+  /// The header fields in order, repeated ones separate if they were received so.
+  public var headerFields: HeaderFieldList { received.list(or: headers) }
+
+  /// `"Request failed with status code …"`.
+  public var errorDescription: String? {
+    "Request failed with status code \(statusCode)"
+  }
+
+  /// The request, and the beginning of the body if it is text: `"GET https://example.com/users/42; application/json, 34
+  /// bytes: {…}"`. Of the query only the names are shown.
+  public var failureReason: String? { exchangeText.text }
+
+  /// The ``errorDescription`` and the ``failureReason``, which is what `print` shows.
+  public var description: String {
+    "Request failed with status code \(statusCode): \(exchangeText.text)"
+  }
+
+  private var exchangeText: FailedExchange {
+    FailedExchange(method: method, url: url, contentType: headers.field("Content-Type"), data: data)
+  }
+
+  /// Returns the value of a header field; names are case-insensitive.
+  public func value(forHTTPHeaderField name: String) -> String? {
+    headers.field(name)
+  }
+}
+
+/// An error that the default ``RetryPolicy`` never retries. Conform errors of your own domain to it.
+public protocol NonRetriableError: Error {}

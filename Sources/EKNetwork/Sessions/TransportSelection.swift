@@ -77,3 +77,51 @@ enum TransportSelection {
     }
   #endif
 }
+
+/// The implementation that sends the requests of a `URLSession`.
+public enum TransportChoice: Sendable, Equatable {
+  /// The best implementation of the platform: `URLSession` on Apple's platforms; on Linux the library's own, unless the session has
+  /// a delegate or custom `URLProtocol` classes, or is an instance of a subclass: that code then handles its requests as
+  /// usual.
+  case automatic
+  /// Foundation's own implementation on every platform.
+  case urlSession
+  /// TLS with certificates other than the system's, or with pinned keys: on Linux over the library's own
+  /// implementation, on Apple's platforms over a separate session with the same configuration. The session's delegate is not called.
+  case secured(by: TLSOptions)
+  /// Connections with options, of which TLS is one: a version of HTTP, a Unix domain socket.
+  case connecting(with: ConnectionOptions)
+
+  /// The options; `nil` if there are none.
+  var connectionOptions: ConnectionOptions? {
+    switch self {
+    case .automatic, .urlSession: nil
+    case .secured(let tls): ConnectionOptions(tls: tls)
+    case .connecting(let options): options
+    }
+  }
+}
+
+/// A transport that fails every request, for options that no implementation supports: nothing is sent over a connection
+/// that is less secure than required.
+struct UnavailableTransport: Transport {
+  let error: URLError
+  /// Where requests were meant to go: a WebSocket beside them must not go elsewhere.
+  private let route: ConnectionRoute
+
+  init(_ error: URLError, route: ConnectionRoute? = nil) {
+    self.error = error
+    self.route = route ?? ConnectionRoute()
+  }
+
+  init(_ code: URLError.Code, _ description: String, route: ConnectionRoute? = nil) {
+    self.init(URLError(code, url: nil, description: description), route: route)
+  }
+
+  var resolvesRedirects: Bool { false }
+  var resourceTimeout: Duration? { nil }
+  let sessionSettings = SessionSettings.opaque()
+  var connectionSettings: ConnectionSettings { ConnectionSettings(trust: .unavailable(error), route: route) }
+
+  func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
+}

@@ -111,3 +111,38 @@ extension StreamingResponse {
     body.events(maximumLength: maximumLength).stream
   }
 }
+
+/// The interface of ``NetworkManager`` for reading a response while it arrives, so that tests can inject a mock.
+public protocol NetworkStreaming: AnyObject {
+  /// Sends a request and returns as soon as the head of a successful response has arrived.
+  nonisolated(nonsending) func stream<T: NetworkRequest>(
+    _ request: T,
+    accessToken: (() -> String?)?
+  ) async throws -> StreamingResponse
+}
+
+extension NetworkStreaming {
+  /// Streams the response of a request that needs no access token.
+  @_disfavoredOverload
+  public nonisolated(nonsending) func stream<T: NetworkRequest>(_ request: T) async throws -> StreamingResponse {
+    try await stream(request, accessToken: nil)
+  }
+}
+
+/// An error that occurs before a stream begins.
+public enum StreamingError: Error, Equatable, Sendable {
+  /// The response was not an HTTP response.
+  case invalidResponse
+  /// The body of a response outside 2xx exceeded the limit up to which it is read.
+  case errorPayloadTooLarge(limitBytes: Int)
+}
+
+extension StreamingError: LocalizedError {
+  /// A description of the error.
+  public var errorDescription: String? {
+    switch self {
+    case .invalidResponse: "The response is not an HTTP response"
+    case .errorPayloadTooLarge(let limit): "The body of the error response is longer than \(limit) bytes"
+    }
+  }
+}

@@ -118,3 +118,112 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
     return (reply, response)
   }
 }
+
+extension StubSession {
+  /// A reply of a ``StubSession``.
+  public struct Reply: Sendable {
+    /// `nil` for a failure before any response.
+    var statusCode: Int?
+    var headers: [String: String] = [:]
+    var pieces: [Data] = []
+    var failure: (any Error)?
+    var delay = Duration.zero
+
+    /// Returns a response without a body.
+    public static func status(_ statusCode: Int, headers: [String: String] = [:]) -> Reply {
+      Reply(statusCode: statusCode, headers: headers)
+    }
+
+    /// Returns a response with a body.
+    public static func data(_ body: Data, status: Int = 200, headers: [String: String] = [:]) -> Reply {
+      Reply(statusCode: status, headers: headers, pieces: [body])
+    }
+
+    /// Returns a response with a JSON text, and `Content-Type: application/json` unless the headers contain another.
+    public static func json(_ text: String, status: Int = 200, headers: [String: String] = [:]) -> Reply {
+      let named = headers.keys.contains { $0.lowercased() == "content-type" }
+      let headers = named ? headers : headers.merging(["Content-Type": "application/json"]) { $1 }
+      return data(Data(text.utf8), status: status, headers: headers)
+    }
+
+    /// Returns a response whose body arrives in pieces, as a stream receives them.
+    public static func pieces(_ pieces: [String], status: Int = 200, headers: [String: String] = [:]) -> Reply {
+      Reply(statusCode: status, headers: headers, pieces: pieces.map { Data($0.utf8) })
+    }
+
+    /// Returns an error instead of a response, such as `URLError(.notConnectedToInternet)`.
+    public static func failure(_ error: any Error) -> Reply { Reply(failure: error) }
+
+    /// Returns the same reply, delayed. A task that is cancelled does not wait for it.
+    public func after(_ delay: Duration) -> Reply {
+      var reply = self
+      reply.delay = delay
+      return reply
+    }
+
+    /// Returns the same response, whose body fails after its last piece: a stream receives the pieces first.
+    public func failing(with error: any Error) -> Reply {
+      var reply = self
+      reply.failure = error
+      return reply
+    }
+  }
+}
+
+/// The routes of a stub session: the replies to each method and path.
+struct StubRoutes {
+  enum Source {
+    case reply(StubSession.Reply)
+    case closure(@Sendable (URLRequest) async throws -> StubSession.Reply)
+  }
+
+  private struct Route {
+    let method: String
+    let path: String
+    let segments: [Substring]
+    var replies: ArraySlice<StubSession.Reply> = []
+    var closure: (@Sendable (URLRequest) async throws -> StubSession.Reply)?
+
+    init(_ method: String, _ path: String) {
+      self.method = method
+      self.path = path
+      segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    func matches(_ method: String, _ path: [Substring]) -> Bool {
+      method == self.method && path.count == segments.count
+        && zip(segments, path).allSatisfy { $0 == "*" || $0 == $1 }
+    }
+  }
+
+  private var routes: [Route] = []
+
+  var descriptions: [String] { routes.map { "\($0.method) \($0.path)" } }
+
+  mutating func set(_ method: String, _ path: String, replies: [StubSession.Reply]) {
+    routes.removeAll { $0.method == method && $0.path == path }
+    guard !replies.isEmpty else { return }
+    var route = Route(method, path)
+    route.replies = replies[...]
+    routes.append(route)
+  }
+
+  mutating func set(
+    _ method: String, _ path: String, closure: @escaping @Sendable (URLRequest) async throws -> StubSession.Reply
+  ) {
+    routes.removeAll { $0.method == method && $0.path == path }
+    var route = Route(method, path)
+    route.closure = closure
+    routes.append(route)
+  }
+
+  /// Returns the next reply to a request; the last reply of a route is repeated.
+  mutating func next(_ method: String, _ path: String) -> Source? {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard let index = routes.lastIndex(where: { $0.matches(method, segments) }) else { return nil }
+    if let closure = routes[index].closure { return .closure(closure) }
+    let reply = routes[index].replies.first
+    if routes[index].replies.count > 1 { routes[index].replies.removeFirst() }
+    return reply.map { .reply($0) }
+  }
+}

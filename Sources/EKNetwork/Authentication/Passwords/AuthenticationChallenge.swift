@@ -1,3 +1,5 @@
+import Foundation
+
 /// A challenge of a server (RFC 9110 §11.3): a scheme and its parameters.
 struct AuthenticationChallenge: Equatable {
   /// The scheme in lower case.
@@ -47,5 +49,111 @@ struct AuthenticationChallenge: Equatable {
       if !isEscaped { text.append(character) }
     }
     return text
+  }
+}
+
+/// The challenge of a server that asks for Digest (RFC 7616 §3.3), and the credentials that respond to it.
+struct DigestChallenge: Equatable, Sendable {
+  enum Algorithm: Int, Sendable {
+    case md5
+    case sha256
+
+    func hash(_ text: String) -> String {
+      switch self {
+      case .md5: MD5.hexadecimal(Array(text.utf8))
+      case .sha256: SHA256.hexadecimal(Array(text.utf8))
+      }
+    }
+  }
+
+  private static let maximumSize = 8192
+
+  let realm: String
+  let nonce: String
+  let algorithm: Algorithm
+  /// The name of the algorithm as the server wrote it; `nil` if it named none.
+  private let algorithmName: String?
+  /// Whether the key is bound to the first nonce ("-sess").
+  let isSession: Bool
+  private let opaque: String?
+  /// Whether the server knows the protection `auth`, and counts the uses of its nonce; if not, it follows RFC 2069.
+  private let hasQuality: Bool
+  private let hashesUser: Bool
+  /// Whether only the nonce was too old (§3.3).
+  let isStale: Bool
+
+  /// Returns `nil` for what is not Digest, lacks what it needs, or asks for what is not supported: another algorithm, or
+  /// `auth-int` alone.
+  init?(_ challenge: AuthenticationChallenge) {
+    let parameters = challenge.parameters
+    guard challenge.scheme == "digest", !challenge.isAmbiguous, let realm = parameters["realm"],
+      let nonce = parameters["nonce"]
+    else { return nil }
+    var name = parameters["algorithm"]?.lowercased() ?? "md5"
+    isSession = name.hasSuffix("-sess")
+    if isSession { name.removeLast("-sess".count) }
+    switch name {
+    case "md5": algorithm = .md5
+    case "sha-256": algorithm = .sha256
+    default: return nil
+    }
+    let qualities = parameters["qop"].map { FieldList.members($0).map { $0.lowercased() } }
+    guard qualities?.contains("auth") != false, !isSession || qualities != nil else { return nil }
+    hasQuality = qualities != nil
+    algorithmName = parameters["algorithm"]
+    opaque = parameters["opaque"]
+    hashesUser = parameters["userhash"]?.lowercased() == "true"
+    isStale = parameters["stale"]?.lowercased() == "true"
+    self.realm = realm
+    self.nonce = nonce
+    // It is remembered, and sent with every request.
+    guard realm.utf8.count + nonce.utf8.count + (opaque?.utf8.count ?? 0) <= Self.maximumSize else { return nil }
+  }
+
+  /// Returns the best one of those that a server offers (§3.7); `nil` if there is none.
+  static func best(of challenges: [AuthenticationChallenge]) -> DigestChallenge? {
+    challenges.compactMap(DigestChallenge.init).reduce(nil) { best, next in
+      guard let best, best.algorithm.rawValue >= next.algorithm.rawValue else { return next }
+      return best
+    }
+  }
+
+  /// Returns the value of `Authorization` (§3.4).
+  ///
+  /// - Parameters:
+  ///   - count: How often the nonce has been used, with this time.
+  ///   - clientNonce: A text that nobody can foresee.
+  ///   - target: The target of the request, as it is sent.
+  func authorization(
+    as credential: PasswordCredential, method: String, target: String, count: UInt32, clientNonce: String
+  ) -> String {
+    let hash = algorithm.hash
+    var key = hash("\(credential.user):\(realm):\(credential.password)")
+    if isSession { key = hash("\(key):\(nonce):\(clientNonce)") }
+    let digits = String(count, radix: 16)
+    let number = String(repeating: "0", count: 8 - digits.count) + digits
+    let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
+    let response = hash("\(key):\(use):\(hash("\(method):\(target)"))")
+
+    var parts = [user(credential.user), "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))"]
+    parts += ["uri=\(Self.quoted(target))", "response=\"\(response)\""]
+    if let algorithmName { parts.append("algorithm=\(algorithmName)") }
+    if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
+    if hasQuality { parts += ["qop=auth", "nc=\(number)", "cnonce=\"\(clientNonce)\""] }
+    if hashesUser { parts.append("userhash=true") }
+    return "Digest " + parts.joined(separator: ", ")
+  }
+
+  /// §3.4.4: the hash of the user, if the server asks for it, and an encoded one for what is not ASCII.
+  private func user(_ user: String) -> String {
+    if hashesUser { return "username=\"\(algorithm.hash("\(user):\(realm)"))\"" }
+    if user.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return "username=\(Self.quoted(user))" }
+    var encoded: [UInt8] = []
+    PercentEncoding.append(user, to: &encoded, allowed: PercentEncoding.unreserved)
+    return "username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }
 }

@@ -170,3 +170,116 @@ struct RateLimitState: Sendable {
     window?.record(now)
   }
 }
+
+/// What is left of one of a server's quotas, according to its responses.
+struct RateLimitAllowance: Equatable, Sendable {
+  /// The number of requests that may still be sent, as of the last response; those that are under way are deducted from
+  /// it.
+  var remaining: Int
+  /// When the quota is full again; `nil` if that is unknown until the next response.
+  var reset: Duration?
+  /// The whole quota.
+  var limit: Int?
+
+  /// Responses within seconds of each other report the same reset with a difference due to rounding.
+  private static let tolerance = Duration.seconds(2)
+
+  /// The allowance if it is known only that the server has refused requests: one request is sent as a probe.
+  static let probe = RateLimitAllowance(remaining: 1)
+
+  init(remaining: Int, reset: Duration? = nil, limit: Int? = nil) {
+    self.remaining = remaining
+    self.reset = reset
+    self.limit = limit
+  }
+
+  /// - Parameters:
+  ///   - quota: The quota that a response reports.
+  ///   - longest: The maximum time until its reset that is accepted.
+  init(_ quota: RateLimitReport.Quota, at now: Duration, longest: Duration) {
+    let reset = quota.reset.map { now + min(max($0, .zero), longest) }
+    // Without a reset it would be unknown when to continue.
+    self.init(remaining: reset == nil ? max(1, quota.remaining) : quota.remaining, reset: reset, limit: quota.limit)
+  }
+
+  /// Applies another response. Responses may arrive out of order: within one window the lowest number is the latest.
+  mutating func update(_ newer: RateLimitAllowance) {
+    if let reset, let newReset = newer.reset, newReset <= reset + Self.tolerance {
+      remaining = min(remaining, newer.remaining)
+      limit = newer.limit ?? limit
+    } else {
+      self = newer
+    }
+  }
+
+  /// Starts a new window once the reset has been reached.
+  mutating func settle(at now: Duration) {
+    guard let reset, reset <= now else { return }
+    self.reset = nil
+    remaining = max(1, limit ?? 1)
+  }
+}
+
+/// The parameters of a rate limiter, each limited so that computations with it cannot overflow.
+struct RateLimitRules: Sendable {
+  let requests: Int?
+  let period: Duration
+  let maximumWait: Duration
+  let maximumWaiting: Int
+  let longestPause: Duration
+
+  private static let year = Duration.seconds(31_536_000)
+
+  init(
+    requests: Int? = nil, period: Duration = .seconds(1), maximumWait: Duration = .seconds(60),
+    maximumWaiting: Int = 1_000, longestPause: Duration = .seconds(300)
+  ) {
+    self.requests = requests.map { min(max(1, $0), 100_000) }
+    self.period = min(max(.zero, period), Self.year)
+    self.maximumWait = min(max(.zero, maximumWait), Self.year)
+    self.maximumWaiting = min(max(0, maximumWaiting), 1_000_000)
+    self.longestPause = min(max(.zero, longestPause), Self.year)
+  }
+}
+
+/// A sliding window over the times of the last requests, which limits their number in any period.
+///
+/// Not a token bucket, which allows twice as many within one period. Times are durations since a fixed start.
+struct SendWindow: Sendable {
+  private let limit: Int
+  private let period: Duration
+  // A ring buffer once it is full: the newest replaces the oldest.
+  private var times: ContiguousArray<Duration> = []
+  private var oldest = 0
+
+  init(limit: Int, period: Duration) {
+    self.limit = max(1, limit)
+    self.period = period
+  }
+
+  /// Returns the earliest time for a request with others ahead of it.
+  ///
+  /// - Parameter position: The number of requests ahead; 0 for the next one.
+  func opening(position: Int = 0, at now: Duration) -> Duration {
+    let laps = position / limit
+    let before = times.count + position % limit - limit
+    guard before >= 0 else { return now + period * laps }
+    return max(now, time(before) + period) + period * laps
+  }
+
+  mutating func record(_ now: Duration) {
+    if times.count < limit {
+      times.append(now)
+    } else {
+      times[oldest] = now
+      oldest = (oldest + 1) % limit
+    }
+  }
+
+  /// Returns whether it delays no request, as if nothing had been sent.
+  func isIdle(at now: Duration) -> Bool {
+    times.isEmpty || time(times.count - 1) + period <= now
+  }
+
+  private func time(_ index: Int) -> Duration { times[(oldest + index) % times.count] }
+}

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The position of a request in a distributed trace: the content of the `traceparent` and `tracestate` fields (W3C
 /// Trace Context, https://www.w3.org/TR/trace-context/).
 ///
@@ -107,5 +113,97 @@ public struct TraceContext: Sendable, Hashable {
   private static func digits(_ number: UInt64) -> String {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: 16 - text.count) + text
+  }
+}
+
+/// The list of the `tracestate` field (W3C Trace Context §3.3.1).
+enum TraceState {
+  private static let maximumMembers = 32
+  /// At least 512 characters have to be propagated (§3.3.1.5); a field of arbitrary length is not.
+  private static let maximumLength = 8_192
+
+  /// Returns the list without blanks around its members and without empty ones; `nil` if it is empty or not valid.
+  static func valid(_ value: String) -> String? {
+    guard value.utf8.count <= maximumLength else { return nil }
+    var keys: Set<Substring> = []
+    var members: [String] = []
+    for part in value.split(separator: ",") {
+      let member = part.trimmingBlanks()
+      if member.isEmpty { continue }
+      guard let equals = member.firstIndex(of: "=") else { return nil }
+      let (key, text) = (member[..<equals], member[member.index(after: equals)...])
+      guard isKey(key.utf8), isValue(text.utf8), keys.insert(key).inserted else { return nil }
+      members.append(String(member))
+    }
+    guard !members.isEmpty, members.count <= maximumMembers else { return nil }
+    return members.joined(separator: ",")
+  }
+
+  /// Returns whether a key is valid: `key`, or `tenant@system`.
+  private static func isKey(_ key: Substring.UTF8View) -> Bool {
+    let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    switch parts.count {
+    case 1: return isName(parts[0], length: 256, startsWithDigit: false)
+    case 2:
+      return isName(parts[0], length: 241, startsWithDigit: true)
+        && isName(parts[1], length: 14, startsWithDigit: false)
+    default: return false
+    }
+  }
+
+  private static func isName(_ name: Substring.UTF8View, length: Int, startsWithDigit: Bool) -> Bool {
+    guard let first = name.first, name.count <= length else { return false }
+    guard isLetter(first) || (startsWithDigit && isDigit(first)) else { return false }
+    return name.allSatisfy { isLetter($0) || isDigit($0) || "_-*/".utf8.contains($0) }
+  }
+
+  /// Returns whether a value is valid: printable ASCII without `,` and `=`. Trailing blanks are trimmed already.
+  private static func isValue(_ value: Substring.UTF8View) -> Bool {
+    !value.isEmpty && value.count <= 256
+      && value.allSatisfy {
+        (0x20...0x7E).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=")
+      }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+/// Middleware that adds `traceparent` and `tracestate` (W3C Trace Context) to requests, so that the work of the server
+/// appears in the trace of the client.
+///
+/// In ``NetworkManager/attemptMiddleware`` the context is requested once for each attempt and each redirect, so that
+/// each can be its own span. The ``HTTPCache``, and whatever else is shared between requests, ignores differences in
+/// these fields.
+public struct TracePropagator: NetworkMiddleware {
+  private let includesOtherOrigins: Bool
+  private let context: @Sendable () -> TraceContext?
+
+  /// - Parameters:
+  ///   - includesOtherOrigins: Whether the fields are also sent after a redirect to an origin other than that of the
+  ///     first request. Defaults to `false`: `tracestate` may contain more than others should know.
+  ///   - context: Returns the context of the request that is about to be sent; `nil` for none. It runs with the
+  ///     task-local values of the caller, and must return quickly.
+  public init(includesOtherOrigins: Bool = false, context: @escaping @Sendable () -> TraceContext?) {
+    self.includesOtherOrigins = includesOtherOrigins
+    self.context = context
+  }
+
+  /// Passes the request on with the fields of its context, which replace existing ones. Without a context it is
+  /// unchanged; to another origin it is sent without the fields, unless they are included.
+  ///
+  /// - Throws: The error of `next`.
+  public func intercept(
+    _ request: URLRequest, context hop: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+  ) async throws -> NetworkMiddlewareResponse {
+    var request = request
+    if hop.hasLeftOrigin, !includesOtherOrigins {
+      request.setValue(nil, forHTTPHeaderField: "traceparent")
+      request.setValue(nil, forHTTPHeaderField: "tracestate")
+    } else if let context = context() {
+      request.setValue(context.traceparent, forHTTPHeaderField: "traceparent")
+      request.setValue(context.tracestate, forHTTPHeaderField: "tracestate")
+    }
+    return try await next(request)
   }
 }

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// One call of an API: its URL, method, header fields, body, and how long the response may be cached. Usually an enum
 /// with a case for each call.
 ///
@@ -42,4 +46,144 @@ extension PrismNetworkEndpoint {
   public var body: (any Encodable)? { nil }
   public var timeoutInterval: TimeInterval? { nil }
   public var cacheInterval: TimeInterval? { nil }
+}
+
+/// The scheme of an endpoint's URL.
+public enum PrismNetworkScheme: String, CaseIterable, Sendable {
+  /// Unencrypted HTTP.
+  case http
+  /// Encrypted HTTP.
+  case https
+  /// An unencrypted WebSocket.
+  case ws
+  /// An encrypted WebSocket.
+  case wss
+}
+
+/// The method of a request.
+public enum PrismNetworkMethod: String, CaseIterable, Sendable {
+  /// Retrieves a resource.
+  case get = "GET"
+  /// Creates a resource.
+  case post = "POST"
+  /// Replaces a resource.
+  case put = "PUT"
+  /// Changes a part of a resource (RFC 5789).
+  case patch = "PATCH"
+  /// Removes a resource.
+  case delete = "DELETE"
+}
+
+/// Media types for `Content-Type` and `Accept`.
+public enum PrismNetworkHeaderType: String, CaseIterable, Sendable {
+  /// JSON (RFC 8259).
+  case json = "application/json"
+  /// A URL-encoded form.
+  case formURLEncoded = "application/x-www-form-urlencoded"
+  /// A form with files (RFC 7578). As a `Content-Type` it needs a boundary parameter.
+  case multipartFormData = "multipart/form-data"
+  /// Plain text.
+  case plainText = "text/plain"
+  /// HTML.
+  case html = "text/html"
+  /// XML (RFC 7303).
+  case xml = "application/xml"
+  /// A CSS style sheet (RFC 2318).
+  case css = "text/css"
+  /// JavaScript (RFC 9239).
+  case javascript = "text/javascript"
+  /// Bytes of unknown type.
+  case octetStream = "application/octet-stream"
+  /// A JPEG image.
+  case jpeg = "image/jpeg"
+  /// A PNG image.
+  case png = "image/png"
+  /// A GIF image.
+  case gif = "image/gif"
+  /// An SVG image.
+  case svg = "image/svg+xml"
+  /// MP3 audio (RFC 3003).
+  case mp3 = "audio/mpeg"
+  /// An MPEG-4 video.
+  case mp4 = "video/mp4"
+  /// A PDF document.
+  case pdf = "application/pdf"
+  /// A ZIP archive.
+  case zip = "application/zip"
+  /// Any media type; for `Accept` (RFC 9110 §12.5.1).
+  case any = "*/*"
+  /// Any image; for `Accept`.
+  case image = "image/*"
+  /// Any audio; for `Accept`.
+  case audio = "audio/*"
+  /// Any video; for `Accept`.
+  case video = "video/*"
+}
+
+extension PrismNetworkEndpoint {
+  /// The URL built from scheme, host, port, path and query items.
+  ///
+  /// Throws ``PrismNetworkError/invalidURL`` if they do not form a valid URL.
+  public var url: URL {
+    get throws { try PrismNetworkFailure.surfacing { try EndpointURL.make(of: self) } }
+  }
+
+  /// The request as it is sent.
+  ///
+  /// Its `cachePolicy` is for a session of your own: `.returnCacheDataElseLoad` for a GET with a `cacheInterval`,
+  /// otherwise `.reloadIgnoringLocalCacheData`. A ``PrismNetworkAdapter`` decides by the interval itself.
+  ///
+  /// Throws ``PrismNetworkError/invalidURL``, or ``PrismNetworkError/badRequest`` for a header field that RFC 9110
+  /// forbids and for a body that cannot be encoded.
+  public var request: URLRequest {
+    get throws {
+      var request = try PrismNetworkFailure.surfacing { try makeRequest() }
+      let isCached = method == .get && Duration(cacheInterval: cacheInterval) != nil
+      request.cachePolicy = isCached ? .returnCacheDataElseLoad : .reloadIgnoringLocalCacheData
+      return request
+    }
+  }
+
+  /// Writes the method, the URL and the names of the header fields to the log. The values of header fields and query
+  /// items, and the body, are left out, because they may be secret.
+  public func log() {
+    let target = (try? EndpointURL.make(of: self).redactedForLog) ?? "<invalid URL>"
+    DeveloperLog.write(method.rawValue, target, fields: headers)
+  }
+
+  /// Builds the request of this endpoint; throws a `PrismNetworkFailure` with the details of the error.
+  func makeRequest() throws -> URLRequest {
+    let url = try EndpointURL.make(of: self)
+    var request = URLRequest(url: url)
+    request.httpMethod = method.rawValue
+    do {
+      var fields = try HeaderFields(headers).fields
+      if let body {
+        let payload = try EndpointBody(body)
+        describe(payload, in: &fields)
+        payload.attach(to: &request)
+      }
+      // Set all at once: on some platforms the setter for one field silently drops values that it rejects.
+      let length = request.value(forHTTPHeaderField: "Content-Length")
+      request.allHTTPHeaderFields = fields
+      if let length { request.setValue(length, forHTTPHeaderField: "Content-Length") }
+    } catch {
+      throw PrismNetworkFailure(.badRequest, because: error, url: url)
+    }
+    if let timeoutInterval, Duration(timeInterval: timeoutInterval) != nil { request.timeoutInterval = timeoutInterval }
+    return request
+  }
+
+  /// Sets the `Content-Type` of the body, unless the endpoint sets one. A multipart type without a boundary cannot be
+  /// parsed (RFC 2046 §5.1.1) and is replaced by that of the body.
+  private func describe(_ payload: EndpointBody, in fields: inout [String: String]) {
+    guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
+      return fields["Content-Type"] = payload.contentType
+    }
+    let type = fields[name]?.lowercased() ?? ""
+    guard payload.contentType.hasPrefix("multipart/"), type.hasPrefix("multipart/"), !type.contains("boundary=") else {
+      return
+    }
+    fields[name] = payload.contentType
+  }
 }

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(os)
+  import os
+#endif
+
 /// A value that an API sends or receives. It only needs to conform to `Codable` and `Hashable`, which the compiler
 /// synthesises: `struct User: PrismEntity { let id: String }` is complete.
 ///
@@ -28,3 +32,32 @@ extension Array: PrismLogger where Element: PrismEntity {
 }
 
 extension Array: PrismEntity where Element: PrismEntity {}
+
+/// A type that can log a description of itself for a developer.
+public protocol PrismLogger {
+  /// Writes a description to the log: the unified log on Apple's platforms, standard error elsewhere.
+  func log()
+}
+
+extension PrismNetworkError: PrismLogger {
+  /// Writes ``description`` to the log.
+  public func log() { DeveloperLog.write(description) }
+}
+
+/// The log that `log()` writes to.
+enum DeveloperLog {
+  /// Writes what is requested, from where, and with which fields, whose values may be secret.
+  static func write(_ kind: String, _ target: String, fields: [String: String]) {
+    let names = fields.keys.sorted().joined(separator: ", ")
+    write("\(kind) \(target)" + (names.isEmpty ? "" : " [\(names)]"))
+  }
+
+  static func write(_ text: String) {
+    #if canImport(os)
+      // Private, which is the default: the content of a value is only for a developer with a debugger attached.
+      Logger(subsystem: "EKNetwork", category: "prism").debug("\(text)")
+    #else
+      try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    #endif
+  }
+}

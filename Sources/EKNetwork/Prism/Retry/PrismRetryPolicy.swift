@@ -1,3 +1,5 @@
+import Foundation
+
 /// A policy that decides whether a failed request is sent again, and when.
 ///
 /// Pass one to a ``PrismNetworkAdapter``, or, as `RetryPolicy(policy)`, to a ``NetworkRequest``. Regardless of the
@@ -9,4 +11,146 @@ public protocol PrismRetryPolicy: Sendable {
   func shouldRetry(for error: Error, attempt: Int) -> Bool
   /// Returns the delay before a retry, the first of which is number 0.
   func delay(for attempt: Int) -> Duration
+}
+
+/// A retry policy that waits the same time before each retry.
+public struct PrismLinearRetry: PrismRetryPolicy {
+  /// The delay before every retry. Defaults to two seconds.
+  public let fixedDelay: Duration
+  /// The maximum number of retries. Defaults to 3.
+  public let maxAttempts: Int
+
+  /// Creates a policy; negative values count as zero.
+  public init(fixedDelay: Duration = .seconds(2), maxAttempts: Int = 3) {
+    self.fixedDelay = max(fixedDelay, .zero)
+    self.maxAttempts = max(maxAttempts, 0)
+  }
+
+  /// Returns whether fewer than ``maxAttempts`` retries were made and the error is transient: see
+  /// ``PrismExponentialBackoff/shouldRetry(for:attempt:)``.
+  public func shouldRetry(for error: Error, attempt: Int) -> Bool {
+    attempt < maxAttempts && PrismNetworkError.isTransient(error)
+  }
+
+  /// Returns ``fixedDelay`` for every attempt.
+  public func delay(for attempt: Int) -> Duration { fixedDelay }
+}
+
+/// A retry policy that doubles the delay each time, and adds a little jitter, so that clients that failed together do
+/// not retry together.
+///
+/// The delay is `min(baseDelay × 2^attempt + jitter, maxDelay)`, the jitter between 0 and 0.5 seconds.
+public struct PrismExponentialBackoff: PrismRetryPolicy {
+  /// The delay before the first retry, without jitter. Defaults to one second.
+  public let baseDelay: Duration
+  /// The longest delay, jitter included. Defaults to 30 seconds.
+  public let maxDelay: Duration
+  /// The maximum number of retries. Defaults to 3.
+  public let maxAttempts: Int
+
+  /// Returns a number from 0 to 1.
+  let random: @Sendable () -> Double
+
+  /// Creates a policy; negative values count as zero.
+  public init(baseDelay: Duration = .seconds(1), maxDelay: Duration = .seconds(30), maxAttempts: Int = 3) {
+    self.init(
+      baseDelay: baseDelay, maxDelay: maxDelay, maxAttempts: maxAttempts, random: { Double.random(in: 0...1) })
+  }
+
+  init(baseDelay: Duration, maxDelay: Duration, maxAttempts: Int, random: @escaping @Sendable () -> Double) {
+    self.baseDelay = max(baseDelay, .zero)
+    self.maxDelay = max(maxDelay, .zero)
+    self.maxAttempts = max(maxAttempts, 0)
+    self.random = random
+  }
+
+  /// Returns whether fewer than ``maxAttempts`` retries were made and the error is transient: no connection, 408, 425,
+  /// 429, 5xx other than 501 and 505, or a response that is not valid HTTP. Other errors are not retried.
+  ///
+  /// A request of an adapter whose method is not idempotent (RFC 9110 §9.2.2), and which has no `Idempotency-Key`, is
+  /// repeated only if it cannot have been processed: there was no connection, or the server responded with 408, 425,
+  /// 429 or 503, without a redirect before that changed the method to GET.
+  public func shouldRetry(for error: Error, attempt: Int) -> Bool {
+    attempt < maxAttempts && PrismNetworkError.isTransient(error)
+  }
+
+  /// Returns the delay according to the formula.
+  public func delay(for attempt: Int) -> Duration {
+    // Floating point does not overflow: a result that is too large is infinite, and longer than the longest delay.
+    let base = baseDelay.timeInterval
+    let full = (base > 0 ? base * Self.powerOfTwo(attempt) : 0) + 0.5 * min(max(random(), 0), 1)
+    return full < maxDelay.timeInterval ? min(.seconds(full), maxDelay) : maxDelay
+  }
+
+  /// Returns a power of two; 2¹⁰²³ is the largest finite one.
+  private static func powerOfTwo(_ exponent: Int) -> Double {
+    Double(sign: .plus, exponent: min(max(exponent, 0), 1023), significand: 1)
+  }
+}
+
+extension PrismNetworkError {
+  /// Returns whether another attempt may succeed where one failed with this error, and does no harm.
+  static func isTransient(_ error: any Error) -> Bool {
+    if PrismNetworkFailure.forbidsRepetition { return false }
+    let failure = PrismNetworkFailure.details(of: error)
+    if failure?.repeatability?.isHarmless == false { return false }
+    return switch FailureKind(failure ?? error) {
+    case .temporary, .serverError: true
+    // 404, 409, 422 and a body that cannot be decoded will be the same next time.
+    case .refused, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
+    }
+  }
+}
+
+extension PrismNetworkFailure {
+  /// Returns the details of an error that a policy is asked about.
+  fileprivate static func details(of error: any Error) -> PrismNetworkFailure? {
+    if let failure = error as? PrismNetworkFailure { return failure }
+    guard let current, error as? PrismNetworkError ?? current.error == current.error else { return nil }
+    return current
+  }
+}
+
+extension RetryPolicy {
+  /// Creates the policy of a ``NetworkRequest`` from a ``PrismRetryPolicy``.
+  ///
+  /// The policy is called with errors as an adapter would call it: a `URLError`, an ``HTTPError`` and
+  /// ``NetworkError/unauthorized`` are passed as the corresponding ``PrismNetworkError``, with their details in
+  /// ``PrismNetworkFailure/current``; an error from the request's `errorDecoder` is passed unchanged, with the status, the
+  /// header fields and the body of its response there.
+  ///
+  /// - Parameters:
+  ///   - policy: The policy that decides whether and when. A delay of more than a year is shortened to a year.
+  ///   - maxRetryAfter: The longest `Retry-After` that is honoured, in seconds. Defaults to 60.
+  public init(_ policy: any PrismRetryPolicy, maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter) {
+    self.init(
+      maxRetryCount: .max, delay: policy.delay(for: 0).timeInterval,
+      backoff: .custom(
+        allows: { policy.allowsRetry(after: $0, attempt: $1) }, delay: { policy.delay(for: $0) }),
+      shouldRetry: { policy.allowsRetry(after: $0, attempt: 0) })
+    self.maxRetryAfter = maxRetryAfter
+  }
+}
+
+extension PrismRetryPolicy {
+  /// Returns the policy's decision about any error of the library.
+  func allowsRetry(after error: any Error, attempt: Int) -> Bool {
+    let failure: PrismNetworkFailure
+    switch error {
+    case let error as PrismNetworkFailure: failure = error
+    case is HTTPError, is NetworkError, is URLError: failure = PrismNetworkFailure(causedBy: error, url: nil)
+    default:
+      if error is NonRetriableError { return false }
+      guard let refusal = RetryPolicy.refusal else { return shouldRetry(for: error, attempt: attempt) }
+      // The request's own error: its response goes along with it.
+      let failure = PrismNetworkFailure(
+        error as? PrismNetworkError ?? PrismNetworkError(status: refusal.statusCode), because: error,
+        statusCode: refusal.statusCode, headers: refusal.headers, data: refusal.data)
+      return PrismNetworkFailure.$taskLocalFailure.withValue(failure) { shouldRetry(for: error, attempt: attempt) }
+    }
+    if failure.underlyingError is NonRetriableError { return false }
+    return PrismNetworkFailure.$taskLocalFailure.withValue(failure) {
+      shouldRetry(for: failure.error, attempt: attempt)
+    }
+  }
 }

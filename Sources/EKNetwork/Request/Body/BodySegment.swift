@@ -12,3 +12,104 @@ enum BodySegment: Equatable, Sendable {
     }
   }
 }
+
+/// A file, or a part of one, as a segment of a body, whose size is announced before its first byte is sent.
+struct FileSegment: Equatable, Sendable {
+  let url: URL
+  /// The number of bytes of the segment.
+  private(set) var size: Int64
+  /// The position of its first byte in the file.
+  private(set) var start: Int64 = 0
+  /// The size of the whole file.
+  private let fileSize: Int64
+  private let opened: OpenFile?
+  /// The identity and modification time of the file; `nil` for a file that no other program can write to.
+  private let version: FileVersion?
+
+  /// Checks a file without opening it.
+  init(_ url: URL) throws(RequestBodyError) {
+    guard url.isFileURL else { throw .fileNotFound(url) }
+    var status = stat()
+    guard stat(url.path, &status) == 0 else { throw Self.error(errno, url) }
+    try self.init(url, status)
+    guard access(url.path, R_OK) == 0 else { throw Self.error(errno, url) }
+  }
+
+  private init(_ url: URL, _ status: stat) throws(RequestBodyError) {
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(url) }
+    self.url = url
+    size = Int64(status.st_size)
+    fileSize = size
+    version = FileVersion(status)
+    opened = nil
+  }
+
+  /// Creates a segment of an unlinked file.
+  init(unlinked file: OpenFile, name: URL, size: Int64) {
+    url = name
+    self.size = size
+    fileSize = size
+    version = nil
+    opened = file
+  }
+
+  static func == (left: FileSegment, right: FileSegment) -> Bool {
+    left.url == right.url && left.size == right.size && left.start == right.start && left.opened === right.opened
+  }
+
+  /// Whether the segment is the whole file.
+  var isWhole: Bool { size == fileSize }
+
+  /// Returns a part of this segment, of the same version of the file. What is outside the segment is left out.
+  func part(from offset: Int64, length: Int64) -> FileSegment {
+    var part = self
+    let offset = min(max(offset, 0), size)
+    part.start = start + offset
+    part.size = min(max(length, 0), size - offset)
+    return part
+  }
+
+  /// Opens the file for reading.
+  func open() throws(RequestBodyError) -> OpenFile {
+    if let opened { return opened }
+    // Non-blocking: the file may have become a pipe, and opening one waits for its writer.
+    guard let file = OpenFile(url.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) else { throw Self.error(errno, url) }
+    try check(file)
+    return file
+  }
+
+  /// Throws if the file is no longer the one that was announced: if it has another size, was replaced, or was written
+  /// to.
+  func check(_ file: OpenFile) throws(RequestBodyError) {
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }
+    let now = try FileSegment(url, status)
+    guard now.fileSize == fileSize, version == nil || now.version == version else {
+      throw .fileChanged(url, announced: fileSize, actual: now.fileSize)
+    }
+  }
+
+  private static func error(_ code: Int32, _ url: URL) -> RequestBodyError {
+    code == ENOENT || code == ENOTDIR ? .fileNotFound(url) : .fileNotReadable(url, code: code)
+  }
+}
+
+/// The identity of a file, and when it was last written to.
+struct FileVersion: Equatable, Sendable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let seconds: Int64
+  private let nanoseconds: Int64
+
+  init(_ status: stat) {
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+    #if canImport(Darwin)
+      let modified = status.st_mtimespec
+    #else
+      let modified = status.st_mtim
+    #endif
+    seconds = Int64(modified.tv_sec)
+    nanoseconds = Int64(modified.tv_nsec)
+  }
+}

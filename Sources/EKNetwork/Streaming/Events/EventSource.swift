@@ -227,3 +227,86 @@ final class ReconnectSignal: Sendable {
     try Task.checkCancellation()
   }
 }
+
+/// Options of a subscription to server-sent events.
+public struct EventSourceOptions: Sendable {
+  /// The event ID to resume after, from an earlier subscription: the first request sends it as `Last-Event-ID`.
+  /// Defaults to none. An ID that is not a valid header field value throws ``InvalidHeaderError``.
+  public var lastEventID: String
+  /// The maximum silence of the server, before its response and during the stream, after which the connection counts as
+  /// lost; at least a millisecond.
+  ///
+  /// Defaults to `nil`: the request's own ``NetworkRequest/timeout``; without one, five minutes, or three times the
+  /// longest pause, at least 30 seconds, if the server sends comments as heartbeats.
+  public var idleTimeout: Duration?
+  /// Called each time a stream has opened, with the header fields of the response, before its first event. The loop
+  /// waits until it returns.
+  public var onOpen: (@Sendable (_ headers: [String: String]) -> Void)?
+  /// The clock that measures the silence.
+  var clock: any Clock<Duration> = ContinuousClock()
+
+  /// Creates options in which parameters that are left out keep their defaults.
+  public init(
+    lastEventID: String = "", idleTimeout: Duration? = nil,
+    onOpen: (@Sendable (_ headers: [String: String]) -> Void)? = nil
+  ) {
+    self.lastEventID = lastEventID
+    self.idleTimeout = idleTimeout
+    self.onOpen = onOpen
+  }
+}
+
+/// A policy for how a subscription to server-sent events reconnects.
+public struct EventReconnectPolicy: Sendable, Equatable {
+  /// The delay before reconnecting, at least 100 milliseconds, unless the server has set one with `retry`.
+  public var initialDelay: Duration
+  /// The limit up to which the delay doubles, and for a server's `Retry-After`. A longer ``initialDelay``, or a longer
+  /// `retry` of the server, is not shortened.
+  public var maximumDelay: Duration
+  /// The maximum number of consecutive failed attempts; the error of the next one is thrown. A negative number counts
+  /// as zero; `nil` for no limit. An attempt that opens a stream has not failed, whether or not an event arrives.
+  public var maximumFailures: Int?
+
+  /// Creates a policy.
+  ///
+  /// - Parameters:
+  ///   - initialDelay: Defaults to 3 seconds. It doubles with each failed attempt and is reduced at random by up to a
+  ///     half. The server's `retry` replaces it, at least half a second; the first delay is then exactly that.
+  ///   - maximumDelay: Defaults to a minute.
+  ///   - maximumFailures: Defaults to `nil`, as in a browser: an unreachable server is retried forever.
+  public init(
+    initialDelay: Duration = .seconds(3), maximumDelay: Duration = .seconds(60), maximumFailures: Int? = nil
+  ) {
+    self.initialDelay = initialDelay
+    self.maximumDelay = maximumDelay
+    self.maximumFailures = maximumFailures
+  }
+}
+
+/// An error of a response that is no stream of server-sent events (WHATWG HTML §9.2.3, "fail the connection").
+public enum EventStreamError: Error, Equatable, Sendable {
+  /// The response is successful, but is not an event stream.
+  case unexpectedContentType(String?)
+  /// The response has a 2xx status other than 200, which starts a stream, and 204, which ends the subscription.
+  case unexpectedStatus(Int)
+}
+
+extension EventStreamError: ClassifiedError {
+  /// Creates the error of a successful response with that `Content-Type`; `nil` if it is an event stream.
+  init?(contentType: String?) {
+    guard contentType?.mediaType != "text/event-stream" else { return nil }
+    self = .unexpectedContentType(contentType)
+  }
+
+  var failureKind: FailureKind { .completed }
+}
+
+extension EventStreamError: LocalizedError {
+  /// A description of the error.
+  public var errorDescription: String? {
+    switch self {
+    case .unexpectedContentType(let type): "Expected text/event-stream, received \(type ?? "no Content-Type")"
+    case .unexpectedStatus(let status): "An event stream cannot have the status code \(status)"
+    }
+  }
+}

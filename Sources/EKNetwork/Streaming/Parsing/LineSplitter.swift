@@ -98,3 +98,65 @@ struct LineSplitter: Sendable {
     reportOverlong(error)
   }
 }
+
+/// A parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
+struct LineParser: StreamParser {
+  private var splitter: LineSplitter
+
+  init(_ splitter: LineSplitter) { self.splitter = splitter }
+
+  mutating func append(_ chunk: Data) { splitter.append(chunk) }
+
+  mutating func next() throws -> String? {
+    try splitter.next { line, _ in String(decoding: line, as: UTF8.self) }
+  }
+
+  mutating func finish() throws -> String? {
+    try splitter.finish { line, _ in String(decoding: line, as: UTF8.self) }
+  }
+}
+
+/// An error for a line or a server-sent event that exceeds its limit.
+public struct StreamLineTooLongError: Error, Equatable, Sendable {
+  /// The number of the line, starting at 1.
+  public let line: Int
+  /// The limit, in bytes.
+  public let limitBytes: Int
+
+  /// Creates an error as the library throws it, for tests.
+  public init(line: Int, limitBytes: Int) {
+    self.line = line
+    self.limitBytes = limitBytes
+  }
+}
+
+extension StreamLineTooLongError: ClassifiedError {
+  var failureKind: FailureKind { .permanent }
+}
+
+extension StreamLineTooLongError: LocalizedError {
+  /// A description of the error.
+  public var errorDescription: String? {
+    "Line \(line) is longer than \(limitBytes) bytes"
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Returns the offset of the first occurrence of a byte.
+  func firstOffset(of byte: UInt8) -> Int? {
+    guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return nil }
+    return UnsafeRawPointer(found) - baseAddress
+  }
+
+  /// Returns whether the bytes equal those of a literal.
+  func equals(_ literal: StaticString) -> Bool {
+    guard count == literal.utf8CodeUnitCount, let baseAddress else { return count == literal.utf8CodeUnitCount }
+    return memcmp(baseAddress, literal.utf8Start, count) == 0
+  }
+
+  /// Returns the bytes from an offset on.
+  func from(_ offset: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[offset...]) }
+
+  /// Returns the bytes before an offset.
+  func upTo(_ offset: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[..<offset]) }
+}

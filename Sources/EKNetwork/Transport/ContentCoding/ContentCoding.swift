@@ -1,6 +1,11 @@
 import Foundation
 
 #if os(Linux)
+  import FoundationNetworking
+  import CCurl
+#endif
+
+#if os(Linux)
   import CCurl
   import FoundationNetworking
 #endif
@@ -83,3 +88,168 @@ enum ContentCoding {
     func cancel() { body.cancel() }
   }
 #endif
+
+#if os(Linux)
+  /// A body that removes one content coding as it is read: nothing is inflated in advance.
+  ///
+  /// Unchecked: the mutable state is only used by `next()`, which has one caller at a time.
+  final class DecodedBody: TransportBody, @unchecked Sendable {
+    private let body: any TransportBody
+    private let decoder: ContentDecoder
+    private let url: URL
+    private let meter: InflationMeter
+    /// Whether `body` is the one received from the wire.
+    private let readsWire: Bool
+    private var decoded: Int64 = 0
+    /// The number of encoded bytes received since the last decoded byte.
+    private var swallowed = 0
+    /// The limit of ``swallowed``. More input without any output is not compression, but an endless name or comment, or
+    /// empty members.
+    private static let mostSwallowed = 4 * 1024 * 1024
+
+    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter, readsWire: Bool) {
+      self.meter = meter
+      self.readsWire = readsWire
+      self.body = body
+      self.decoder = decoder
+      self.url = url
+    }
+
+    var end: ResponseEnd? { body.end }
+
+    func next() async throws -> Data? {
+      do {
+        while true {
+          if let data = try decoder.next() {
+            decoded += Int64(data.count)
+            swallowed = 0
+            try checkInflation()
+            return data
+          }
+          guard let encoded = try await body.next() else {
+            try decoder.finish()
+            return nil
+          }
+          if readsWire { meter.received(encoded.count) }
+          swallowed += encoded.count
+          guard swallowed <= Self.mostSwallowed else { throw ContentDecoder.Failure.corrupt }
+          decoder.feed(encoded)
+        }
+      } catch let failure as ContentDecoder.Failure {
+        body.cancel()
+        throw failure.urlError(url)
+      }
+    }
+
+    func cancel() { body.cancel() }
+
+    private func checkInflation() throws {
+      guard let factor = meter.factor, !meter.allows(decoded) else { return }
+      body.cancel()
+      throw ResponseLimitError(limit: .inflation(factor), url: url)
+    }
+  }
+
+  extension ContentDecoder.Failure {
+    fileprivate func urlError(_ url: URL) -> URLError {
+      switch self {
+      case .corrupt: CurlError.make(.cannotDecodeContentData, "The encoded body is corrupt", url: url)
+      case .truncated:
+        CurlError.make(
+          .cannotDecodeContentData, "The encoded body ends too early", url: url, cause: TruncatedContentError())
+      }
+    }
+  }
+#endif
+
+#if os(Linux)
+  /// An incremental decoder for one content coding.
+  final class ContentDecoder {
+    /// The ways in which a body can be invalid.
+    enum Failure: Error {
+      case corrupt
+      case truncated
+    }
+
+    private static let outputSize = 64 * 1024
+
+    private let decoder: OpaquePointer
+    private var input = Data()
+    private var hasInput = false
+    private var isAtEnd = false
+
+    /// Returns `nil` if the codec's library is not installed.
+    init?(_ codec: ekn_codec) {
+      guard let decoder = ekn_decoder_create(codec) else { return nil }
+      self.decoder = decoder
+    }
+
+    deinit { ekn_decoder_free(decoder) }
+
+    /// Supplies more of the encoded body. Must only be called after ``next()`` has returned `nil`.
+    func feed(_ data: Data) {
+      input = data
+      if !data.isEmpty { hasInput = true }
+    }
+
+    /// Returns the next decoded bytes, or `nil` if more input is needed.
+    func next() throws -> Data? {
+      while true {
+        let output = UnsafeMutableRawPointer.allocate(byteCount: Self.outputSize, alignment: 16)
+        defer { output.deallocate() }
+        let (status, consumed, produced) = run(into: output)
+        input = input.dropFirst(consumed)
+        isAtEnd = status == EKN_DECODER_END
+        if status == EKN_DECODER_CORRUPT { throw Failure.corrupt }
+        if produced > 0 { return Data(bytes: output, count: produced) }
+        if input.isEmpty { return nil }
+        if consumed == 0 { throw Failure.corrupt }
+      }
+    }
+
+    /// Checks that the body was complete. An empty body is: a response to `HEAD` announces a coding and has no body.
+    func finish() throws {
+      if hasInput, !isAtEnd { throw Failure.truncated }
+    }
+
+    private func run(into output: UnsafeMutableRawPointer) -> (ekn_decoder_status, consumed: Int, produced: Int) {
+      input.withUnsafeBytes { bytes in
+        var source = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var sourceLength = bytes.count
+        var target: UnsafeMutablePointer<UInt8>? = output.assumingMemoryBound(to: UInt8.self)
+        var targetLength = Self.outputSize
+        let status = ekn_decoder_run(decoder, &source, &sourceLength, &target, &targetLength)
+        return (status, bytes.count - sourceLength, Self.outputSize - targetLength)
+      }
+    }
+  }
+#endif
+
+/// A meter of how much a body may grow while its content codings are removed, all of them together: with a limit for
+/// each, five layers could grow by the fifth power of the factor.
+///
+/// Unchecked: only used by the `next()` of the layers of one body, which call each other one at a time.
+final class InflationMeter: @unchecked Sendable {
+  let factor: Int?
+  private var received: Int64 = 0
+
+  init(factor: Int?) { self.factor = factor }
+
+  /// Adds bytes received from the wire.
+  func received(_ count: Int) { received += Int64(count) }
+
+  /// Returns whether a layer may have produced that many bytes from what has been received.
+  func allows(_ decoded: Int64) -> Bool {
+    guard let factor, decoded > ResponseLimits.inflationAllowance else { return true }
+    let (allowed, overflow) = received.multipliedReportingOverflow(by: Int64(factor))
+    return overflow || decoded <= allowed
+  }
+}
+
+/// The underlying error of a body whose content coding is not complete, although the body has ended without an error.
+struct TruncatedContentError: Error {
+  /// Whether it is the reason for an error.
+  static func isCause(of error: any Error) -> Bool {
+    (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is TruncatedContentError
+  }
+}

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CCurl
+  import Foundation
 
   /// The capabilities of the installed libcurl, and the known defects that it has.
   struct CurlCapabilities: Sendable {
@@ -106,5 +107,115 @@
     }
 
     static let always = CurlVersion(0, 0)..<CurlVersion(256, 0)
+  }
+
+  /// A version of libcurl, such as 7.88.1.
+  struct CurlVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+    let major: Int
+    let minor: Int
+    let patch: Int
+
+    init(_ major: Int, _ minor: Int, _ patch: Int = 0) {
+      self.major = major
+      self.minor = minor
+      self.patch = patch
+    }
+
+    /// - Parameter number: The version in libcurl's format, 0xXXYYZZ.
+    init(number: UInt32) {
+      self.init(Int(number >> 16 & 0xff), Int(number >> 8 & 0xff), Int(number & 0xff))
+    }
+
+    var description: String { "\(major).\(minor).\(patch)" }
+
+    static func < (lhs: CurlVersion, rhs: CurlVersion) -> Bool {
+      (lhs.major, lhs.minor, lhs.patch) < (rhs.major, rhs.minor, rhs.patch)
+    }
+  }
+
+  /// The libcurl of the process.
+  enum CurlLibrary {
+    /// Its capabilities, or why it is not used.
+    static let state: Result<CurlCapabilities, Unusable> = load()
+
+    struct Unusable: Error, Sendable {
+      /// One sentence that says how to fix it.
+      let reason: String
+    }
+
+    static var capabilities: CurlCapabilities? { try? state.get() }
+
+    static var versionText: String { capabilities.map { "\($0.version)" } ?? "" }
+
+    private static func load() -> Result<CurlCapabilities, Unusable> {
+      if let problem = ekn_curl_problem() {
+        return .failure(Unusable(reason: reason(problem: String(cString: problem))))
+      }
+      guard let capabilities = CurlCapabilities.measured() else {
+        return .failure(Unusable(reason: reason(problem: "curl_easy_init")))
+      }
+      if capabilities.version < CurlCapabilities.lowestVersion {
+        return .failure(Unusable(reason: reason(version: capabilities.version)))
+      }
+      return .success(capabilities)
+    }
+
+    /// - Parameter problem: The name of a file, or of one of libcurl's functions.
+    static func reason(problem: String) -> String {
+      problem.hasPrefix("libcurl")
+        ? "\(problem) cannot be opened: install libcurl \(CurlCapabilities.lowestVersion) or newer (\(packages))"
+        : "libcurl's \(problem) is missing or fails: install libcurl \(CurlCapabilities.lowestVersion) or newer (\(packages))"
+    }
+
+    static func reason(version: CurlVersion) -> String {
+      "libcurl \(version) is too old: install libcurl \(CurlCapabilities.lowestVersion) or newer (\(packages))"
+    }
+
+    private static let packages = "the package libcurl4 on Debian and Ubuntu, libcurl on Fedora and Red Hat"
+  }
+
+  /// The certificate authorities of the system, for requests that specify none.
+  ///
+  /// Their location differs by distribution. libcurl knows that of the distribution it was built for, which is the
+  /// wrong one, or none, if a program ships its own libcurl.
+  struct CurlAuthorities: Equatable, Sendable {
+    /// The file to pass to libcurl; `nil` leaves the choice to libcurl.
+    let file: String?
+    /// Whether libcurl's folder of certificates is needed. With it, libcurl cannot cache what it has read, which costs
+    /// 16 ms for each new connection.
+    let needsFolder: Bool
+
+    /// The files in which distributions keep all authorities: Debian, Fedora and Red Hat, SUSE, Alpine.
+    static let knownFiles = [
+      "/etc/ssl/certs/ca-certificates.crt",
+      "/etc/pki/tls/certs/ca-bundle.crt",
+      "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+      "/etc/ssl/ca-bundle.pem",
+      "/etc/ssl/cert.pem",
+    ]
+
+    /// - Parameters:
+    ///   - builtIn: The file that libcurl was built with; `nil` if there is none.
+    ///   - isKnown: Whether this libcurl reports that file.
+    ///   - isReadable: Returns whether a file can be read.
+    init(builtIn: String?, isKnown: Bool = true, isReadable: (String) -> Bool) {
+      if !isKnown || builtIn.map(isReadable) == true {
+        file = nil
+        needsFolder = false
+      } else {
+        file = Self.knownFiles.first(where: isReadable)
+        needsFolder = file == nil
+      }
+    }
+
+    /// Returns whether libcurl's folder is trusted, which it is not beside authorities that replace the system's.
+    func usesFolder(with tls: TLSOptions?) -> Bool { needsFolder && tls?.certificateAuthorityFile == nil }
+
+    /// Queries libcurl, which must be loaded.
+    init(easy: OpaquePointer, version: CurlVersion) {
+      self.init(
+        builtIn: ekn_easy_info_string(easy, Int32(EKN_INFO_CAINFO)).map { String(cString: $0) },
+        isKnown: version >= CurlVersion(7, 84), isReadable: { access($0, R_OK) == 0 })
+    }
   }
 #endif

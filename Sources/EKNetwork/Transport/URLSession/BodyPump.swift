@@ -1,6 +1,10 @@
 import Dispatch
 import Foundation
 
+#if !canImport(Darwin)
+  import FoundationNetworking
+#endif
+
 /// A destination to which a body is written, piece by piece.
 protocol BodySink: AnyObject {
   /// Opens the sink. `onChange` is called on the queue whenever there may be space again, or the reader is gone.
@@ -102,3 +106,64 @@ final class BodyPump: @unchecked Sendable {
     }
   }
 }
+
+#if !canImport(Darwin)
+  /// A stream that fails when it is read, which fails the request: `nil` would send an empty body.
+  final class RefusingInputStream: InputStream {
+    private var status = Status.notOpen
+
+    init() { super.init(data: Data()) }
+
+    override var streamStatus: Status { status }
+    override var streamError: (any Error)? { URLError(.requestBodyStreamExhausted) }
+    override var hasBytesAvailable: Bool { true }
+
+    override func open() { status = .open }
+    override func close() { status = .closed }
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int { -1 }
+    override func getBuffer(
+      _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
+    ) -> Bool { false }
+  }
+#endif
+
+#if !canImport(Darwin)
+  extension SequenceBody {
+    /// Writes the sequence to a file, within the time for the whole request: a sequence may never yield again.
+    ///
+    /// Whichever comes first decides, the end of the sequence, the deadline or the cancellation of the caller. The
+    /// sequence is then cancelled, and not waited for: it may ignore that.
+    ///
+    /// - Throws: `URLError.timedOut` after the deadline.
+    func spooled(by deadline: ContinuousClock.Instant?, for url: URL?) async throws -> FileSegment {
+      let waiter = Locked<CheckedContinuation<FileSegment, any Error>?>(nil)
+      let tasks = Locked<[Task<Void, Never>]>([])
+      @Sendable func take() -> CheckedContinuation<FileSegment, any Error>? {
+        waiter.withLock { waiter in
+          defer { waiter = nil }
+          return waiter
+        }
+      }
+      defer { for task in tasks.withLock({ $0 }) { task.cancel() } }
+      return try await withCancellableContinuation { continuation in
+        waiter.withLock { $0 = continuation }
+        let spooling = Task {
+          let result: Result<FileSegment, any Error>
+          do { result = .success(try await spooled()) } catch { result = .failure(error) }
+          take()?.resume(with: result)
+        }
+        tasks.withLock { $0.append(spooling) }
+        if let deadline {
+          let timer = Task {
+            guard (try? await Task.sleep(for: (deadline - .now).sleepable, clock: .continuous)) != nil else { return }
+            take()?.resume(throwing: URLError.timedOut(url))
+          }
+          tasks.withLock { $0.append(timer) }
+        }
+        return true
+      } leave: {
+        take()
+      }
+    }
+  }
+#endif

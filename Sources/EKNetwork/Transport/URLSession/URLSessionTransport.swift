@@ -4,6 +4,7 @@ import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
+
 #if canImport(Darwin)
   import CSession
 #endif
@@ -155,3 +156,76 @@ extension URLRequest {
     return request
   }
 }
+
+/// The consumer's end of an exchange. Releasing it ends the exchange.
+final class URLSessionBody: TransportBody {
+  private let taskResponse: TaskResponseStream
+
+  init(_ taskResponse: TaskResponseStream) { self.taskResponse = taskResponse }
+
+  var end: ResponseEnd? { taskResponse.timings.map { ResponseEnd(timings: $0) } }
+
+  func next() async throws -> Data? { try await taskResponse.next() }
+
+  func cancel() { taskResponse.cancel() }
+
+  deinit { taskResponse.cancel() }
+}
+
+/// Whether responses may be read from, and stored in, the cache of a session.
+///
+/// `URLSession.shared`, and every session that is created without configuring a cache, use the process's shared cache,
+/// which follows the rules of HTTP (RFC 9111). A caller expects the server's response, on every platform alike, and can
+/// choose one of the library's own caches. A session with a cache, or a cache policy, of its own uses it. An ephemeral
+/// session has a small in-memory cache by default, which does not count.
+struct SessionCaching: Sendable, Equatable {
+  private static let ephemeral = URLSessionConfiguration.ephemeral.urlCache.map(capacities)
+
+  let isWanted: Bool
+
+  init(_ configuration: URLSessionConfiguration) {
+    guard configuration.requestCachePolicy == .useProtocolCachePolicy else {
+      isWanted = true
+      return
+    }
+    guard let cache = configuration.urlCache, cache !== URLCache.shared else {
+      isWanted = false
+      return
+    }
+    isWanted = Self.capacities(cache) != Self.ephemeral ?? [0, 0]
+  }
+
+  private static func capacities(_ cache: URLCache) -> [Int] { [cache.memoryCapacity, cache.diskCapacity] }
+
+  /// Makes a request bypass a cache that is not wanted, unless the request has a cache policy of its own.
+  func apply(to request: inout URLRequest) {
+    guard !isWanted, request.cachePolicy == .useProtocolCachePolicy else { return }
+    request.cachePolicy = .reloadIgnoringLocalCacheData
+  }
+}
+
+extension Duration {
+  /// Creates the time between two measured moments; `nil` if one is missing, or they are in the wrong order.
+  init?(from start: Date?, to end: Date?) {
+    guard let start, let end, end >= start else { return nil }
+    self = .seconds(end.timeIntervalSince(start))
+  }
+}
+
+#if canImport(Darwin)
+  extension NetworkTimings {
+    /// Creates the timings that the system measured for a task's last exchange.
+    init?(_ metrics: URLSessionTaskMetrics) {
+      guard let last = metrics.transactionMetrics.last, let start = last.fetchStartDate else { return nil }
+      self.init(
+        nameLookup: Duration(from: last.domainLookupStartDate, to: last.domainLookupEndDate),
+        connect: Duration(from: last.connectStartDate, to: last.secureConnectionStartDate ?? last.connectEndDate),
+        secureConnect: Duration(from: last.secureConnectionStartDate, to: last.secureConnectionEndDate),
+        firstByte: Duration(from: start, to: last.responseStartDate),
+        total: Duration(from: start, to: last.responseEndDate) ?? .seconds(metrics.taskInterval.duration),
+        isConnectionReused: last.isReusedConnection,
+        protocolName: last.networkProtocolName,
+        remoteAddress: last.remoteAddress)
+    }
+  }
+#endif

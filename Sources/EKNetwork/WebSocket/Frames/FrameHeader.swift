@@ -52,3 +52,28 @@ struct FrameHeader: Sendable, Equatable {
         isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & 0x40 != 0, opcode: opcode, length: length))
   }
 }
+
+/// The type of a frame (RFC 6455 §5.2).
+enum FrameOpcode: UInt8, Sendable {
+  case continuation = 0
+  case text = 1
+  case binary = 2
+  case close = 8
+  case ping = 9
+  case pong = 10
+
+  /// Whether this is a control frame. Those are short, not fragmented, and allowed between the fragments of a message
+  /// (§5.5).
+  var isControl: Bool { rawValue >= 8 }
+}
+
+/// A protocol violation of the peer, and the code with which the connection is closed.
+struct ProtocolFailure: Error, Sendable, Equatable {
+  var code: WebSocketCloseCode
+  var reason: String
+
+  init(_ code: WebSocketCloseCode, _ reason: String) {
+    self.code = code
+    self.reason = reason
+  }
+}

@@ -179,3 +179,114 @@ struct MessageDecoder {
   private static let notUTF8 = ProtocolFailure(.invalidPayload, "The text is not UTF-8")
   private static let tooBig = ProtocolFailure(.messageTooBig, "The message is too big")
 }
+
+/// Finds the pings and pongs of a server in bytes that are buffered for later. The bytes are not changed; a
+/// ``MessageDecoder`` decodes and validates them later.
+struct ControlScanner {
+  enum Control: Sendable, Equatable {
+    case ping(Data)
+    case pong(Data)
+  }
+
+  private var head: [UInt8] = []
+  private var opcode: FrameOpcode?
+  private var remaining = 0
+  private var payload = Data()
+  /// Whether scanning has ended, because a close frame or an invalid frame was found.
+  private(set) var isOver = false
+
+  /// Scans bytes that follow those of earlier calls; the first ones begin a frame.
+  mutating func scan(_ bytes: ArraySlice<UInt8>) -> [Control] {
+    var rest = bytes
+    var controls: [Control] = []
+    while !isOver {
+      if opcode == nil { readHead(&rest) }
+      guard let opcode else { break }
+      let part = rest.prefix(remaining)
+      rest = rest.dropFirst(part.count)
+      remaining -= part.count
+      if opcode.isControl { payload.append(contentsOf: part) }
+      guard remaining == 0 else { break }
+      switch opcode {
+      case .ping: controls.append(.ping(payload))
+      case .pong: controls.append(.pong(payload))
+      case .close: isOver = true
+      case .continuation, .text, .binary: break
+      }
+      payload = Data()
+      self.opcode = nil
+    }
+    return controls
+  }
+
+  /// Reads the header of a frame, and sets the opcode once it is complete and valid.
+  private mutating func readHead(_ rest: inout ArraySlice<UInt8>) {
+    while true {
+      let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
+      let part = rest.prefix(wanted - head.count)
+      head.append(contentsOf: part)
+      rest = rest.dropFirst(part.count)
+      guard head.count == wanted else { return }
+      if wanted == 2, FrameHeader.check(head[0], head[1], allowsCompression: true) != nil { break }
+      guard head.count == FrameHeader.size(of: head[1]) else { continue }
+      guard case .success(let header) = head.withUnsafeBytes({ FrameHeader.parse($0) }) else { break }
+      head.removeAll(keepingCapacity: true)
+      opcode = header.opcode
+      remaining = header.length
+      return
+    }
+    isOver = true
+  }
+}
+
+/// An incremental UTF-8 validator (RFC 3629), which finds invalid bytes when they arrive, not when the text has ended.
+struct UTF8Validator: Sendable {
+  /// The number of missing continuation bytes, and the valid range of the next one.
+  private var missing = 0
+  private var lowest: UInt8 = 0x80
+  private var highest: UInt8 = 0xBF
+
+  /// Whether the text may end here.
+  var isComplete: Bool { missing == 0 }
+
+  /// Validates more bytes; returns false if they cannot be part of valid UTF-8.
+  mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    let count = bytes.count
+    while index < count {
+      if missing == 0 {
+        while index + 8 <= count,
+          bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+        {
+          index += 8
+        }
+        guard index < count else { return true }
+      }
+      guard accept(bytes[index]) else { return false }
+      index += 1
+    }
+    return true
+  }
+
+  private mutating func accept(_ byte: UInt8) -> Bool {
+    if missing > 0 {
+      guard lowest...highest ~= byte else { return false }
+      missing -= 1
+      (lowest, highest) = (0x80, 0xBF)
+      return true
+    }
+    // The ranges of RFC 3629 §4: no overlong form, no surrogate, nothing past U+10FFFF.
+    switch byte {
+    case 0x00...0x7F: break
+    case 0xC2...0xDF: missing = 1
+    case 0xE0: (missing, lowest) = (2, 0xA0)
+    case 0xED: (missing, highest) = (2, 0x9F)
+    case 0xE1...0xEF: missing = 2
+    case 0xF0: (missing, lowest) = (3, 0x90)
+    case 0xF1...0xF3: missing = 3
+    case 0xF4: (missing, highest) = (3, 0x8F)
+    default: return false
+    }
+    return true
+  }
+}

@@ -81,3 +81,201 @@ enum Handshake {
     }
   }
 }
+
+/// The client's request of the opening handshake (RFC 6455 §4.1).
+struct HandshakeRequest: Sendable {
+  let address: ByteTransportEndpoint
+  let key: String
+  let protocols: [String]
+  let compression: WebSocketCompression?
+  /// The bytes to send.
+  let head: [UInt8]
+
+  private static let managed: Set<String> = [
+    "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
+    "sec-websocket-extensions", "content-length", "transfer-encoding",
+  ]
+
+  /// - Parameter nonce: 16 random bytes.
+  init(_ request: URLRequest, protocols: [String], options: WebSocketOptions, nonce: [UInt8]) throws {
+    guard let url = request.url, let scheme = url.scheme?.lowercased(), let urlHost = url.host else {
+      throw WebSocketError.invalidURL
+    }
+    guard ["ws", "wss", "http", "https"].contains(scheme) else { throw WebSocketError.invalidURL }
+    let host = HostSyntax.unbracketed(urlHost)
+    let isSecure = scheme == "wss" || scheme == "https"
+    let port = url.port ?? Origin.defaultPort(isSecure: isSecure)
+    guard (1...65535).contains(port), HostSyntax.isValid(host) else { throw WebSocketError.invalidURL }
+    // RFC 6455 §4.1: unique tokens.
+    guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
+      throw InvalidHeaderError(field: InvalidHeaderError.subprotocols, reason: .invalidValue)
+    }
+    address = try ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
+    key = Data(nonce).base64EncodedString()
+    self.protocols = protocols
+    compression = options.compression
+    var path = url.path(percentEncoded: true)
+    if path.isEmpty { path = "/" }
+    if let query = url.query(percentEncoded: true) { path += "?" + query }
+    var lines = ["GET \(path) HTTP/1.1"]
+    lines.append("Host: \(address.hostInURL)\(port == Origin.defaultPort(isSecure: isSecure) ? "" : ":\(port)")")
+    lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
+    if !protocols.isEmpty { lines.append("\(InvalidHeaderError.subprotocols): " + protocols.joined(separator: ", ")) }
+    if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
+    var fields = request.allHTTPHeaderFields ?? [:]
+    if fields.field("Authorization") == nil { fields["Authorization"] = Self.basicCredentials(of: url) }
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+      guard let value = HeaderSyntax.trimmedValue(value) else {
+        throw InvalidHeaderError(field: name, reason: .invalidValue)
+      }
+      guard !Self.managed.contains(name.lowercased()) else {
+        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+      }
+      lines.append("\(name): \(value)")
+    }
+    let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
+    head = ObsoleteText.bytes(text) ?? Array(text.utf8)
+  }
+
+  /// Returns the user and password of a URL as Basic credentials (RFC 7617 §2).
+  private static func basicCredentials(of url: URL) -> String? {
+    let (user, password) = (url.user(percentEncoded: false), url.password(percentEncoded: false))
+    guard user != nil || password != nil else { return nil }
+    return "Basic " + Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
+  }
+
+  /// The value of `Sec-WebSocket-Accept` that belongs to the key (§4.2.2).
+  var expectedAccept: String {
+    Data(SHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))).base64EncodedString()
+  }
+}
+
+/// An incremental parser for the server's response to the opening handshake (RFC 6455 §4.1).
+struct HandshakeResponse: Sendable {
+  static let maximumSize = 64 * 1024
+
+  /// The result of the negotiation.
+  struct Agreement: Sendable, Equatable {
+    var subprotocol: String?
+    var compression: DeflateParameters?
+    var headers: [String: String]
+    /// The bytes of the `Set-Cookie` values.
+    var cookieLines: [[UInt8]]
+    /// The bytes after the response head: the server's first frames.
+    var rest: [UInt8]
+  }
+
+  private var bytes: [UInt8] = []
+  private var searched = 0
+  /// The head of the response that refuses the handshake, and what has arrived of its body.
+  private(set) var refusal: (head: [UInt8], body: [UInt8])?
+  /// The start of the head that is being parsed, after any interim responses.
+  private var start = 0
+
+  /// Parses received bytes; returns the agreement once the head is complete.
+  mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
+    bytes += part
+    if bytes.first.map({ $0 != UInt8(ascii: "H") }) == true {
+      throw .invalidHandshake(reason: "it is not HTTP")
+    }
+    var index = searched
+    while index + 3 < bytes.count {
+      if bytes[index] == 13, bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 {
+        guard index <= Self.maximumSize else { break }
+        do throws(WebSocketError) {
+          let agreement = try Self.check(bytes[start..<index], rest: Array(bytes[(index + 4)...]), request)
+          if let agreement { return agreement }
+        } catch {
+          if case .refused = error { refusal = (Array(bytes[start..<(index + 4)]), Array(bytes[(index + 4)...])) }
+          throw error
+        }
+        start = index + 4
+        if start < bytes.count, bytes[start] != UInt8(ascii: "H") {
+          throw .invalidHandshake(reason: "it is not HTTP")
+        }
+        index = start
+        continue
+      }
+      index += 1
+    }
+    searched = max(start, bytes.count - 3)
+    guard bytes.count <= Self.maximumSize else { throw .invalidHandshake(reason: "its head is too long") }
+    return nil
+  }
+
+  /// Validates a response head; returns `nil` for an interim response (RFC 9110 §15.2), which the final one follows.
+  private static func check(
+    _ head: ArraySlice<UInt8>, rest: @autoclosure () -> [UInt8], _ request: HandshakeRequest
+  ) throws(WebSocketError) -> Agreement? {
+    var lines = Self.lines(head)[...]
+    let words = String(decoding: lines.removeFirst(), as: UTF8.self)
+      .split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    // Three digits without a sign (RFC 9112 §4).
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
+      status >= 100
+    else {
+      throw .invalidHandshake(reason: "its status line is invalid")
+    }
+    var headers: [String: String] = [:]
+    var cookieLines: [[UInt8]] = []
+    for bytes in lines {
+      let line = String(decoding: bytes, as: UTF8.self)
+      // RFC 9110 §5.5: a value has no bare carriage return, line feed or NUL.
+      guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])),
+        !bytes.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 })
+      else {
+        throw .invalidHandshake(reason: "a header line is invalid")
+      }
+      let name = line[..<colon].lowercased()
+      let value = HTTPField.trim(line[line.index(after: colon)...])
+      if name == "set-cookie" { cookieLines.append(Array(bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
+      headers[name] = headers[name].map { $0 + ", " + value } ?? value
+    }
+    if (100..<200).contains(status), status != 101 { return nil }
+    guard status == 101 else { throw .refused(status: status, headers: headers) }
+    guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
+      HTTPField.list(headers["connection"] ?? "", contains: "upgrade")
+    else { throw .invalidHandshake(reason: "its Upgrade or Connection header, or its HTTP version, is invalid") }
+    guard headers["sec-websocket-accept"] == request.expectedAccept else {
+      throw .invalidHandshake(reason: "Sec-WebSocket-Accept does not match the key")
+    }
+    let subprotocol = headers["sec-websocket-protocol"]
+    if let subprotocol, !request.protocols.contains(subprotocol) {
+      throw .invalidHandshake(reason: "the server chose a subprotocol that was not offered")
+    }
+    return Agreement(
+      subprotocol: subprotocol,
+      compression: try DeflateParameters.agreed(headers["sec-websocket-extensions"], offer: request.compression),
+      headers: headers, cookieLines: cookieLines, rest: rest())
+  }
+
+  private static func lines(_ head: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    var start = head.startIndex
+    for index in head.indices.dropLast() where head[index] == 13 && head[index + 1] == 10 {
+      lines.append(head[start..<index])
+      start = index + 2
+    }
+    return lines + [head[start...]]
+  }
+}
+
+/// Functions for parsing header field values (RFC 9110 §5.6).
+enum HTTPField {
+  static func trim(_ value: some StringProtocol) -> String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let start = value.firstIndex(where: { !isBlank($0) }), let end = value.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    return String(value[start...end])
+  }
+
+  static func unquoted(_ value: String) -> String {
+    value.count >= 2 && value.first == "\"" && value.last == "\"" ? String(value.dropFirst().dropLast()) : value
+  }
+
+  /// Returns whether a comma-separated list contains the token, which is in lowercase, in any case.
+  static func list(_ value: String, contains token: String) -> Bool {
+    value.split(separator: ",").contains { trim($0).lowercased() == token }
+  }
+}

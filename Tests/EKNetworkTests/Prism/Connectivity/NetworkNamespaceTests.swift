@@ -84,7 +84,7 @@
         directory: nil,
         delivery: .each { request in
           guard monitor.isConnected else { throw URLError(.notConnectedToInternet) }
-          try await manager.deliver(request, accessToken: nil)
+          try await manager.deliver(request, AccessToken(nil as (() -> String?)?))
         }, options: options)
       for round in 1...3 {
         var request = URLRequest(url: server.url("/items"))

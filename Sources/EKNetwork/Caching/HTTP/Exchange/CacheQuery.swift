@@ -80,3 +80,86 @@ struct CacheQuery: Sendable {
       && response.mayBeUsed(for: identity) && response.varying.match(fields, salt: salt)
   }
 }
+
+extension CacheEntry {
+  /// Returns the stored response as the response to a request (RFC 9111 §4), or the range of it that is requested.
+  ///
+  /// - Parameters:
+  ///   - isValidated: Whether the server has just confirmed it.
+  ///   - cookies: The cookies that the server has just set for this request alone.
+  ///   - remainder: Fetches the rest of a body whose file turns out to be damaged.
+  func response(
+    to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
+    cookies: [String] = [],
+    onReceive: BodyObserver? = nil, remainder: DiskBodyReader.Remainder? = nil
+  ) -> TransportResponse? {
+    var fields = response.fields(for: query)
+    // §5.2.2.4: fields that must not be used without revalidation.
+    if !isValidated, !response.directives.noCacheFields.isEmpty {
+      let unconfirmed = Set(response.directives.noCacheFields)
+      fields.remove { unconfirmed.contains($0) }
+    }
+    // §5.1
+    let age = response.freshness.age(at: now)
+    fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
+    if !cookies.isEmpty { fields.remove("set-cookie") }
+    for cookie in cookies { fields.append("Set-Cookie", cookie) }
+    var status = cacheStatus
+    status.remaining = response.freshness.remaining(at: now)
+    fields.append(CacheStatus.field, status.text)
+
+    var code = response.status
+    var content = 0..<length
+    if let range = range(of: query) {
+      code = 206
+      content = range
+      fields.set("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+      fields.set("Content-Length", "\(range.count)")
+    }
+    if query.method == "HEAD" { content = 0..<0 }
+    let reason = code == response.status ? response.reason : "Partial Content"
+    guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
+      return nil
+    }
+    if !content.isEmpty, let onReceive, onReceive.observes(head) {
+      onReceive.report(Int64(content.count), Int64(content.count))
+    }
+    return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
+  }
+
+  /// Returns the range that the request asks for, if this response can provide it (RFC 9110 §14.2).
+  func range(of query: CacheQuery) -> Range<Int64>? {
+    guard let value = query.range, isRangeable else { return nil }
+    return ByteRange(value)?.offsets(in: length)
+  }
+
+  /// Whether ranges can be served: they refer to the bytes as transferred, which for an encoded body are not those
+  /// stored.
+  private var isRangeable: Bool { response.status == 200 && !response.hasContentCoding }
+}
+
+extension ResponseHead {
+  /// Returns the head with one more field.
+  func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
+    guard let status = statusCode else { return self }
+    var fields = fields
+    fields.append(name, value)
+    return Self.make(status: status, reason: reasonPhrase, fields: fields, url: url) ?? self
+  }
+
+  /// Creates an HTTP/1.1 head, which represents every version here. Returns `nil` for values that a head cannot
+  /// contain.
+  static func make(status: Int, reason: String, fields: HeaderFieldList, url: URL) -> ResponseHead? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+    bytes.append(contentsOf: "HTTP/1.1 \(status) \(reason)\r\n".utf8)
+    for field in fields.fields {
+      bytes.append(contentsOf: field.name.utf8)
+      bytes.append(contentsOf: ": ".utf8)
+      bytes.append(contentsOf: field.value.utf8)
+      bytes.append(contentsOf: "\r\n".utf8)
+    }
+    bytes.append(contentsOf: "\r\n".utf8)
+    return RawHead(bytes: bytes, url: url).map { ResponseHead($0) }
+  }
+}

@@ -18,3 +18,160 @@ struct CacheEntry: Sendable {
 
   var length: Int64 { body.length }
 }
+
+/// The body of a stored response: in memory, or in a file that is read on demand.
+enum CachedBody: Sendable {
+  case data(Data)
+  case file(DiskBody)
+
+  var length: Int64 {
+    switch self {
+    case .data(let data): Int64(data.count)
+    case .file(let file): file.length
+    }
+  }
+
+  /// Returns a body that reads a range of bytes.
+  ///
+  /// - Parameter remainder: Fetches the rest from elsewhere, from an offset on, if the file turns out to be damaged in
+  ///   the middle of the range.
+  func reader(_ range: Range<Int64>, remainder: DiskBodyReader.Remainder?) -> any TransportBody {
+    guard !range.isEmpty else { return BufferedBody(Data()) }
+    switch self {
+    case .file(let file): return DiskBodyReader(file, range: range, remainder: remainder)
+    case .data(let data):
+      guard range != 0..<length else { return BufferedBody(data) }
+      let start = data.startIndex
+      return BufferedBody(data.subdata(in: (start + Int(range.lowerBound))..<(start + Int(range.upperBound))))
+    }
+  }
+}
+
+/// The location of responses in the cache: a URL, and the partition that belongs to one identity.
+struct CacheLocation: Sendable, Hashable {
+  let url: String
+  let partition: String
+  /// ``RequestIdentity/trust``, which is part of every partition.
+  let trust: String?
+
+  /// Returns the key of everything that is stored for a URL: the URL without fragment and default port, with scheme and
+  /// host in lower case (RFC 3986 §6.2).
+  static func key(of url: URL) -> String {
+    let text = url.absoluteString
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
+    let (scheme, host) = (parts.scheme?.lowercased(), parts.host?.lowercased())
+    let isDefaultPort = parts.port.map { $0 == Origin.defaultPort(isSecure: scheme == "https") } ?? false
+    if parts.scheme == scheme, parts.host == host, parts.fragment == nil, !isDefaultPort,
+      !parts.percentEncodedPath.isEmpty
+    {
+      return text
+    }
+    parts.fragment = nil
+    parts.scheme = scheme
+    if parts.host != host { parts.host = host }
+    if isDefaultPort { parts.port = nil }
+    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    return parts.string ?? text
+  }
+
+  /// The location at which a response is stored.
+  init(url: String, identity: RequestIdentity, directives: CacheDirectives) {
+    self.init(
+      url: url,
+      partition: directives.isShareable ? Self.publicPartition(of: identity) : Self.partition(of: identity), identity)
+  }
+
+  private init(url: String, partition: String, _ identity: RequestIdentity) {
+    self.url = url
+    self.partition = partition
+    trust = identity.trust
+  }
+
+  /// Returns the locations at which to look for a response, in order.
+  static func candidates(url: String, identity: RequestIdentity) -> [CacheLocation] {
+    var partitions = [partition(of: identity)]
+    if !identity.isAnonymous, identity.credentials == nil { partitions.append(anonymousPartition(of: identity)) }
+    partitions.append(publicPartition(of: identity))
+    return partitions.map { CacheLocation(url: url, partition: $0, identity) }
+  }
+
+  private static func partition(of identity: RequestIdentity) -> String {
+    identity.isAnonymous
+      ? anonymousPartition(of: identity)
+      : "\(identity.credentials ?? "-").\(identity.cookies ?? "-")" + trust(of: identity)
+  }
+
+  /// The partition of responses that all users may share, if they trust the same servers.
+  private static func publicPartition(of identity: RequestIdentity) -> String { "*" + trust(of: identity) }
+  private static func anonymousPartition(of identity: RequestIdentity) -> String { trust(of: identity) }
+
+  private static func trust(of identity: RequestIdentity) -> String { identity.trust.map { "+" + $0 } ?? "" }
+}
+
+/// Collects a body that is to be stored: in memory while it is small, then in a file.
+///
+/// Not Sendable: owned by the body that is being read.
+final class BodyGatherer {
+  /// The largest part of a body that is kept in memory if there is a disk store.
+  static let greatestBuffer: Int64 = 256 * 1024
+  private static let greatestReservation: Int64 = 1024 * 1024
+
+  /// A complete body.
+  enum Content {
+    case data(Data)
+    case written(DiskBodyWriter)
+
+    var length: Int64 {
+      switch self {
+      case .data(let data): Int64(data.count)
+      case .written(let writer): writer.length
+      }
+    }
+  }
+
+  private let memoryLimit: Int64
+  private let disk: DiskStore?
+  private var bufferLimit: Int64
+  private var data = Data()
+  private var writer: DiskBodyWriter?
+
+  /// - Parameters:
+  ///   - memoryLimit: The largest body that the memory store accepts.
+  ///   - expected: The expected length of the body, if known.
+  init(memoryLimit: Int64, disk: DiskStore?, expected: Int64?) {
+    self.memoryLimit = memoryLimit
+    self.disk = disk
+    bufferLimit = disk == nil ? memoryLimit : Self.greatestBuffer
+    // The server may announce more than it sends.
+    data.reserveCapacity(Int(clamping: min(expected ?? 0, bufferLimit, Self.greatestReservation)))
+  }
+
+  /// Appends a chunk; returns `false` if the body cannot be stored.
+  func append(_ chunk: Data) -> Bool {
+    if writer == nil, Int64(data.count) + Int64(chunk.count) > bufferLimit {
+      writer = disk?.bodyWriter()
+      if writer == nil {
+        // Without a file the body can still be kept in memory.
+        bufferLimit = memoryLimit
+      } else {
+        let buffered = data
+        data = Data()
+        guard write(buffered) else { return false }
+      }
+    }
+    if writer != nil { return write(chunk) }
+    guard Int64(data.count) + Int64(chunk.count) <= bufferLimit else { return false }
+    data.append(chunk)
+    return true
+  }
+
+  /// Returns the complete body.
+  func finish() -> Content { writer.map { .written($0) } ?? .data(data) }
+
+  private func write(_ chunk: Data) -> Bool {
+    guard let disk, let writer, writer.length + Int64(chunk.count) <= disk.greatestBody else { return false }
+    if writer.append(chunk) { return true }
+    disk.failedToWrite(errno)
+    return false
+  }
+}

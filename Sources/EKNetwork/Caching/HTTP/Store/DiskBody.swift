@@ -63,3 +63,125 @@ final class DiskBody: Sendable {
     return data
   }
 }
+
+/// Reads a body from its file, block by block.
+///
+/// Unchecked: mutable state without a lock is accessed by `next()` only, which has one caller at a time.
+final class DiskBodyReader: TransportBody, @unchecked Sendable {
+  /// Fetches a range of bytes from elsewhere.
+  typealias Remainder = @Sendable (Range<Int64>) async throws -> any TransportBody
+
+  private struct State {
+    var isCancelled = false
+    /// The source of the remaining bytes, if not the file.
+    var rest: (any TransportBody)?
+  }
+
+  private let file: DiskBody
+  private let end: Int64
+  private let remainder: Remainder?
+  private var position: Int64
+  private let state = Locked(State())
+
+  init(_ file: DiskBody, range: Range<Int64>, remainder: Remainder?) {
+    self.file = file
+    position = range.lowerBound
+    end = range.upperBound
+    self.remainder = remainder
+  }
+
+  func next() async throws -> Data? {
+    try Task.checkCancellation()
+    let (isCancelled, rest) = state.withLock { ($0.isCancelled, $0.rest) }
+    if isCancelled { throw CancellationError() }
+    if let rest { return try await rest.next() }
+    guard position < end else { return nil }
+    let size = Int64(DiskBody.blockSize)
+    let index = position / size
+    guard let block = file.block(index) else { return try await nextOfRemainder() }
+    let start = Int(position - index * size)
+    let stop = Int(min(end - index * size, Int64(block.count)))
+    position = index * size + Int64(stop)
+    let isWhole = start == 0 && stop == block.count
+    return isWhole ? block : block.subdata(in: (block.startIndex + start)..<(block.startIndex + stop))
+  }
+
+  /// Continues after the file turned out to be damaged, in a body too large to be verified beforehand. If the rest is
+  /// unavailable, the failure is that of a lost connection, so that a request that can be retried is.
+  private func nextOfRemainder() async throws -> Data? {
+    guard let remainder else {
+      throw URLError(
+        .networkConnectionLost,
+        userInfo: [NSLocalizedDescriptionKey: "The stored body of the response is damaged, and was removed"])
+    }
+    let rest = try await remainder(position..<end)
+    let isCancelled = state.withLock { state in
+      state.rest = rest
+      return state.isCancelled
+    }
+    if isCancelled { rest.cancel() }
+    return try await rest.next()
+  }
+
+  func cancel() {
+    let rest = state.withLock { state in
+      state.isCancelled = true
+      return state.rest
+    }
+    rest?.cancel()
+  }
+}
+
+/// Writes a body to a temporary file, which is renamed when the body is complete. A writer released before that removes
+/// the file.
+///
+/// Not Sendable: owned by the body that is being read.
+final class DiskBodyWriter {
+  /// The number in the name of the file and in the digests of its blocks.
+  let number: UInt64
+  private let path: String
+  private let file: OpenFile
+  private var block = Data()
+  private var blocks: Int64 = 0
+  private(set) var length: Int64 = 0
+  private var isFinished = false
+
+  init(_ file: OpenFile, at path: String) {
+    // 0 stands for a body without a file of its own.
+    number = UInt64.random(in: 1...UInt64.max)
+    self.path = path
+    self.file = file
+    block.reserveCapacity(DiskBody.blockSize + DiskBody.digestSize)
+  }
+
+  deinit { if !isFinished { unlink(path) } }
+
+  /// Appends a chunk; returns `false` if writing fails, with the reason in `errno`.
+  func append(_ chunk: Data) -> Bool {
+    var rest = chunk[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(DiskBody.blockSize - block.count)
+      block.append(part)
+      length += Int64(part.count)
+      rest = rest.dropFirst(part.count)
+      if block.count == DiskBody.blockSize, !flush() { return false }
+    }
+    return true
+  }
+
+  /// Renames the file to its final name; returns `false` if that fails, with the reason in `errno`.
+  func finish(as final: String) -> Bool {
+    guard block.isEmpty || flush(), rename(path, final) == 0 else { return false }
+    isFinished = true
+    return true
+  }
+
+  private func flush() -> Bool {
+    var digest = RecordWriter()
+    digest.add(block.withUnsafeBytes { DiskBody.digest(of: $0, at: blocks, of: number) })
+    block.append(digest.bytes)
+    blocks += 1
+    defer { block.removeAll(keepingCapacity: true) }
+    return file.append(block)
+  }
+}

@@ -136,3 +136,127 @@ struct DiskRecord: Sendable {
     return (key, response)
   }
 }
+
+/// Writes the parts of a record one after the other: numbers in little-endian order, texts preceded by their length.
+struct RecordWriter {
+  private(set) var bytes = Data()
+
+  mutating func add(_ number: UInt32) {
+    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+  mutating func add(_ number: UInt64) {
+    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+  mutating func add(_ date: Date) { add(date.timeIntervalSince1970.bitPattern) }
+
+  mutating func add(_ text: String) {
+    let utf8 = text.utf8
+    add(UInt32(truncatingIfNeeded: utf8.count))
+    bytes.append(contentsOf: utf8)
+  }
+
+  mutating func add(_ text: String?) {
+    add(UInt32(text == nil ? 0 : 1))
+    if let text { add(text) }
+  }
+}
+
+/// Reads what ``RecordWriter`` has written. Missing or invalid parts are `nil`, whatever the bytes.
+struct RecordReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  mutating func number32() -> UInt32? {
+    guard bytes.count - position >= 4 else { return nil }
+    defer { position += 4 }
+    return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+  }
+
+  mutating func number64() -> UInt64? {
+    guard bytes.count - position >= 8 else { return nil }
+    defer { position += 8 }
+    return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+  }
+
+  mutating func date() -> Date? {
+    guard let bits = number64() else { return nil }
+    let seconds = Double(bitPattern: bits)
+    // A date outside the calendar would trap in calculations.
+    return seconds.isFinite && abs(seconds) < 1e11 ? Date(timeIntervalSince1970: seconds) : nil
+  }
+
+  mutating func text() -> String? {
+    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= bytes.count - position else {
+      return nil
+    }
+    defer { position += count }
+    return String(decoding: bytes[position..<(position + count)], as: UTF8.self)
+  }
+
+  /// `.some(nil)` for a text that was `nil`.
+  mutating func optionalText() -> String?? {
+    guard let isThere = number32() else { return nil }
+    return isThere == 0 ? .some(nil) : text().map { .some($0) }
+  }
+
+  /// Returns the number of elements that follow, each of which takes at least `size` bytes.
+  mutating func count(ofAtLeast size: Int) -> Int? {
+    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= (bytes.count - position) / size else {
+      return nil
+    }
+    return count
+  }
+}
+
+/// A CRC-32 checksum (ISO 3309), against accidental damage such as a partially written block or a flipped bit.
+/// Processes eight bytes at a time.
+struct CRC32: Sendable {
+  /// The remainders of a byte followed by zero to seven others, 256 for each.
+  private static let tables: [UInt32] = {
+    var tables = (0..<256).map { (index: UInt32) -> UInt32 in
+      (0..<8).reduce(index) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
+    }
+    for index in 256..<2048 {
+      let previous = tables[index - 256]
+      tables.append(tables[Int(previous & 0xFF)] ^ previous >> 8)
+    }
+    return tables
+  }()
+
+  private var state = ~UInt32(0)
+
+  /// The checksum of the bytes added so far.
+  var value: UInt32 { ~state }
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var crc = state
+    Self.tables.withUnsafeBufferPointer { table in
+      var index = 0
+      while index + 8 <= bytes.count {
+        let word =
+          UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) ^ UInt64(crc)
+        func part(_ shift: UInt64, _ following: Int) -> UInt32 { table[following << 8 | Int(word >> shift & 0xFF)] }
+        crc = part(0, 7) ^ part(8, 6) ^ part(16, 5) ^ part(24, 4)
+        crc ^= part(32, 3) ^ part(40, 2) ^ part(48, 1) ^ part(56, 0)
+        index += 8
+      }
+      while index < bytes.count {
+        crc = table[Int((crc ^ UInt32(bytes[index])) & 0xFF)] ^ crc >> 8
+        index += 1
+      }
+    }
+    state = crc
+  }
+
+  mutating func add(_ number: UInt64) { withUnsafeBytes(of: number.littleEndian) { add($0) } }
+
+  static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    var crc = CRC32()
+    crc.add(bytes)
+    return crc.value
+  }
+
+  static func of(_ data: Data) -> UInt32 { data.withUnsafeBytes { of($0) } }
+}

@@ -1,0 +1,166 @@
+import Foundation
+
+/// SHA-256 (FIPS 180-4 §6.2), for keys that must not collide or reveal what they were made from.
+enum SHA256 {
+  /// §4.2.2: the first fractional bits of the cube roots of the first primes; §5.3.3: of their square roots.
+  private static let constants = primes(64).map { firstFractionBits(cbrt(Double($0))) }
+  private static let initial = primes(8).map { firstFractionBits(Double($0).squareRoot()) }
+
+  /// Returns the hash, 32 bytes.
+  static func digest(_ message: [UInt8]) -> [UInt8] {
+    words(message).flatMap { word in
+      stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+    }
+  }
+
+  /// Returns the hash in hexadecimal digits.
+  static func hexadecimal(_ message: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    let text = words(message).flatMap { word in
+      stride(from: 28, through: 0, by: -4).map { digits[Int(word >> UInt32($0) & 15)] }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func words(_ message: [UInt8]) -> [UInt32] {
+    var state = initial
+    let padded = padding(message)
+    for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
+    return state
+  }
+
+  /// §5.1.1: a one bit, zeros up to 56 bytes of the last block, and the length in bits.
+  private static func padding(_ message: [UInt8]) -> [UInt8] {
+    var bytes = message
+    bytes.append(0x80)
+    bytes.append(contentsOf: repeatElement(0, count: (120 - bytes.count % 64) % 64))
+    let length = UInt64(message.count) * 8
+    for shift in stride(from: UInt64(56), through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: length >> shift))
+    }
+    return bytes
+  }
+
+  private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
+    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+      block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    }
+    words.reserveCapacity(64)
+    for index in 16..<64 {
+      let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] >> 3
+      let second = rotated(words[index - 2], 17, 19) ^ words[index - 2] >> 10
+      words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
+    }
+    // The variable names are those of the standard.
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    for index in 0..<64 {
+      let choice = e & f ^ ~e & g
+      let first = h &+ (rotated(e, 6, 11) ^ rotated(e, 25)) &+ choice &+ constants[index] &+ words[index]
+      let majority = a & b ^ a & c ^ b & c
+      let second = (rotated(a, 2, 13) ^ rotated(a, 22)) &+ majority
+      (h, g, f, e) = (g, f, e, d &+ first)
+      (d, c, b, a) = (c, b, a, first &+ second)
+    }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+  }
+
+  private static func rotated(_ word: UInt32, _ bits: UInt32) -> UInt32 { word >> bits | word << (32 - bits) }
+
+  private static func rotated(_ word: UInt32, _ first: UInt32, _ second: UInt32) -> UInt32 {
+    rotated(word, first) ^ rotated(word, second)
+  }
+
+  private static func firstFractionBits(_ value: Double) -> UInt32 {
+    UInt32((value - value.rounded(.down)) * 4_294_967_296)
+  }
+
+  private static func primes(_ count: Int) -> [Int] {
+    var primes: [Int] = []
+    var candidate = 2
+    while primes.count < count {
+      if primes.allSatisfy({ candidate % $0 != 0 }) { primes.append(candidate) }
+      candidate += 1
+    }
+    return primes
+  }
+}
+
+/// SHA-1 (FIPS 180-4), as used by the WebSocket handshake (RFC 6455 §4.2.2), where it protects no secret.
+enum SHA1 {
+  static func digest(_ message: [UInt8]) -> [UInt8] {
+    var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
+    var bytes = message + [0x80]
+    bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
+    let bitCount = UInt64(message.count) * 8
+    bytes += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bitCount >> UInt64($0)) }
+    for block in stride(from: 0, to: bytes.count, by: 64) { add(bytes[block..<block + 64], to: &state) }
+    return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
+  }
+
+  private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
+    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+      block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    }
+    for index in 16..<80 {
+      words.append(rotate(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
+    }
+    var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
+    for (index, word) in words.enumerated() {
+      let (mix, constant): (UInt32, UInt32) =
+        switch index {
+        case 0..<20: (b & c | ~b & d, 0x5A82_7999)
+        case 20..<40: (b ^ c ^ d, 0x6ED9_EBA1)
+        case 40..<60: (b & c | b & d | c & d, 0x8F1B_BCDC)
+        default: (b ^ c ^ d, 0xCA62_C1D6)
+        }
+      let next = rotate(a, 5) &+ mix &+ e &+ constant &+ word
+      (e, d, c, b, a) = (d, c, rotate(b, 30), a, next)
+    }
+    for (index, word) in [a, b, c, d, e].enumerated() { state[index] &+= word }
+  }
+
+  private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+}
+
+/// MD5 (RFC 1321), which Digest authentication still uses with most servers. It protects nothing here that SHA-256 could.
+enum MD5 {
+  /// §3.4: by how much the sums of each round are rotated.
+  private static let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]
+  private static let constants = (1...64).map { UInt32(abs(sin(Double($0))) * 4_294_967_296) }
+
+  /// Returns the hash in hexadecimal digits.
+  static func hexadecimal(_ message: [UInt8]) -> String {
+    var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
+    var bytes = message + [0x80]
+    bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
+    let length = UInt64(message.count) * 8
+    bytes += (0..<8).map { UInt8(truncatingIfNeeded: length >> UInt64($0 * 8)) }
+    for start in stride(from: 0, to: bytes.count, by: 64) { add(bytes[start..<start + 64], to: &state) }
+    let digits = Array("0123456789abcdef".utf8)
+    let text = state.flatMap { word in
+      [4, 0, 12, 8, 20, 16, 28, 24].map { digits[Int(word >> UInt32($0) & 15)] }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
+    let words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+      block[index..<index + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    }
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    for index in 0..<64 {
+      let (mix, word): (UInt32, Int) =
+        switch index / 16 {
+        case 0: (b & c | ~b & d, index)
+        case 1: (b & d | c & ~d, (5 * index + 1) % 16)
+        case 2: (b ^ c ^ d, (3 * index + 5) % 16)
+        default: (c ^ (b | ~d), 7 * index % 16)
+        }
+      let sum = a &+ mix &+ constants[index] &+ words[word]
+      let shift = shifts[index / 16][index % 4]
+      (a, d, c, b) = (d, c, b, b &+ (sum << shift | sum >> (32 - shift)))
+    }
+    for (index, word) in [a, b, c, d].enumerated() { state[index] &+= word }
+  }
+}
