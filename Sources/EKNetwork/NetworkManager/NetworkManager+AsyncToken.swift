@@ -45,7 +45,7 @@ extension NetworkManaging where Self == NetworkManager {
 
 extension NetworkManager {
   /// Sends a request and returns its response as it was received, with a token that is obtained asynchronously. See
-  /// ``response(to:accepting:accessToken:)-(_,_,(()->String?)?)`` for everything else.
+  /// `response(to:accepting:accessToken:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -60,7 +60,7 @@ extension NetworkManager {
   }
 
   /// Sends a request and returns as soon as the head of a response has arrived, with a token that is obtained
-  /// asynchronously. See ``stream(_:accessToken:)-(_,(()->String?)?)`` for everything else.
+  /// asynchronously. See `stream(_:accessToken:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -73,13 +73,13 @@ extension NetworkManager {
   }
 
   /// Subscribes to server-sent events, with a token that is obtained asynchronously. See
-  /// ``events(_:accessToken:reconnect:options:)-(_,(()->String?)?,_,_)`` for everything else.
+  /// `events(_:accessToken:reconnect:options:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request to send. Its `Response` is not used.
   ///   - accessToken: Returns the token; called for each attempt. If it throws, the subscription ends with its error.
   ///   - reconnect: The policy for the delay before each reconnection, and for when to give up.
-  ///   - options: The options of the subscription. Defaults to ``EventSourceOptions/init()``.
+  ///   - options: The options of the subscription. Defaults to ``EventSourceOptions``.
   @_disfavoredOverload
   public nonisolated func events<T: NetworkRequest>(
     _ request: T, accessToken: @escaping @Sendable () async throws -> String?,
@@ -89,7 +89,7 @@ extension NetworkManager {
   }
 
   /// Sends a request and writes the body of its response to a file, with a token that is obtained asynchronously. See
-  /// ``download(_:to:accessToken:options:)-(_,_,(()->String?)?,_)`` for everything else.
+  /// `download(_:to:accessToken:options:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -108,7 +108,7 @@ extension NetworkManager {
   }
 
   /// Uploads a file so that an interruption does not start it from the beginning, with a token that is obtained asynchronously.
-  /// See ``upload(_:fromFile:accessToken:options:)-(_,_,(()->String?)?,_)`` for everything else.
+  /// See `upload(_:fromFile:accessToken:options:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request that creates the upload.
@@ -128,7 +128,7 @@ extension NetworkManager {
   }
 
   /// Cancels an upload that ``UploadOptions/state`` remembers, with a token that is obtained asynchronously. See
-  /// ``cancelUpload(_:accessToken:options:)-(_,(()->String?)?,_)`` for everything else.
+  /// `cancelUpload(_:accessToken:options:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request that has created the upload.

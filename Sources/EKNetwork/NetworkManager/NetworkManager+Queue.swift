@@ -9,7 +9,7 @@ extension NetworkManager {
   /// returned.
   ///
   /// The request is built at once, with the current base URL and without a token. The token is read when the request is
-  /// sent, from the `accessToken` of ``PrismQueueDelivery/manager(_:accessToken:)``. The request's retry policy is not
+  /// sent, from the `accessToken` of `PrismQueueDelivery.manager(_:accessToken:)`. The request's retry policy is not
   /// used, because the queue has its own. Its settings for the response are not used either: the head of a 2xx response
   /// delivers the request, and the body is discarded.
   ///
@@ -70,7 +70,7 @@ extension PrismQueueDelivery {
     .each { try await manager.deliver($0, AccessToken(accessToken)) }
   }
 
-  /// Sends requests through a manager, like ``manager(_:accessToken:)-(_,(()->String?)?)``, with a token that is obtained
+  /// Sends requests through a manager, like `manager(_:accessToken:)`, with a token that is obtained
   /// asynchronously, from an actor for example.
   ///
   /// - Parameters:

@@ -44,7 +44,7 @@ extension NetworkManager {
   /// Any method and body may be used; a body that cannot be sent twice ends the subscription when the connection is
   /// lost. A stream that the server has ended is requested again only if the request is idempotent
   /// (``NetworkRequest/isIdempotent``): otherwise it was processed, and the subscription ends. For a request that must not
-  /// be repeated after a lost connection either, use ``stream(_:accessToken:)`` and ``StreamingResponse/events(maximumLength:)``.
+  /// be repeated after a lost connection either, use `stream(_:accessToken:)` and ``StreamingResponse/events(maximumLength:)``.
   /// The token is refreshed on 401 as in `stream`. A 204 ends the subscription; a wrong content type throws
   /// ``EventStreamError``; a response outside 2xx that is not transient is thrown.
   ///

@@ -82,7 +82,7 @@ extension NetworkManaging where Self == NetworkManager {
   ///     senders.
   ///   - session: The session that sends the requests: a `URLSession`, or a mock in tests. Defaults to
   ///     `URLSession.shared`.
-  ///   - streamingSession: The session that sends the requests of ``NetworkManager/stream(_:accessToken:)``. Defaults
+  ///   - streamingSession: The session that sends the requests of `NetworkManager.stream(_:accessToken:)`. Defaults
   ///     to `nil`: `session` if it conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, otherwise
   ///     `URLSession.shared`.
   ///   - loggerSubsystem: The subsystem of the unified log on Apple platforms.

@@ -18,7 +18,7 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   }
   /// The priority. Requests with a higher priority are sent first.
   public let priority: Int
-  /// How redirects are handled if ``PrismQueueDelivery/manager(_:accessToken:)`` sends the request. Defaults to
+  /// How redirects are handled if `PrismQueueDelivery.manager(_:accessToken:)` sends the request. Defaults to
   /// ``RedirectPolicy/follow``.
   public var redirectPolicy = RedirectPolicy.follow
 

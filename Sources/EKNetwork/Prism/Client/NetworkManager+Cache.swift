@@ -11,7 +11,7 @@ extension NetworkManager {
   /// add to it, so one user's request never gets another user's response; middleware also receives stored responses. A
   /// session that has a delegate, or is not a `URLSession`, shares no responses with other sessions. The token and the
   /// base URL are read once for each attempt. The response is decoded each time. With `.cacheThenNetwork` the stored
-  /// response is returned and refreshed in the background; ``responses(_:accessToken:policy:cache:ttl:)`` returns both.
+  /// response is returned and refreshed in the background; `responses(_:accessToken:policy:cache:ttl:)` returns both.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -30,7 +30,7 @@ extension NetworkManager {
   /// Returns the responses to a request, as a policy specifies: with `.cacheThenNetwork` the stored one and then the
   /// one from the network.
   ///
-  /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)``.
+  /// The parameters are those of `send(_:accessToken:policy:cache:ttl:)`.
   public nonisolated func responses<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: (@Sendable () -> String?)? = nil, policy: PrismCachePolicy = .cacheThenNetwork,
     cache: PrismResponseCache, ttl: Duration = PrismCacheEntry.defaultTTL
@@ -41,7 +41,7 @@ extension NetworkManager {
   }
 
   /// Sends a request through a cache, with a token that is obtained asynchronously. See
-  /// ``send(_:accessToken:policy:cache:ttl:)-(_,(()->String?)?,_,_,_)`` for everything else.
+  /// `send(_:accessToken:policy:cache:ttl:)` for everything else.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -60,7 +60,7 @@ extension NetworkManager {
 
   /// Returns the responses to a request, as a policy specifies, with a token that is obtained asynchronously.
   ///
-  /// The parameters are those of ``send(_:accessToken:policy:cache:ttl:)-(_,()->String?,_,_,_)``.
+  /// The parameters are those of `send(_:accessToken:policy:cache:ttl:)`.
   @_disfavoredOverload
   public nonisolated func responses<T: NetworkRequest & Sendable>(
     _ request: T, accessToken: @escaping @Sendable () async throws -> String?,
