@@ -20,3 +20,7 @@ extension HTTPURLResponse {
 extension URLError {
   init(_: Code, url _: URL?, description _: String) { fatalError() }
 }
+
+extension URL {
+  var withoutCredentials: URL { fatalError() }
+}
