@@ -22,11 +22,16 @@ import Testing
   }
 
   #if os(Linux)
+    /// Returns a manager whose idle connections no other test's take the place of.
     private func manager(
-      _ url: URL, _ options: ConnectionOptions = ConnectionOptions(), timings: Locked<[NetworkTimings]> = Locked([])
-    ) -> NetworkManager {
-      let manager = NetworkManager(
-        baseURL: url, session: URLSession(configuration: .ephemeral), transport: .connecting(with: options))
+      _ url: URL, _ options: ConnectionOptions = ConnectionOptions(), timings: Locked<[NetworkTimings]> = Locked([]),
+      _ change: (URLSessionConfiguration) -> Void = { _ in }
+    ) throws -> NetworkManager {
+      let configuration = URLSessionConfiguration.ephemeral
+      change(configuration)
+      let transport = HTTPTransport(
+        configuration: configuration, options: options, eventLoops: EventLoops(count: 1))
+      let manager = NetworkManager(baseURL: { url }, transport: try #require(transport))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -38,7 +43,7 @@ import Testing
       let server = try LoopbackServer()
       server.route("/item", .json("{}"))
       let timings = Locked<[NetworkTimings]>([])
-      let manager = manager(server.baseURL, timings: timings)
+      let manager = try manager(server.baseURL, timings: timings)
       for _ in 0..<3 { #expect(try await manager.preconnect()) }
       #expect(await server.waitForOpenConnections(1))
       #expect(server.requests.isEmpty)
@@ -52,9 +57,7 @@ import Testing
 
     @Test func hundredAtOnceAreNotMoreThanTheSessionMayOpen() async throws {
       let server = try LoopbackServer()
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.httpMaximumConnectionsPerHost = 4
-      let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: configuration))
+      let manager = try manager(server.baseURL) { $0.httpMaximumConnectionsPerHost = 4 }
       try await withThrowingTaskGroup(of: Bool.self) { group in
         for _ in 0..<100 { group.addTask { try await manager.preconnect() } }
         for try await isOpen in group { #expect(isOpen) }
@@ -66,7 +69,7 @@ import Testing
     @Test func connectionThatTheServerHasClosedIsReplaced() async throws {
       let server = try LoopbackServer()
       server.route("/item", .json("{}"))
-      let manager = manager(server.baseURL)
+      let manager = try manager(server.baseURL)
       #expect(try await manager.preconnect())
       #expect(await server.waitForOpenConnections(1))
       server.closeConnections()
@@ -77,15 +80,16 @@ import Testing
     @Test func failureIsThatOfConnecting() async throws {
       let unresponsive = try LoopbackServer.UnresponsivePort()
       let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)"))
-      let slow = manager(url, ConnectionOptions(connectTimeout: .milliseconds(100)))
+      let slow = try manager(url, ConnectionOptions(connectTimeout: .milliseconds(100)))
       let error = await #expect(throws: URLError.self) { try await slow.preconnect() }
       #expect(error?.code == .cannotConnectToHost)
-      let task = Task { try await manager(url).preconnect() }
+      let cancelled = try manager(url)
+      let task = Task { try await cancelled.preconnect() }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
-      let refused = manager(try #require(URL(string: "http://127.0.0.1:1")))
+      let refused = try manager(try #require(URL(string: "http://127.0.0.1:1")))
       #expect(await #expect(throws: URLError.self) { try await refused.preconnect() }?.code == .cannotConnectToHost)
-      let invalid = manager(try #require(URL(string: "ftp://127.0.0.1")))
+      let invalid = try manager(try #require(URL(string: "ftp://127.0.0.1")))
       #expect(await #expect(throws: URLError.self) { try await invalid.preconnect() }?.code == .unsupportedURL)
     }
   #endif
