@@ -58,8 +58,8 @@ struct BackgroundPlaces: Codable, Equatable, Sendable {
 
   /// Returns where a file is now.
   func moved(_ path: String, to now: BackgroundPlaces) -> String {
-    let path = StoredRequest.moved(path, from: home, to: now.home)
-    return now.group.map { StoredRequest.moved(path, from: group, to: $0) } ?? path
+    let path = path.moved(from: home, to: now.home)
+    return now.group.map { path.moved(from: group, to: $0) } ?? path
   }
 
   /// The folder for the bodies of uploads, which must outlive the process.

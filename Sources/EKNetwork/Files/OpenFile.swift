@@ -89,3 +89,15 @@ extension OpenFile {
     return fsync(descriptor) == 0
   }
 }
+
+extension String {
+  /// Returns where the file with this path is after its home directory has moved, as that of an iOS app does with each update.
+  func moved(from old: String?, to home: String) -> String {
+    guard let old, old != home else { return self }
+    // On Apple's platforms `/var` is a link to `/private/var`: paths occur with and without the prefix.
+    for prefix in ["", "/private"] where hasPrefix(prefix + old + "/") {
+      return home + dropFirst(prefix.count + old.count)
+    }
+    return self
+  }
+}

@@ -128,7 +128,7 @@ final class OfflineStore: Sendable {
     case .none, .inline: break
     case .referenced(let path):
       let isThere = access(path, F_OK) == 0
-      file = URL(fileURLWithPath: isThere ? path : StoredRequest.moved(path, from: stored.home, to: home))
+      file = URL(fileURLWithPath: isThere ? path : path.moved(from: stored.home, to: home))
     case .copied:
       let copy = directory.appendingPathComponent(bodyName(sequence))
       guard let size = open(copy, like: own)?.size else { return nil }

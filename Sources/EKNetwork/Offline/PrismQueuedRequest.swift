@@ -167,16 +167,6 @@ struct StoredRequest: Codable, Equatable {
     request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
     return request
   }
-
-  /// Returns where a file is after its home directory has moved, as that of an iOS app does with each update.
-  static func moved(_ path: String, from old: String?, to home: String) -> String {
-    guard let old, old != home else { return path }
-    // On Apple's platforms `/var` is a link to `/private/var`: paths occur with and without the prefix.
-    for prefix in ["", "/private"] where path.hasPrefix(prefix + old + "/") {
-      return home + path.dropFirst(prefix.count + old.count)
-    }
-    return path
-  }
 }
 
 /// The body of a request, as a queue stores it.

@@ -78,6 +78,26 @@
       #expect(try await code(of: try client(options, host: "other.invalid")) == .cannotConnectToHost)
     }
 
+    @Test("A connection is opened ahead with TLS, and closed by nothing that the server sends before a request")
+    func preconnect() async throws {
+      let timings = Locked<[NetworkTimings]>([])
+      let manager = try client(ConnectionOptions(addresses: Self.local), scheme: "https")
+      manager.eventHandler = { event in
+        guard case .finished(_, _, let measured) = event.kind else { return }
+        timings.withLock { $0.append(measured) }
+      }
+      for _ in 0..<2 {
+        #expect(try await manager.preconnect())
+        _ = try await seen(by: manager)
+      }
+      #expect(timings.withLock { $0.map(\.protocolName) } == ["HTTP/1.1", "HTTP/1.1"])
+      #expect(timings.withLock { $0.map(\.isConnectionReused) } == [true, true])
+      let other = try client(
+        ConnectionOptions(addresses: ["other.invalid": ["127.0.0.1"]]), scheme: "https", host: "other.invalid")
+      #expect(
+        await #expect(throws: URLError.self) { try await other.preconnect() }?.code == .serverCertificateUntrusted)
+    }
+
     @Test("A WebSocket takes the same way", arguments: ["http", "https"])
     func webSocket(scheme: String) async throws {
       let port = try #require(try peer.url(scheme).port)

@@ -48,7 +48,7 @@ import Testing
       ("/x", "/", "/x"), ("/var/A/x", nil, "/var/A/x"), ("/var/B/x", "/var/B", "/var/B/x"),
     ] as [(String, String?, String)])
   func pathFollowsHomeDirectory(path: String, old: String?, expected: String) {
-    #expect(StoredRequest.moved(path, from: old, to: "/var/B") == expected)
+    #expect(path.moved(from: old, to: "/var/B") == expected)
   }
 
   @Test func filesWithOtherNamesAreNotRemoved() throws {
