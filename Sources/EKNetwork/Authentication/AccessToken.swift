@@ -39,7 +39,7 @@ final class AsyncToken: Sendable {
   /// Calls the closure, which is cancelled with the caller and at the deadline, and then not waited for.
   ///
   /// - Throws: The closure's error; `CancellationError` at once when the task is cancelled; `URLError.timedOut`.
-  nonisolated(nonsending) func obtain(until deadline: ContinuousClock.Instant? = nil) async throws {
+  nonisolated(nonsending) func obtain(until deadline: ContinuousInstant? = nil) async throws {
     do {
       let token = try await value(until: deadline)
       state.withLock { $0.current = token }
@@ -49,7 +49,7 @@ final class AsyncToken: Sendable {
     }
   }
 
-  nonisolated(nonsending) private func value(until deadline: ContinuousClock.Instant?) async throws -> String? {
+  nonisolated(nonsending) private func value(until deadline: ContinuousInstant?) async throws -> String? {
     guard let deadline else { return try await withPromptCancellation(patience: .zero, closure) }
     let closure = closure
     let work = Task { try await withPromptCancellation(patience: .zero, closure) }

@@ -70,7 +70,7 @@ final class TokenRefreshCoordinator: Sendable {
   nonisolated(nonsending) func refresh(
     ifNewerThan generation: UInt64, using provider: any TokenRefreshProvider,
     after response: @autoclosure () -> NetworkResponse = NetworkResponse(statusCode: 401),
-    until deadline: ContinuousClock.Instant? = nil
+    until deadline: ContinuousInstant? = nil
   ) async throws {
     let waiter = state.withLock { state in
       state.nextWaiter += 1
@@ -106,9 +106,9 @@ final class TokenRefreshCoordinator: Sendable {
     }
   }
 
-  private func end(_ waiter: UInt64, at deadline: ContinuousClock.Instant) -> Task<Void, any Error> {
+  private func end(_ waiter: UInt64, at deadline: ContinuousInstant) -> Task<Void, any Error> {
     Task { [state] in
-      try await Task.sleep(until: deadline, clock: .continuous)
+      try await Task.sleep(for: (deadline - .now).sleepable, clock: .continuous)
       state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: URLError(.timedOut))
     }
   }

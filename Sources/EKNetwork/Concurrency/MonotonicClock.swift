@@ -9,6 +9,26 @@ enum MonotonicClock {
   }
 }
 
+/// An instant of `ContinuousClock`. That one's own type has no size that the compiler knows: structures that contain it are
+/// laid out when the program runs, and functions allocate memory for each of them.
+struct ContinuousInstant: Comparable, Sendable {
+  private static let start = ContinuousClock.now
+
+  private var sinceStart: Duration
+
+  static var now: ContinuousInstant { ContinuousInstant(sinceStart: start.duration(to: .now)) }
+
+  static func + (instant: ContinuousInstant, duration: Duration) -> ContinuousInstant {
+    ContinuousInstant(sinceStart: instant.sinceStart + duration)
+  }
+
+  static func - (instant: ContinuousInstant, other: ContinuousInstant) -> Duration {
+    instant.sinceStart - other.sinceStart
+  }
+
+  static func < (instant: ContinuousInstant, other: ContinuousInstant) -> Bool { instant.sinceStart < other.sinceStart }
+}
+
 /// The time since an instant, in monotonic nanoseconds.
 struct ElapsedTime: Sendable {
   private let elapsed: @Sendable () -> Duration

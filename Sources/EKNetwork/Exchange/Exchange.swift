@@ -22,7 +22,7 @@ struct Exchange: Sendable {
   var limits = ResponseLimits()
   var progress: ProgressReporter?
   /// When the call as a whole has to be finished; `nil` for no limit.
-  var deadline: ContinuousClock.Instant?
+  var deadline: ContinuousInstant?
   /// The closure called with the number of body bytes sent so far, instead of that of `progress`.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
   var onInterim: InterimObserver?

@@ -249,7 +249,7 @@ struct RequestRunner {
   /// Builds a request like the function above, with a token that is obtained first.
   @inline(never)
   nonisolated(nonsending) func build(
-    _ source: any AttemptSource, with token: AsyncToken, until deadline: ContinuousClock.Instant?
+    _ source: any AttemptSource, with token: AsyncToken, until deadline: ContinuousInstant?
   ) async throws -> BuiltRequest {
     let generation = tokens.generation
     try await token.obtain(until: deadline)

@@ -107,7 +107,7 @@ struct RequestLog: Sendable {
   private let handler: NetworkEventHandler?
   private let request: UInt64
   private let method: String
-  private let start = ContinuousClock.now
+  private let start = ContinuousInstant.now
 
   /// Returns `nil` if there is no listener: a listener that is added later receives only requests that start later.
   ///

@@ -167,7 +167,7 @@
       }
     }
 
-    private static func nanoseconds(of deadline: ContinuousClock.Instant) -> UInt64 {
+    private static func nanoseconds(of deadline: ContinuousInstant) -> UInt64 {
       MonotonicClock.now().addingClamped((deadline - .now).clampedNanoseconds)
     }
   }

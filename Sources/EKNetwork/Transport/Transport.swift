@@ -63,7 +63,7 @@ struct TransportRequest: Sendable {
   /// The hop, which also holds the request as its caller made it.
   var hop: HopRequest
   /// When the attempt has to be finished, redirects included.
-  var deadline: ContinuousClock.Instant?
+  var deadline: ContinuousInstant?
   /// Whether the deadline is the request's own: it must not wait for what another one gets.
   var isTimeLimited = false
   /// Whether the whole body will be collected, so that a transport without back-pressure must not limit it.

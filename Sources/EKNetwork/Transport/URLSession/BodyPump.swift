@@ -135,7 +135,7 @@ final class BodyPump: @unchecked Sendable {
     /// sequence is then cancelled, and not waited for: it may ignore that.
     ///
     /// - Throws: `URLError.timedOut` after the deadline.
-    func spooled(by deadline: ContinuousClock.Instant?, for url: URL?) async throws -> FileSegment {
+    func spooled(by deadline: ContinuousInstant?, for url: URL?) async throws -> FileSegment {
       let waiter = Locked<CheckedContinuation<FileSegment, any Error>?>(nil)
       let tasks = Locked<[Task<Void, Never>]>([])
       @Sendable func take() -> CheckedContinuation<FileSegment, any Error>? {

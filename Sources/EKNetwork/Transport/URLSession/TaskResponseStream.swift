@@ -186,7 +186,7 @@ final class TaskResponseStream: Sendable {
   private func change(
     _ event: (inout TaskResponseState) -> TaskResponseState.Effects
   ) -> (received: Int64, total: Int64?)? {
-    let now = ContinuousClock.now
+    let now = ContinuousInstant.now
     var progress: (received: Int64, total: Int64?)?
     let (effects, headWaiter, bodyWaiter, timer, pumps) = storage.withLock { storage in
       storage.timeouts.noteActivity(now)
@@ -234,7 +234,7 @@ final class TaskResponseStream: Sendable {
 
   /// Fails the exchange if its time is up, otherwise schedules the next check.
   private func checkTime() {
-    let now = ContinuousClock.now
+    let now = ContinuousInstant.now
     let expired = storage.withLock { storage in
       guard let timer = storage.timer, let expiry = storage.timeouts.expiry else { return false }
       guard expiry > now else { return true }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Timeouts of an exchange")
 struct ExchangeTimeoutsTests {
-  private let start = ContinuousClock.now
+  private let start = ContinuousInstant.now
 
   @Test("Activity extends the idle timeout, but not the deadline")
   func activity() {
