@@ -34,6 +34,14 @@ if swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken/Broken.swift 2>/
 fi
 [ "$failures" = 0 ] || exit 1
 
+# What a request declares with another type than the protocol's is not used: the compiler says so, and how to declare it.
+said="$(swiftc "${options[@]}" -swift-version 6 Tests/Clients/Broken/Ignored.swift 2>&1 || true)"
+for name in headers queryParameters body multipartData retryPolicy errorDecoder timeout; do
+  grep -q "'$name' is not used: declare it as" <<<"$said" || { echo "no warning about $name" && exit 1; }
+done
+grep -q "requires nested type 'Response'" <<<"$said" || { echo "no error for a missing response" && exit 1; }
+echo "warns of properties that are not used"
+
 # In the library's own build folder, whose objects they link. SwiftPM remembers one plan for each folder.
 build=(swift build --quiet --disable-build-manifest-caching)
 status=0

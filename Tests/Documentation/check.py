@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Checks the documentation against the last build of the library: check.py [--self-test]
 
-Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode. The comment
+Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode, both as it is
+and in a module that is isolated to the main actor. The comment
 before a block gives its context; a block without one must compile on its own:
   context: file               declarations, with Tests/Documentation/prelude.swift unless they import EKNetwork
                               themselves
+  context: nonisolated file   like file, but not for a module that is isolated to the main actor
+  context: main actor file    like file, only for such a module
   context: body               statements of an async throwing function, with the prelude
   context: run                like body, and is also run against the loopback server and must succeed
   context: signature          declarations exactly as the library's symbol graph has them
@@ -91,7 +94,7 @@ def check(texts, library, options):
         for block in blocks(text):
             if block.context not in CONTEXTS:
                 complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
-            elif block.context in ("file", "body", "run"):
+            elif block.context in ("file", "nonisolated file", "main actor file", "body", "run"):
                 to_compile.append((name, block))
     complaints += compile_all(to_compile, options) + list(recipe_complaints(texts))
     if not complaints:

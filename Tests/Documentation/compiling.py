@@ -1,4 +1,4 @@
-"""Type-checks Swift blocks against the last build of the library, in Swift 6 mode."""
+"""Type-checks Swift blocks against the last build of the library, in Swift 6 mode, in modules of both isolations."""
 import concurrent.futures, os, pathlib, re, subprocess, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,24 +32,29 @@ def source(name, block):
     return ("" if stands_alone else "import EKNetwork\n") + location + block.code
 
 
-def compile_block(name, block, options):
+def compile_block(name, block, options, on_main_actor=False):
     """Returns the compiler's errors or an empty string. A block that imports the library is compiled without the prelude."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "block.swift"
         file.write_text(source(name, block))
-        stands_alone = block.context == "file" and re.search(r"^import EKNetwork$", block.code, re.M)
+        stands_alone = block.context.endswith("file") and re.search(r"^import EKNetwork$", block.code, re.M)
         files = [str(file)] if stands_alone else [str(file), str(PRELUDE)]
         command = ["swiftc", "-emit-sil", "-wmo", "-o", os.devnull, "-parse-as-library", "-swift-version", "6", *options, *files]
+        if on_main_actor:
+            command += ["-default-isolation", "MainActor"]
         result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if result.returncode == 0:
         return ""
-    errors = [line for line in result.stderr.splitlines() if re.match(r"[^\s|].*error:", line)]
+    module = " (on the main actor)" if on_main_actor else ""
+    errors = [line + module for line in result.stderr.splitlines() if re.match(r"[^\s|].*error:", line)]
     return "\n".join(dict.fromkeys(errors)) or result.stderr
 
 
 def compile_all(named_blocks, options):
     """Returns complaints about (document, block) pairs. Blocks that several documents share are compiled once."""
     distinct = {(block.context, block.code): (name, block) for name, block in reversed(named_blocks)}
+    jobs = [(*pair, options, isolated) for pair in distinct.values() for isolated in (False, True)
+            if pair[1].context != ("nonisolated file" if isolated else "main actor file")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = pool.map(lambda pair: compile_block(*pair, options), distinct.values())
+        results = pool.map(lambda job: compile_block(*job), jobs)
         return [complaint for complaint in results if complaint]

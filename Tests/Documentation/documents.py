@@ -2,7 +2,7 @@
 import re
 from typing import NamedTuple
 
-CONTEXTS = ("file", "body", "run", "signature", "manifest", "recipe")
+CONTEXTS = ("file", "nonisolated file", "main actor file", "body", "run", "signature", "manifest", "recipe")
 
 
 class Block(NamedTuple):
@@ -30,7 +30,7 @@ def blocks(text):
                 context, scope, code = "file", "", None
             else:
                 code.append(line)
-        elif match := re.fullmatch(r"\s*<!-- context: (\w+)(?: of ([\w.]+))? -->", line):
+        elif match := re.fullmatch(r"\s*<!-- context: (\w[\w ]*?)(?: of ([\w.]+))? -->", line):
             context, scope = match.group(1), match.group(2) or ""
         elif line.strip() == "```swift":
             code, start = [], number + 1

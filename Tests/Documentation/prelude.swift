@@ -1,19 +1,19 @@
 // Declarations for the code blocks of the documentation that do not compile on their own.
 import EKNetwork
 
-struct User: Codable, Sendable {
+nonisolated struct User: Codable, Sendable {
   var id: Int
   var name: String
 }
 
-struct GetUser: NetworkRequest {
+nonisolated struct GetUser: NetworkRequest {
   typealias Response = User
   let id: Int
   var path: String { "/users/\(id)" }
   var method: HTTPMethod { .get }
 }
 
-struct SignInRequest: NetworkRequest {
+nonisolated struct SignInRequest: NetworkRequest {
   typealias Response = User
   let email: String
   let password: String
@@ -22,51 +22,51 @@ struct SignInRequest: NetworkRequest {
   var body: RequestBody? { RequestBody(encodable: ["email": email, "password": password]) }
 }
 
-struct RefreshTokenRequest: NetworkRequest {
+nonisolated struct RefreshTokenRequest: NetworkRequest {
   struct Response: Decodable, Sendable { let accessToken: String }
   let refreshToken: String
   var path: String { "/token" }
   var method: HTTPMethod { .post }
 }
 
-struct MyEventsRequest: NetworkRequest {
+nonisolated struct MyEventsRequest: NetworkRequest {
   typealias Response = EmptyResponse
   var path: String { "/events" }
   var method: HTTPMethod { .get }
 }
 
-struct MyCustomResponse: Decodable, Sendable {
+nonisolated struct MyCustomResponse: Decodable, Sendable {
   let status: Int
   let customHeader: String?
 }
 
-enum SearchEvent: Decodable, Sendable {
+nonisolated enum SearchEvent: Decodable, Sendable {
   case player(User)
   case end
 }
 
-struct UsersEndpoint: PrismNetworkEndpoint {
+nonisolated struct UsersEndpoint: PrismNetworkEndpoint {
   var host: String { "api.example.com" }
   var path: String { "/users" }
 }
 
-struct ListUsers: PrismNetworkRequest {
+nonisolated struct ListUsers: PrismNetworkRequest {
   typealias Response = [User]
   let endpoint = UsersEndpoint()
 }
 
-enum DeviceHeaders {
+nonisolated enum DeviceHeaders {
   static func current() -> [String: String] { ["X-Device-ID": "42"] }
 }
 
 // Unchecked, because it is never used concurrently. An app protects its token store with a lock or an actor.
-final class TokenStore: @unchecked Sendable {
+nonisolated final class TokenStore: @unchecked Sendable {
   static let shared = TokenStore()
   var accessToken = ""
   var refreshToken = ""
 }
 
-struct AppSettings: Sendable {
+nonisolated struct AppSettings: Sendable {
   static let shared = AppSettings()
   var apiBaseURL: URL { URL(fileURLWithPath: "/") }
 }

@@ -106,7 +106,8 @@ public final class BackgroundTransfers: Sendable {
   public nonisolated(nonsending) func upload<T: NetworkRequest>(
     _ request: T, fromFile file: URL? = nil, id: String, accessToken: (() -> String?)? = nil
   ) async throws -> BackgroundTransfer {
-    let record = center.record(id: id, accepted: request.acceptedStatuses)
+    let defaults = manager.settings.withLock { $0.defaults }
+    let record = center.record(id: id, accepted: defaults.reading { request.acceptedStatuses })
     return try await center.start(record) {
       let urlRequest = try build(request, accessToken, accept: RequestBuilder.json)
       guard let file else { return (urlRequest, try BackgroundRules.segments(of: urlRequest)) }
@@ -130,13 +131,13 @@ public final class BackgroundTransfers: Sendable {
   private func build<T: NetworkRequest>(
     _ request: T, _ accessToken: (() -> String?)?, accept: String
   ) throws -> URLRequest {
-    try BackgroundRules.check(request, of: manager)
+    let defaults = manager.settings.withLock { $0.defaults }
+    try defaults.reading { try BackgroundRules.check(request, of: manager) }
     let settings = manager.transport.sessionSettings
     let baseURL = manager.baseURL()
-    let own = try RequestBuilder.build(
-      request, baseURL: baseURL, accessToken: accessToken?(),
-      userAgent: manager.userAgentConfiguration?.generateUserAgentString(),
-      accept: settings.adds("accept") ? nil : accept)
+    let own = try manager.runner(over: manager.transport).source(
+      request, { baseURL }, accessToken, accept: accept
+    ).build()
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL)
     var sent = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin).urlRequest
     try sent.checkIsSendable()

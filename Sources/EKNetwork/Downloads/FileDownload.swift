@@ -272,14 +272,15 @@ extension RequestRunner {
     }
     let log = log(request.methodName)
     let download = try FileDownload(
-      to: destination, options: options, limit: request.maximumResponseSize, progress: progress)
+      to: destination, options: options, limit: defaults.reading { request.maximumResponseSize }, progress: progress)
     // Progress counts the bytes in the file, which the download reports itself.
     // Only a success is the file.
     let exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
     do {
       let file = try await call(
-        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,
-        over: exchange, adapter: .downloaded(by: download, over: exchange)
+        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything),
+        policy: defaults.reading { request.retryPolicy }, over: exchange,
+        adapter: .downloaded(by: download, over: exchange)
       ) { try await download.attempt($0, over: $1) }
       progress?.succeeded()
       log?.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)

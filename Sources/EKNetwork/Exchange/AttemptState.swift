@@ -96,17 +96,38 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let accessToken: (() -> String?)?
   let userAgent: String?
   let accept: String?
+  let defaults: ClientDefaults?
+  /// The client's own header fields, which are meant for its base URL.
+  var defaultHeaders: [String: String]?
+
+  // Inlined: each function that handles a generic type of its own looks it up.
+  @inline(__always)
+  init(
+    request: Request, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, userAgent: String?,
+    accept: String?, defaults: ClientDefaults?
+  ) {
+    self.request = request
+    self.baseURL = baseURL
+    self.accessToken = accessToken
+    self.userAgent = userAgent
+    self.accept = accept
+    self.defaults = defaults
+    defaultHeaders = defaults?.values.headers
+  }
 
   var allowsRetry: Bool { request.allowsRetry }
   var makesNewBodies: Bool { request.body?.isReplayable ?? true }
 
   func build() throws -> URLRequest {
-    try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent, accept: accept)
+    try defaults.reading {
+      try RequestBuilder.build(
+        request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent, accept: accept,
+        defaultHeaders: defaultHeaders)
+    }
   }
 
   func error(of refusal: CollectedResponse) -> any Error {
-    ResponseValidation.error(of: refusal, to: request)
+    defaults.reading { ResponseValidation.error(of: refusal, to: request) }
   }
 
   func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { error }

@@ -24,6 +24,8 @@ struct RequestRunner {
   var shared: SharedFlights<ExchangeKey>?
   /// The token of the call, if it is obtained asynchronously.
   var token: AsyncToken?
+  /// The defaults of the client's requests.
+  var defaults: ClientDefaults?
   /// The middleware around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []
 
@@ -69,7 +71,7 @@ struct RequestRunner {
     try Task.checkCancellation()
     let progress = request.progress.map { ProgressReporter($0) }
     return try await fetch(
-      source(request, baseURL, accessToken), firstBuilt: firstBuilt, policy: request.retryPolicy,
+      source(request, baseURL, accessToken), firstBuilt: firstBuilt, policy: defaults.reading { request.retryPolicy },
       over: exchange(
         for: request, accepting: accepted, baseURL: baseURL, progress: progress, log: log(request.methodName)))
   }
@@ -206,7 +208,7 @@ struct RequestRunner {
   ) -> TypedAttempts<T> {
     TypedAttempts(
       request: request, baseURL: baseURL, accessToken: accessToken, userAgent: userAgent,
-      accept: transport.sessionSettings.adds("accept") ? nil : accept)
+      accept: transport.sessionSettings.adds("accept") ? nil : accept, defaults: defaults)
   }
 
   @inline(never)
@@ -218,16 +220,18 @@ struct RequestRunner {
     // What may be repeated anyway needs no tracking, unless middleware changes the method.
     let wasCarriedOut = isIdempotent && middleware.isEmpty ? nil : Locked(false)
     let leavesOrigin = baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false
-    return Exchange(
-      transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
-      method: request.methodName, accepted: accepted ?? request.acceptedStatuses,
-      cacheMode: request.cacheMode, decodesContent: request.decodesContent,
-      ignoresContent: ResponseDecoding.ignoresContent(T.self),
-      limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
-      progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable },
-      onInterim: request.onInterimResponse.map(InterimObserver.init), log: log,
-      hasLeftOrigin: leavesOrigin, credential: leavesOrigin ? nil : request.credential, shared: shared,
-      wasCarriedOut: wasCarriedOut)
+    return defaults.reading {
+      Exchange(
+        transport: transport, redirectPolicy: request.redirectPolicy, isIdempotent: isIdempotent,
+        method: request.methodName, accepted: accepted ?? request.acceptedStatuses,
+        cacheMode: request.cacheMode, decodesContent: request.decodesContent,
+        ignoresContent: ResponseDecoding.ignoresContent(T.self),
+        limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
+        progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable },
+        onInterim: request.onInterimResponse.map(InterimObserver.init), log: log,
+        hasLeftOrigin: leavesOrigin, credential: leavesOrigin ? nil : request.credential, shared: shared,
+        wasCarriedOut: wasCarriedOut)
+    }
   }
 
   // MARK: - Attempts

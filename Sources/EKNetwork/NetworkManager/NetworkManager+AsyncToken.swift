@@ -30,6 +30,15 @@ extension NetworkManaging where Self == NetworkManager {
     return try await manager.sendAndDecodeElsewhere(request, AccessToken(accessToken)).value
   }
 
+  /// Sends a request whose response may be unused, otherwise like the function above.
+  @_disfavoredOverload @discardableResult
+  public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
+    _ request: T, accessToken: @escaping @Sendable () async throws -> String?
+  ) async throws -> T.Response where T.Response: DiscardableResponse & SendableMetatype {
+    let manager: NetworkManager = self
+    return try await manager.sendAndDecodeElsewhere(request, AccessToken(accessToken)).value
+  }
+
   /// Sends a request whose conformance may be isolated to an actor, with a token that is obtained asynchronously: the
   /// response is decoded on the caller's actor.
   @_disfavoredOverload
@@ -37,9 +46,9 @@ extension NetworkManaging where Self == NetworkManager {
     _ request: T, accessToken: @escaping @Sendable () async throws -> String?
   ) async throws -> T.Response {
     let manager: NetworkManager = self
-    let provider = manager.decoderProvider(for: request)
+    let decoder = manager.responseDecoder(for: request)
     let response = try await manager.load(request, AccessToken(accessToken))
-    return try NetworkManager.decode(request, response, provider)
+    return try decoder.decode(request, response)
   }
 }
 

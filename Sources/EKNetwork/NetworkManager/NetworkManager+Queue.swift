@@ -23,13 +23,19 @@ extension NetworkManager {
     _ request: T, priority: Int = 0
   ) async throws -> PrismQueuedRequest {
     guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
-    let urlRequest = try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: nil, userAgent: userAgentConfiguration?.generateUserAgentString(),
-      accept: transport.sessionSettings.adds("accept") ? nil : RequestBuilder.json)
-    // Its token is added when it is sent, and meant for the base URL.
+    let defaults = settings.withLock { $0.defaults }
+    // Its token, and the client's header fields, are added when it is sent.
+    let later = { (name: String) in defaults?.values.headers?.field(name) != nil }
+    let urlRequest = try defaults.reading {
+      try RequestBuilder.build(
+        request, baseURL: baseURL(), accessToken: nil,
+        userAgent: later("User-Agent") ? nil : userAgentConfiguration?.generateUserAgentString(),
+        accept: later("Accept") || transport.sessionSettings.adds("accept") ? nil : RequestBuilder.json)
+    }
+    // They are meant for the base URL.
     guard !RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()) else { throw NetworkError.invalidURL }
     var queued = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
-    queued.redirectPolicy = request.redirectPolicy
+    queued.redirectPolicy = defaults.reading { request.redirectPolicy }
     try await queue.enqueue(queued, body: .ofRequest)
     return queued
   }
@@ -39,6 +45,8 @@ extension NetworkManager {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
     let runner = runner(over: transport, token: token.renewal)
+    var source = runner.source(request, { url }, token.read)
+    if RequestBuilder.leavesOrigin(url, baseURL: baseURL()) { source.defaultHeaders = nil }
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
     let before = URLRequest(url: url)
     var after = before
@@ -46,8 +54,7 @@ extension NetworkManager {
     RequestOptions(queued.urlRequest).apply(to: &after)
     do {
       try await runner.deliver(
-        ChangedAttempts(
-          source: runner.source(request, { url }, token.read), changes: RequestChanges(from: before, to: after)),
+        ChangedAttempts(source: source, changes: RequestChanges(from: before, to: after)),
         over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
     } catch {
       // Whatever it is, the request was not sent, and may be sent later.
@@ -97,6 +104,10 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let headers: [String: String]?
   let redirectPolicy: RedirectPolicy
   let decodesContent = false
+  // The queue decides by the status.
+  let acceptedStatuses = StatusCodes.successful
+  let errorDecoder: ((Data) -> Error?)? = nil
+  let responseErrorDecoder: ((NetworkResponse) -> Error?)? = nil
 
   init(_ queued: PrismQueuedRequest) {
     urlRequest = queued.urlRequest

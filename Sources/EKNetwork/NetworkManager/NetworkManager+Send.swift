@@ -60,9 +60,9 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func send<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response {
-    let provider = decoderProvider(for: request)
+    let decoder = responseDecoder(for: request)
     let response = try await load(request, AccessToken(accessToken))
-    return try Self.decode(request, response, provider)
+    return try decoder.decode(request, response)
   }
 
   /// Sends a request and decodes its response away from the caller's actor. Inlined, because a waiting request keeps the
@@ -73,11 +73,11 @@ extension NetworkManager: NetworkManaging {
   ) async throws -> (value: T.Response, head: ResponseHead) where T.Response: SendableMetatype {
     // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
     // documentation, may be called on any thread.
-    nonisolated(unsafe) let provider = decoderProvider(for: request)
+    nonisolated(unsafe) let decoder = responseDecoder(for: request)
     let response = try await load(request, token)
     // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
     nonisolated(unsafe) let lent = request
-    return (try await Self.decodeOffActor(lent, response, provider).value, response.head)
+    return (try await Self.decodeOffActor(lent, response, decoder).value, response.head)
   }
 
   nonisolated(nonsending) func load<T: NetworkRequest>(
@@ -110,9 +110,9 @@ extension NetworkManager: NetworkManaging {
   public nonisolated(nonsending) func decodedResponse<T: NetworkRequest>(
     to request: T, accessToken: (() -> String?)? = nil
   ) async throws -> DecodedResponse<T.Response> {
-    let provider = decoderProvider(for: request)
+    let decoder = responseDecoder(for: request)
     let response = try await load(request, AccessToken(accessToken))
-    return DecodedResponse(try Self.decode(request, response, provider), response.head)
+    return DecodedResponse(try decoder.decode(request, response), response.head)
   }
 
   /// Sends a request and returns its response as it was received: whatever its status, unless another set is accepted.
@@ -169,7 +169,7 @@ extension NetworkManager: NetworkManaging {
       eventHandler: settings.eventHandler,
       shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty && lookup == nil
         ? sharedExchanges : nil,
-      token: token, middleware: settings.middleware)
+      token: token, defaults: settings.defaults, middleware: settings.middleware)
   }
 
   /// Whether there is middleware, which may change what a stored response depends on.
@@ -177,34 +177,17 @@ extension NetworkManager: NetworkManaging {
     settings.withLock { !$0.middleware.isEmpty || !$0.attemptMiddleware.isEmpty }
   }
 
-  nonisolated func decoderProvider<T: NetworkRequest>(for request: T) -> (() -> JSONDecoder)? {
-    request.allowsResponseDecoderOverride ? responseDecoderProvider : nil
-  }
-
-  static func decode<T: NetworkRequest>(
-    _ request: T, _ response: CollectedResponse, _ provider: (() -> JSONDecoder)?
-  ) throws -> T.Response {
-    // The content could not be decoded, which matters unless the type ignores it. A `decodeResponse` of the request's own
-    // does not: it must not take it for empty.
-    if let error = response.readError {
-      guard ResponseDecoding.ignoresContent(T.self),
-        let value = try? request.decodeResponse(data: Data(), response: response.head.urlResponse),
-        DefaultDecoding.isUsed(by: T.self)
-      else { throw error }
-      return value
-    }
-    if provider == nil, !DefaultDecoding.isUsed(by: T.self) {
-      return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
-    }
-    return try ResponseDecoding.decode(
-      request, data: response.data, response: response.head.urlResponse, decoder: provider?())
+  nonisolated func responseDecoder<T: NetworkRequest>(for request: T) -> ResponseDecoder {
+    let (provider, defaults) = settings.withLock { ($0.responseDecoderProvider, $0.defaults) }
+    return ResponseDecoder(
+      provider: request.allowsResponseDecoderOverride ? provider : nil, defaults: defaults)
   }
 
   @concurrent
   static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
-    _ request: sending T, _ response: CollectedResponse, _ provider: sending (() -> JSONDecoder)?
+    _ request: sending T, _ response: CollectedResponse, _ decoder: sending ResponseDecoder
   ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
-    Decoded(value: try decode(request, response, provider))
+    Decoded(value: try decoder.decode(request, response))
   }
 
   /// Sendable, unchecked: created off the caller's actor, passed to the caller, and not kept.
@@ -226,9 +209,39 @@ extension NetworkManager {
   public nonisolated func curlCommand<T: NetworkRequest>(
     for request: T, accessToken: (() -> String?)? = nil, revealingSecrets: Bool = false
   ) throws -> String {
-    try RequestBuilder.build(
-      request, baseURL: baseURL(), accessToken: accessToken?(),
-      userAgent: userAgentConfiguration?.generateUserAgentString()
-    ).curlCommand(revealingSecrets: revealingSecrets)
+    try runner(over: transport).source(request, baseURL, accessToken).build()
+      .curlCommand(revealingSecrets: revealingSecrets)
+  }
+}
+
+/// What decodes the responses of one request, as the client was set when it started.
+struct ResponseDecoder {
+  let provider: (() -> JSONDecoder)?
+  let defaults: ClientDefaults?
+
+  func decode<T: NetworkRequest>(_ request: T, _ response: CollectedResponse) throws -> T.Response {
+    try defaults.reading { try read(request, response) }
+  }
+
+  private func read<T: NetworkRequest>(_ request: T, _ response: CollectedResponse) throws -> T.Response {
+    if let error = response.readError { return try withoutContent(request, response, because: error) }
+    if provider == nil, !DefaultDecoding.isUsed(by: T.self) {
+      return try request.decodeResponse(data: response.data, response: response.head.urlResponse)
+    }
+    return try ResponseDecoding.decode(
+      request, data: response.data, response: response.head.urlResponse, decoder: provider?())
+  }
+
+  /// The content could not be decoded, which matters unless the type ignores it. A `decodeResponse` of the request's own
+  /// does not: it must not take it for empty.
+  @inline(never)
+  private func withoutContent<T: NetworkRequest>(
+    _ request: T, _ response: CollectedResponse, because error: any Error
+  ) throws -> T.Response {
+    guard ResponseDecoding.ignoresContent(T.self),
+      let value = try? request.decodeResponse(data: Data(), response: response.head.urlResponse),
+      DefaultDecoding.isUsed(by: T.self)
+    else { throw error }
+    return value
   }
 }

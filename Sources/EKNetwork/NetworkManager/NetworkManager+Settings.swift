@@ -24,6 +24,12 @@ extension NetworkManager {
     set { settings.replace(\.responseDecoderProvider, with: newValue) }
   }
 
+  /// What the requests of the manager have in common. Defaults to ``RequestDefaults/init()``: nothing.
+  public nonisolated var defaults: RequestDefaults {
+    get { settings.withLock { $0.defaults }?.values ?? RequestDefaults() }
+    set { settings.replace(\.defaults, with: ClientDefaults(newValue)) }
+  }
+
   /// A closure that receives the log entries of requests: attempts, redirects, refreshes, retries, results. Tokens,
   /// header values, bodies and query values never appear. Defaults to `nil`. It is called synchronously on the thread
   /// of the event, so it must be quick.

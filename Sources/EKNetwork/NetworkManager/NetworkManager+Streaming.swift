@@ -78,7 +78,10 @@ extension NetworkManager {
     _ request: T, _ reconnect: EventReconnectPolicy, _ options: EventSourceOptions, token: @escaping () -> AccessToken
   ) -> EventSource<T> {
     // The status and its `Retry-After` decide about another attempt, whatever the body.
-    EventSource(request: request, clock: clock, policy: reconnect, options: options) {
+    EventSource(
+      request: request, clock: clock, policy: reconnect, options: options,
+      defaults: { self.settings.withLock { $0.defaults } }
+    ) {
       let token = token()
       do {
         return try await self.stream($0, token, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)

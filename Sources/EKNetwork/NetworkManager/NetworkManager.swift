@@ -24,6 +24,7 @@ public actor NetworkManager {
     var tokenRefresher: (any TokenRefreshProvider)?
     var userAgentConfiguration: UserAgentConfiguration?
     var responseDecoderProvider: (() -> JSONDecoder)?
+    var defaults: ClientDefaults?
     var eventHandler: NetworkEventHandler?
     var httpCache: HTTPCache?
     var sharesIdenticalRequests = false
@@ -91,6 +92,7 @@ extension NetworkManaging where Self == NetworkManager {
   ///     decoding. Defaults to `nil`.
   ///   - transport: The implementation that sends the requests of a `URLSession`. Defaults to
   ///     ``TransportChoice/automatic``.
+  ///   - defaults: What the requests have in common. Defaults to nothing.
   public init(
     baseURL: @escaping (() -> URL),
     session: URLSessionProtocol = URLSession.shared,
@@ -98,14 +100,15 @@ extension NetworkManaging where Self == NetworkManager {
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
+    transport: TransportChoice = .automatic,
+    defaults: RequestDefaults = RequestDefaults()
   ) {
     self.init(
       baseURL: baseURL, transport: TransportSelection.transport(for: session, choice: transport),
       streamingTransport: TransportSelection.transport(
         for: streamingSession ?? session as? any URLSessionStreamingProtocol ?? URLSession.shared, choice: transport),
       loggerSubsystem: loggerSubsystem, userAgentConfiguration: userAgentConfiguration,
-      responseDecoderProvider: responseDecoderProvider)
+      responseDecoderProvider: responseDecoderProvider, defaults: defaults)
   }
 
   /// Creates a manager with a fixed base URL. The parameters are those of the other initialiser.
@@ -116,26 +119,29 @@ extension NetworkManaging where Self == NetworkManager {
     loggerSubsystem: String = "com.yourapp.networking",
     userAgentConfiguration: UserAgentConfiguration? = nil,
     responseDecoderProvider: (() -> JSONDecoder)? = nil,
-    transport: TransportChoice = .automatic
+    transport: TransportChoice = .automatic,
+    defaults: RequestDefaults = RequestDefaults()
   ) {
     self.init(
       baseURL: { baseURL }, session: session, streamingSession: streamingSession, loggerSubsystem: loggerSubsystem,
       userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
-      transport: transport)
+      transport: transport, defaults: defaults)
   }
 
   /// Creates a manager with the given transport and clock, for tests.
   init(
     baseURL: @escaping () -> URL, transport: any Transport, streamingTransport: (any Transport)? = nil,
     clock: any Clock<Duration> = ContinuousClock(), loggerSubsystem: String = "com.yourapp.networking",
-    userAgentConfiguration: UserAgentConfiguration? = nil, responseDecoderProvider: (() -> JSONDecoder)? = nil
+    userAgentConfiguration: UserAgentConfiguration? = nil, responseDecoderProvider: (() -> JSONDecoder)? = nil,
+    defaults: RequestDefaults = RequestDefaults()
   ) {
     self.init(
       NetworkManager.Dependencies(
         baseURL: baseURL, transport: transport, streamingTransport: streamingTransport ?? transport, clock: clock,
         loggerSubsystem: loggerSubsystem,
         settings: NetworkManager.Settings(
-          userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider)))
+          userAgentConfiguration: userAgentConfiguration, responseDecoderProvider: responseDecoderProvider,
+          defaults: ClientDefaults(defaults))))
   }
 }
 

@@ -28,12 +28,28 @@ public struct Endpoint<Output: Decodable>: NetworkRequest {
   public var orderedQuery: [URLQueryItem]?
   /// A whole URL in place of the path, as ``NetworkRequest/targetURL``. Defaults to `nil`.
   public var targetURL: URL?
-  /// The maximum time without progress, as ``NetworkRequest/timeout``. Defaults to `nil`.
-  public var timeout: Duration?
-  /// The policy for repeating a failed attempt. Defaults to `RetryPolicy()`: no retries.
-  public var retryPolicy = RetryPolicy()
-  /// The statuses of which a response is the result. Defaults to ``StatusCodes/successful``.
-  public var acceptedStatuses = StatusCodes.successful
+  /// The maximum time without progress, as ``NetworkRequest/timeout``. Defaults to `nil`: that of the client's
+  /// ``RequestDefaults``, or the session's.
+  public var timeout: Duration? {
+    get { ownTimeout ?? ClientDefaults.current?.timeout }
+    set { ownTimeout = newValue }
+  }
+  /// The policy for repeating a failed attempt. Defaults to that of the client's ``RequestDefaults``, or to `RetryPolicy()`: no
+  /// retries.
+  public var retryPolicy: RetryPolicy {
+    get { ownRetryPolicy ?? ClientDefaults.current?.retryPolicy ?? RetryPolicy() }
+    set { ownRetryPolicy = newValue }
+  }
+  /// The statuses of which a response is the result. Defaults to those of the client's ``RequestDefaults``, or to
+  /// ``StatusCodes/successful``.
+  public var acceptedStatuses: StatusCodes {
+    get { ownAcceptedStatuses ?? ClientDefaults.current?.acceptedStatuses ?? .successful }
+    set { ownAcceptedStatuses = newValue }
+  }
+
+  private var ownTimeout: Duration?
+  private var ownRetryPolicy: RetryPolicy?
+  private var ownAcceptedStatuses: StatusCodes?
 
   /// Creates a request.
   ///

@@ -43,6 +43,16 @@ struct HeaderFields {
     if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
   }
 
+  /// Adds the client's fields that the request does not have.
+  mutating func add(_ defaults: [String: String]) throws {
+    for (name, value) in Self.sorted(Self.joiningNamesOfAllCases(defaults)) where fields.field(name) == nil {
+      guard !["content-type", "content-length"].contains(name.lowercased()) else {
+        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+      }
+      try insert(name, value)
+    }
+  }
+
   /// Sets the fields that every request has, unless the request has them.
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
     if ownAccept == nil, let accept { fields["Accept"] = accept }

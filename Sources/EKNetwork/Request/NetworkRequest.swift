@@ -7,7 +7,8 @@ import Foundation
 /// A typed request: its target, its content, and the type that its response decodes to.
 ///
 /// Only ``path`` and ``method`` are required. The properties are read on the caller's actor, once for each attempt.
-public protocol NetworkRequest {
+/// The defaults are those of ``NetworkManager/defaults``, and without them as documented here.
+public protocol NetworkRequest: _DeclaredTypes {
   /// The type that the response body decodes to.
   associatedtype Response: Decodable
 
@@ -141,46 +142,35 @@ extension NetworkRequest {
   public var body: RequestBody? { nil }
   public var multipartData: MultipartFormData? { nil }
   public var progress: NetworkProgress? { nil }
-  public var retryPolicy: RetryPolicy { RetryPolicy() }
-  public var acceptedStatuses: StatusCodes { .successful }
-  public var errorDecoder: ((Data) -> Error?)? { nil }
-  public var responseErrorDecoder: ((NetworkResponse) -> Error?)? { nil }
+  public var retryPolicy: RetryPolicy { ClientDefaults.current?.retryPolicy ?? RetryPolicy() }
+  public var acceptedStatuses: StatusCodes { ClientDefaults.current?.acceptedStatuses ?? .successful }
+  public var errorDecoder: ((Data) -> Error?)? { ClientDefaults.current?.errorDecoder }
+  public var responseErrorDecoder: ((NetworkResponse) -> Error?)? { ClientDefaults.current?.responseErrorDecoder }
   public var onInterimResponse: (@Sendable (InterimResponse) -> Void)? { nil }
   public var allowsRetry: Bool { true }
-  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? { nil }
-  public var jsonDecoder: JSONDecoder { JSONDecoder() }
-  public var jsonEncoder: JSONEncoder { JSONEncoder() }
+  // Not in extensions for the two types: each would propose its own for a `Response` that is not declared.
+  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
+    ResponseDecoding.emptyResponseHandler(for: Response.self)
+  }
+  public var jsonDecoder: JSONDecoder { ClientDefaults.current?.jsonDecoder ?? JSONDecoder() }
+  public var jsonEncoder: JSONEncoder { ClientDefaults.current?.jsonEncoder ?? JSONEncoder() }
   public var allowsResponseDecoderOverride: Bool { true }
   public var pathIsPercentEncoded: Bool { false }
-  public var timeout: Duration? { nil }
-  public var totalTimeout: Duration? { nil }
-  public var redirectPolicy: RedirectPolicy { .follow }
+  public var timeout: Duration? { ClientDefaults.current?.timeout }
+  public var totalTimeout: Duration? { ClientDefaults.current?.totalTimeout }
+  public var redirectPolicy: RedirectPolicy { ClientDefaults.current?.redirectPolicy ?? .follow }
   public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {
     method.isIdempotent || headers?.field("Idempotency-Key") != nil
   }
   public var cacheMode: CacheMode { .default }
   public var decodesContent: Bool { true }
-  public var maximumResponseSize: Int64? { nil }
+  public var maximumResponseSize: Int64? { ClientDefaults.current?.maximumResponseSize }
   public var maximumInflation: Int? { nil }
 
   public func decodeResponse(data: Data, response: URLResponse) throws -> Response {
     DefaultDecoding.note(Self.self)
     return try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)
-  }
-}
-
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
-extension NetworkRequest where Response == EmptyResponse {
-  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
-    { _ in EmptyResponse() }
-  }
-}
-
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
-extension NetworkRequest where Response == StatusCodeResponse {
-  public var emptyResponseHandler: ((HTTPURLResponse) throws -> Response)? {
-    { StatusCodeResponse($0) }
   }
 }
 

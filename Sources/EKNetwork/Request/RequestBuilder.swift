@@ -16,12 +16,14 @@ enum RequestBuilder {
   ///
   /// Without a `timeout` of the request, `timeoutInterval` keeps its initial value.
   ///
-  /// - Parameter accept: The media types to accept, if the request has no `Accept` of its own; `nil` if its session has
-  ///   one.
+  /// - Parameters:
+  ///   - accept: The media types to accept, if the request has no `Accept` of its own; `nil` if its session has one.
+  ///   - defaultHeaders: The client's own header fields, which are meant for its base URL.
   /// - Throws: ``NetworkError/invalidURL``, ``NetworkError/conflictingBodyTypes``,
   ///   ``NetworkError/invalidMultipartEncoding``, ``InvalidHeaderError``, or the error of encoding the body.
   static func build<T: NetworkRequest>(
-    _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json
+    _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json,
+    defaultHeaders: [String: String]? = nil
   ) throws -> URLRequest {
     let target = request.targetURL
     // Whole URLs often come from servers, and those must not choose a socket of this machine.
@@ -33,7 +35,10 @@ enum RequestBuilder {
     let payload = try RequestPayload(of: request)
 
     var headers = try HeaderFields(request.headers, request.headerFields)
-    if !leavesOrigin(target, baseURL: baseURL) { try headers.setBearerToken(accessToken) }
+    if !leavesOrigin(target, baseURL: baseURL) {
+      try headers.setBearerToken(accessToken)
+      if let defaultHeaders { try headers.add(defaultHeaders) }
+    }
     try headers.setDefaults(accept: accept, userAgent: userAgent)
     try headers.describe(payload)
     if payload.exists, request.expectsContinue { headers.expectContinue() }

@@ -250,12 +250,11 @@ extension RequestRunner {
     let progress = request.progress.map { ProgressReporter($0) }
     let log = log(request.methodName)
     let upload = try FileUpload(
-      file, options: options, limit: request.maximumResponseSize, expectsContinue: request.expectsContinue,
-      clock: clock,
-      progress: progress)
+      file, options: options, limit: defaults.reading { request.maximumResponseSize },
+      expectsContinue: request.expectsContinue, clock: clock, progress: progress)
     // Progress counts the bytes of the file, which the upload reports itself.
     let exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
-    let retry = { RetryState(policy: request.retryPolicy, isAllowed: request.allowsRetry) }
+    let retry = { RetryState(policy: defaults.reading { request.retryPolicy }, isAllowed: request.allowsRetry) }
     var retries = retry()
     var number = 1
     do {
@@ -318,8 +317,8 @@ extension RequestRunner {
     let clock = clock
     do {
       let cancelled = try await call(
-        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: request.retryPolicy,
-        over: exchange, adapter: .uploaded()
+        of: source(request, baseURL, accessToken, accept: RequestBuilder.anything),
+        policy: defaults.reading { request.retryPolicy }, over: exchange, adapter: .uploaded()
       ) { urlRequest, exchange in
         let creation = try exchange.hop(urlRequest)
         guard record.isSameUpload(as: UploadRecord(creation, options, file: nil, salt: record.salt)) else {

@@ -73,6 +73,12 @@ struct GetAlbum: NetworkRequest {
   var method: HTTPMethod { .get }
 }
 
+/// A request whose generic parameter is its response.
+struct Fetch<Response: Decodable>: NetworkRequest {
+  let path: String
+  var method: HTTPMethod { .get }
+}
+
 /// A request with a generic response.
 struct Plain<R: Decodable>: NetworkRequest {
   typealias Response = R

@@ -32,6 +32,7 @@ import EKNetwork
     album = try await manager.send(GetAlbum(), accessToken: { self.token })
     album = try await abstraction.send(GetAlbum(), accessToken: { self.token })
     _ = try await manager.send(GetText())
+    try await manager.send(Fetch<EmptyResponse>(path: "/me"))
     _ = try await manager.send(GetStatus())
   }
 

@@ -70,6 +70,14 @@ import Testing
     #expect(value["seed"]?.stringValue == nil)
   }
 
+  @Test func numbersAreReadAsTheyAreNeeded() throws {
+    let numbers: [JSONValue] = [1, .unsigned(1), 1.0, 1.5, .unsigned(.max), .double(1e300), true, "1", nil]
+    #expect(numbers.map(\.intValue) == [1, 1, 1, nil, nil, nil, nil, nil, nil])
+    #expect(numbers.map(\.doubleValue) == [1, 1, 1, 1.5, 0x1p64, 1e300, nil, nil, nil])
+    #expect(numbers.map(\.boolValue) == [nil, nil, nil, nil, nil, nil, true, nil, nil])
+    #expect(JSONValue.double(.nan).intValue == nil && JSONValue.int(.min).intValue == .min)
+  }
+
   @Test func valuesOfOtherTypesAreEncoded() throws {
     struct Draft: Encodable { let name = "a", sizes = [1, 2], price = 1.5 }
     #expect(try JSONValue(encoding: Draft()) == ["name": "a", "sizes": [1, 2], "price": 1.5])

@@ -85,7 +85,8 @@ extension NetworkManager {
     let built: RequestRunner.BuiltRequest
     if let renewal = first.renewal {
       built = try await runner.build(
-        source, with: renewal, until: request.totalTimeout.map { .now + max(.zero, $0).sleepable })
+        source, with: renewal,
+        until: runner.defaults.reading { request.totalTimeout }.map { .now + max(.zero, $0).sleepable })
     } else {
       built = try runner.build(source)
     }
@@ -96,7 +97,7 @@ extension NetworkManager {
       urlRequest, session: runner.transport.sessionSettings, hasLeftOrigin: leavesOrigin,
       credential: leavesOrigin ? nil : request.credential)
     // Unchecked: by its documentation, the closure may be called on any thread.
-    nonisolated(unsafe) let provider = decoderProvider(for: request)
+    nonisolated(unsafe) let decoder = responseDecoder(for: request)
     return CachedLoad(
       policy: policy, key: isCached ? CacheKey(hop) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
@@ -116,12 +117,12 @@ extension NetworkManager {
       },
       decode: { entry, sent in
         guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
-          request.acceptedStatuses.contains(entry.statusCode)
+          decoder.defaults.reading({ request.acceptedStatuses }).contains(entry.statusCode)
         else {
           throw NetworkError.invalidResponse
         }
-        return try Self.decode(
-          request, CollectedResponse(head: ResponseHead(response), data: entry.data), provider)
+        return try decoder.decode(
+          request, CollectedResponse(head: ResponseHead(response), data: entry.data))
       })
   }
 }

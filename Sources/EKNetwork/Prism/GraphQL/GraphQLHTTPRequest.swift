@@ -131,7 +131,7 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
       headers: client.additionalHeaders, options: PrismGraphQLOptions())
     let endpointURL = client.endpointURL
     let token = client.options.token
-    let runner = client.manager.runner(over: client.manager.streamingTransport, token: token.renewal)
+    let runner = client.runner(over: client.manager.streamingTransport, token)
     let opened: TransportResponse
     do {
       opened = try await runner.stream(request, baseURL: { endpointURL }, accessToken: token.read)

@@ -89,6 +89,13 @@ public actor PrismGraphQLClient {
     return try await send(query, wasCarriedOut, hash: hash)
   }
 
+  /// Returns a runner for one request. The defaults of the manager are for its own requests, and its base URL.
+  nonisolated func runner(over transport: any Transport, _ token: AccessToken) -> RequestRunner {
+    var runner = manager.runner(over: transport, token: token.renewal)
+    runner.defaults = nil
+    return runner
+  }
+
   private nonisolated func send<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery, _ wasCarriedOut: Locked<Bool>, sendsDocument: Bool = true, hash: String? = nil
   ) async throws -> PrismGraphQLResponse<T> {
@@ -100,7 +107,7 @@ public actor PrismGraphQLClient {
     do {
       try Task.checkCancellation()
       let endpointURL = endpointURL
-      let runner = manager.runner(over: manager.transport, token: token.renewal)
+      let runner = runner(over: manager.transport, token)
       var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
       exchange.wasCarriedOut = wasCarriedOut
       let fetched = try await runner.fetch(

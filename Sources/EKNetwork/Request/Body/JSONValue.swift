@@ -73,6 +73,31 @@ public enum JSONValue: Codable, Sendable, Hashable {
     }
   }
 
+  /// The boolean, if the value is one.
+  public var boolValue: Bool? {
+    if case .bool(let value) = self { value } else { nil }
+  }
+
+  /// The integer, if the value is one that an `Int` can hold. `1.0` is one.
+  public var intValue: Int? {
+    switch self {
+    case .int(let value): Int(exactly: value)
+    case .unsigned(let value): Int(exactly: value)
+    case .double(let value): Int(exactly: value)
+    default: nil
+    }
+  }
+
+  /// The number, if the value is one; an integer beyond 2⁵³ is rounded.
+  public var doubleValue: Double? {
+    switch self {
+    case .int(let value): Double(value)
+    case .unsigned(let value): Double(value)
+    case .double(let value): value
+    default: nil
+    }
+  }
+
   /// The string, if the value is one.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }

@@ -11,20 +11,47 @@ enum ResponseDecoding {
     T.Response.self == EmptyResponse.self || T.Response.self == StatusCodeResponse.self
   }
 
+  /// Returns a closure that makes the value of a response without a body, for a type that needs none.
+  static func emptyResponseHandler<Value>(for type: Value.Type) -> ((HTTPURLResponse) throws -> Value)? {
+    if type == EmptyResponse.self { return { _ in try value(EmptyResponse()) } }
+    if type == StatusCodeResponse.self { return { try value(StatusCodeResponse($0)) } }
+    return nil
+  }
+
+  private static func value<Value>(_ value: some Any) throws -> Value {
+    guard let value = value as? Value else { throw NetworkError.emptyResponse }
+    return value
+  }
+
   /// Decodes with `decoder`, or with the request's own if it is `nil`.
-  ///
-  /// `EmptyResponse` and `StatusCodeResponse` are handled here and not only by the constrained extensions of
-  /// `NetworkRequest`: those do not apply to a generic request type (`struct Plain<R: Decodable>: NetworkRequest`).
   static func decode<T: NetworkRequest>(
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
-    if data.isEmpty, let handler = request.emptyResponseHandler, let http = response() as? HTTPURLResponse {
+    if data.isEmpty || needsNoDecoder(T.Response.self) {
+      return try undecoded(request, data: data, response: response(), decoder: decoder)
+    }
+    do { return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data) } catch let error
+      as DecodingError
+    {
+      guard let http = response() as? HTTPURLResponse else { throw error }
+      throw error.about(http, data: data, method: request.methodName)
+    }
+  }
+
+  private static func needsNoDecoder(_ type: Any.Type) -> Bool {
+    isResponse(type, EmptyResponse.self) || isResponse(type, StatusCodeResponse.self) || isResponse(type, Data.self)
+  }
+
+  /// Not inlined: a function that uses the optional of a generic type looks that type up whenever it is called.
+  @inline(never)
+  private static func undecoded<T: NetworkRequest>(
+    _ request: T, data: Data, response: URLResponse, decoder: JSONDecoder?
+  ) throws -> T.Response {
+    if data.isEmpty, let handler = request.emptyResponseHandler, let http = response as? HTTPURLResponse {
       return try handler(http)
     }
-    if isResponse(T.Response.self, EmptyResponse.self), let value = EmptyResponse() as? T.Response {
-      return value
-    }
-    if isResponse(T.Response.self, StatusCodeResponse.self), let http = response() as? HTTPURLResponse,
+    if isResponse(T.Response.self, EmptyResponse.self), let value = EmptyResponse() as? T.Response { return value }
+    if isResponse(T.Response.self, StatusCodeResponse.self), let http = response as? HTTPURLResponse,
       let value = StatusCodeResponse(http) as? T.Response
     {
       return value
@@ -34,12 +61,7 @@ enum ResponseDecoding {
     }
     // A response type of `Data` is not decoded as JSON.
     if isResponse(T.Response.self, Data.self), let value = data as? T.Response { return value }
-    do { return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data) } catch let error
-      as DecodingError
-    {
-      guard let http = response() as? HTTPURLResponse else { throw error }
-      throw error.about(http, data: data, method: request.methodName)
-    }
+    return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
   }
 
   /// Whether a response type is another type or its optional. Comparing types is much cheaper than a cast.

@@ -20,10 +20,13 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
+  /// The current defaults of the client's requests.
+  let defaults: () -> ClientDefaults?
   private let signal = ReconnectSignal()
 
   init(
     request: Request, clock: any Clock<Duration>, policy: EventReconnectPolicy, options: EventSourceOptions,
+    defaults: @escaping () -> ClientDefaults? = { nil },
     stream: nonisolated(nonsending) @escaping (EventStreamRequest<Request>) async throws -> StreamingResponse
   ) {
     self.request = request
@@ -31,6 +34,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     self.stream = stream
     self.policy = policy
     self.options = options
+    self.defaults = defaults
   }
 
   /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it again,
@@ -121,7 +125,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       refusal.withLock { $0 = nil }
       wasCarriedOut.withLock { $0 = false }
       state.isIdempotent = source.request.isIdempotent
-      let ownTimeout = source.options.idleTimeout ?? source.request.timeout
+      let ownTimeout = source.options.idleTimeout ?? source.defaults().reading { source.request.timeout }
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
@@ -161,7 +165,9 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private func decoded(_ error: any Error) -> any Error {
       guard let refusal = refusal.withLock({ $0 }) else { return error }
       guard error is HTTPError || error as? NetworkError == .unauthorized else { return error }
-      return source.request.responseErrorDecoder?(refusal) ?? source.request.errorDecoder?(refusal.data) ?? error
+      let request = source.request
+      return source.defaults().reading { request.responseErrorDecoder?(refusal) ?? request.errorDecoder?(refusal.data) }
+        ?? error
     }
 
     /// Waits for the next attempt; returns `false` if there is none.

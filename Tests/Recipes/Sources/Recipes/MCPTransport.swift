@@ -16,7 +16,8 @@ actor MCPTransport: Transport {
   /// - Parameter endpoint: The server's only URL.
   init(endpoint: URL, logger: Logger = Logger(label: "mcp")) {
     self.logger = logger
-    manager = NetworkManager(baseURL: endpoint)
+    // Its cookies are its own.
+    manager = NetworkManager(baseURL: endpoint, session: URLSession(configuration: .ephemeral))
     (messages, input) = AsyncThrowingStream.makeStream()
   }
 

@@ -25,9 +25,9 @@ final class UserModel {
   }
 
   private(set) var state = State.idle
-  private let manager: any NetworkManaging
+  private let manager: NetworkManager
 
-  init(manager: any NetworkManaging) { self.manager = manager }
+  init(manager: NetworkManager) { self.manager = manager }
 
   /// Loads a user. The request is cancelled with its task, which SwiftUI cancels when the screen disappears.
   func load(_ id: Int) async {

@@ -31,7 +31,10 @@ struct UserProxy {
 
   /// - Parameter upstream: The base URL of the server that has the users.
   init(upstream: URL) {
-    manager = NetworkManager(baseURL: upstream)
+    let configuration = URLSessionConfiguration.ephemeral
+    // The cookies of one user must not be sent for another.
+    configuration.httpCookieStorage = nil
+    manager = NetworkManager(baseURL: upstream, session: URLSession(configuration: configuration))
     manager.attemptMiddleware = [
       TracePropagator { TraceMiddleware.current?.child() },
       RateLimiter(maximumWait: .seconds(2)),

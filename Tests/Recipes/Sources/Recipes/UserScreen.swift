@@ -7,7 +7,7 @@
     @State private var attempt = 0
     let id: Int
 
-    init(id: Int, manager: any NetworkManaging) {
+    init(id: Int, manager: NetworkManager) {
       self.id = id
       _model = State(initialValue: UserModel(manager: manager))
     }

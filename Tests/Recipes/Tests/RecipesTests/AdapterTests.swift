@@ -99,7 +99,7 @@ import Testing
     let calls = Book<Call>()
     let received = try await withServer(Self.server(calls)) { url in
       let transport = MCPTransport(endpoint: url.appendingPathComponent("mcp"))
-      try await transport.connect()
+      await transport.connect()
       var received: [String] = []
       var iterator = await transport.receive().makeAsyncIterator()
       func send(_ method: String, answers: Int) async throws {
