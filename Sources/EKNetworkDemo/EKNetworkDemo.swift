@@ -73,8 +73,9 @@ enum EKNetworkDemo {
     terminal.line(terminal.styled("Summary", .bold))
     for outcome in outcomes {
       let mark = outcome.isSuccess ? terminal.styled("ok  ", .green) : terminal.styled("FAIL", .red)
-      let title = outcome.title.padding(toLength: 34, withPad: " ", startingAt: 0)
-      terminal.line("  \(mark) \(title) \(milliseconds(outcome.duration))  \(outcome.note)")
+      let title = outcome.title.padding(toLength: 58, withPad: " ", startingAt: 0)
+      terminal.line("  \(mark) \(title) \(milliseconds(outcome.duration))")
+      if !outcome.isSuccess { terminal.line("       \(outcome.note)") }
     }
     let failures = outcomes.filter { !$0.isSuccess }.count
     terminal.line()

@@ -64,6 +64,13 @@ enum HARDocument {
     var cache = Nothing()
     var timings: Timings
     var serverIPAddress: String?
+    /// By which the developer tools of browsers sort and filter.
+    var resourceType = "fetch"
+
+    enum CodingKeys: String, CodingKey {
+      case startedDateTime, time, request, response, cache, timings, serverIPAddress
+      case resourceType = "_resourceType"
+    }
   }
 
   struct Request: Encodable {
@@ -110,11 +117,14 @@ enum HARDocument {
     var content = Content()
     var redirectURL = ""
     var headersSize = -1
-    var bodySize = -1
+    var bodySize: Int64 = -1
+    /// The received bytes as Chromium shows them, which would otherwise add the unknown size of the head.
+    var transferSize: Int64?
     var error: String?
 
     enum CodingKeys: String, CodingKey {
       case status, statusText, httpVersion, cookies, headers, content, redirectURL, headersSize, bodySize
+      case transferSize = "_transferSize"
       case error = "_error"
     }
   }
@@ -307,6 +317,10 @@ extension HARDocument.Response {
     headers = HARDocument.fields(response.fields)
     redirectURL = (try? response.fields.single("location")) ?? ""
     content = HARDocument.Content(response.content, type: response.fields.value("content-type"))
+    // How many bytes a decoded body had on the wire is not known.
+    guard response.fields.value("content-encoding") == nil else { return }
+    bodySize = response.content.size
+    transferSize = bodySize
   }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A request as a value, for APIs that are described by functions instead of a type for each request:
+/// A request as a value, for APIs that are described by functions instead of a type for each request.
 ///
 /// ```swift
 /// extension NetworkRequest where Self == Endpoint<User> {

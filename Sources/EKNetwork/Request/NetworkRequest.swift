@@ -7,7 +7,7 @@ import Foundation
 /// A typed request: its target, its content, and the type that its response decodes to.
 ///
 /// Only ``path`` and ``method`` are required. The properties are read on the caller's actor, once for each attempt.
-/// The defaults are those of ``NetworkManager/defaults``, and without them as documented here.
+/// A property that is not declared is that of the manager's ``RequestDefaults``, or else as documented here.
 public protocol NetworkRequest: _DeclaredTypes {
   /// The type that the response body decodes to.
   associatedtype Response: Decodable

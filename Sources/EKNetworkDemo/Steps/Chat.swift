@@ -5,7 +5,8 @@ extension Step {
   static let chat = Step(
     title: "A chat that survives a tunnel",
     code: """
-      let alice = ChatClient()  // the PrismNetwork page's, on PrismNetworkSocketAdapter
+      // The PrismNetwork page's, on PrismNetworkSocketAdapter.
+      let alice = ChatClient()
       try await alice.connect(to: .production)
       try await alice.send(text: "Hello, Bob", to: "general")
 

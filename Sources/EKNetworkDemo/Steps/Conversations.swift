@@ -22,7 +22,8 @@
     static let socket = Step(
       title: "A server behind a Unix socket",
       code: """
-        let daemon = NetworkManager(baseURL: URL(string: "http+unix://%2Frun%2Facme.sock")!)
+        let url = URL(string: "http+unix://%2Frun%2Facme.sock")!
+        let daemon = NetworkManager(baseURL: url)
         let info = try await daemon.send(GetInfo())
         """
     ) { stage in
@@ -42,8 +43,11 @@
       title: "Both directions at once",
       code: """
         let (lines, input) = AsyncStream<Data>.makeStream()
-        let response = try await manager.stream(Talk(lines: lines))   // reads while it sends
-        for try await line in response.body.lines() { input.yield(answer(to: line)) }
+        // Reads while it sends.
+        let response = try await manager.stream(Talk(lines: lines))
+        for try await line in response.body.lines() {
+          input.yield(answer(to: line))
+        }
         """
     ) { stage in
       stage.server.route("POST", "/talk", onHead: { _ in .converse { $0 } }) { _ in .status(200) }

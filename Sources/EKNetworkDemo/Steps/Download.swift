@@ -14,7 +14,8 @@ extension Step {
     title: "A download that breaks off twice",
     code: """
       let film = folder.appendingPathComponent("film.mp4")
-      try await manager.download(Film(progress: progress), to: film)  // its retryPolicy allows three more attempts
+      // Its retryPolicy allows three more attempts.
+      try await manager.download(Film(progress: progress), to: film)
       """
   ) { stage in
     var content = Data(capacity: 64 << 20)

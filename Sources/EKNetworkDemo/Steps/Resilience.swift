@@ -41,10 +41,13 @@ extension Step {
   static let tokenRefresh = Step(
     title: "200 requests, one expired token",
     code: """
-      manager.tokenRefresher = tokens       // refreshTokenIfNeeded() is called once
+      manager.tokenRefresher = tokens  // refreshTokenIfNeeded() is called once
       try await withThrowingTaskGroup(of: User.self) { group in
         for _ in 0..<200 {
-          group.addTask { try await manager.send(GetUser(id: 1), accessToken: { tokens.current.value }) }
+          group.addTask {
+            try await manager.send(
+              GetUser(id: 1), accessToken: { tokens.current.value })
+          }
         }
       }
       """

@@ -41,7 +41,8 @@ extension Step {
   static let subscription = Step(
     title: "Server-sent events, and a restart",
     code: """
-      for try await event in manager.events(Events()) {   // reconnects, and resumes after the last event
+      // Reconnects, and resumes after the last event.
+      for try await event in manager.events(Events()) {
         show(event)
       }
       """

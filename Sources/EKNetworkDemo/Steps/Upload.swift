@@ -17,8 +17,10 @@ extension Step {
       var form = MultipartFormData()
       form.addPart(name: "file", fileURL: clip, mimeType: "video/mp4")
       let progress = NetworkProgress()
-      Task { for await fraction in progress.$fractionCompleted.values { show(fraction) } }
-      try await manager.send(Upload(form: form, progress: progress), accessToken: nil)
+      Task {
+        for await part in progress.$fractionCompleted.values { show(part) }
+      }
+      try await manager.send(Upload(form: form, progress: progress))
       """
   ) { stage in
     let size = 64 * 1024 * 1024

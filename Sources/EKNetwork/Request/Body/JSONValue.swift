@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON value (RFC 8259), such as a body that needs no type of its own, written as a literal:
+/// Any JSON value (RFC 8259), such as a body that needs no type of its own, written as a literal.
 ///
 /// ```swift
 /// let json: JSONValue = ["model": "small", "stream": true, "messages": [["role": "user", "content": .string(text)]]]

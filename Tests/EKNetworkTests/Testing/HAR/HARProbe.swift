@@ -28,6 +28,8 @@ struct HARProbe: Decodable {
     var headers: [Field]
     var content: Content
     var redirectURL: String
+    var bodySize: Int
+    var _transferSize: Int?
     var _error: String?
   }
 
@@ -46,6 +48,7 @@ struct HARProbe: Decodable {
     var response: Response
     var timings: [String: Double]
     var serverIPAddress: String?
+    var _resourceType: String
 
     var path: String { URL(string: request.url)?.path ?? "" }
     var status: Int { response.status }

@@ -98,6 +98,8 @@ import Testing
     #expect(entries[0].body == content)
     #expect(entries[0].response.content.encoding == "base64")
     #expect(entries[1].request.bodySize == 100_000)
+    #expect(entries[0].response.bodySize == content.count && entries[0].response._transferSize == content.count)
+    #expect(entries.allSatisfy { $0._resourceType == "fetch" })
     #expect(entries[1].body == Data("100000".utf8))
   }
 
@@ -110,6 +112,8 @@ import Testing
     }
     #expect(try await manager(wire).send(ItemProbe()) == Item(id: 1))
     #expect(try entries().first?.body == text)
+    // How many bytes it had on the wire is not known.
+    #expect(try entries().first?.response.bodySize == -1)
   }
 
   // MARK: - Failures
