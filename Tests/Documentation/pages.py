@@ -106,7 +106,7 @@ BLOCKS = [
     (3, 145, 182, "file", "page 3 31 61\npage 3 91 111", []),
     (3, 187, 204, "body", "page 3 31 61\npage 3 91 111\npage 3 145 182", []),
     (4, 29, 36, "signature NetworkManager", "", [
-        ("JSONDecoder)? = nil\n", "JSONDecoder)? = nil,\n    transport: TransportChoice = .automatic\n")]),
+        ("JSONDecoder)? = nil\n", "JSONDecoder)? = nil,\n    transport: TransportChoice = .automatic,\n    defaults: RequestDefaults = RequestDefaults()\n")]),
     (4, 49, 50, "body", MANAGER, []),
     (4, 52, 53, "body", MANAGER, []),
     (4, 55, 56, "body", MANAGER, []),

@@ -82,7 +82,8 @@ extension NetworkManaging where Self == NetworkManager {
   ///   - baseURL: Returns the base URL. It is called on the sender's actor, and concurrently if there are several
   ///     senders.
   ///   - session: The session that sends the requests: a `URLSession`, or a mock in tests. Defaults to
-  ///     `URLSession.shared`.
+  ///     `URLSession.shared`, which stores cookies for the whole process, and some for the next one: a server that acts for
+  ///     several users needs a session with `httpCookieStorage = nil`.
   ///   - streamingSession: The session that sends the requests of `NetworkManager.stream(_:accessToken:)`. Defaults
   ///     to `nil`: `session` if it conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, otherwise
   ///     `URLSession.shared`.
