@@ -106,8 +106,7 @@ public final class BackgroundTransfers: Sendable {
   public nonisolated(nonsending) func upload<T: NetworkRequest>(
     _ request: T, fromFile file: URL? = nil, id: String, accessToken: (() -> String?)? = nil
   ) async throws -> BackgroundTransfer {
-    let defaults = manager.settings.withLock { $0.defaults }
-    let record = center.record(id: id, accepted: defaults.reading { request.acceptedStatuses })
+    let record = center.record(id: id, accepted: manager.clientDefaults.reading { request.acceptedStatuses })
     return try await center.start(record) {
       let urlRequest = try build(request, accessToken, accept: RequestBuilder.json)
       guard let file else { return (urlRequest, try BackgroundRules.segments(of: urlRequest)) }
@@ -131,13 +130,11 @@ public final class BackgroundTransfers: Sendable {
   private func build<T: NetworkRequest>(
     _ request: T, _ accessToken: (() -> String?)?, accept: String
   ) throws -> URLRequest {
-    let defaults = manager.settings.withLock { $0.defaults }
-    try defaults.reading { try BackgroundRules.check(request, of: manager) }
+    let runner = manager.runner(over: manager.transport)
+    try runner.defaults.reading { try BackgroundRules.check(request, of: manager) }
     let settings = manager.transport.sessionSettings
     let baseURL = manager.baseURL()
-    let own = try manager.runner(over: manager.transport).source(
-      request, { baseURL }, accessToken, accept: accept
-    ).build()
+    let own = try runner.source(request, { baseURL }, accessToken, accept: accept).build()
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL)
     var sent = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin).urlRequest
     try sent.checkIsSendable()

@@ -23,7 +23,7 @@ extension NetworkManager {
     _ request: T, priority: Int = 0
   ) async throws -> PrismQueuedRequest {
     guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
-    let defaults = settings.withLock { $0.defaults }
+    let defaults = clientDefaults
     // Its token, and the client's header fields, are added when it is sent.
     let later = { (name: String) in defaults?.values.headers?.field(name) != nil }
     let urlRequest = try defaults.reading {

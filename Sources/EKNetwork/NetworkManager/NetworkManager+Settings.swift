@@ -26,9 +26,11 @@ extension NetworkManager {
 
   /// What the requests of the manager have in common. Defaults to ``RequestDefaults/init()``: nothing.
   public nonisolated var defaults: RequestDefaults {
-    get { settings.withLock { $0.defaults }?.values ?? RequestDefaults() }
+    get { clientDefaults?.values ?? RequestDefaults() }
     set { settings.replace(\.defaults, with: ClientDefaults(newValue)) }
   }
+
+  nonisolated var clientDefaults: ClientDefaults? { settings.withLock { $0.defaults } }
 
   /// A closure that receives the log entries of requests: attempts, redirects, refreshes, retries, results. Tokens,
   /// header values, bodies and query values never appear. Defaults to `nil`. It is called synchronously on the thread

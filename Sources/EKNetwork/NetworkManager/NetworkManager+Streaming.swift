@@ -80,7 +80,7 @@ extension NetworkManager {
     // The status and its `Retry-After` decide about another attempt, whatever the body.
     EventSource(
       request: request, clock: clock, policy: reconnect, options: options,
-      defaults: { self.settings.withLock { $0.defaults } }
+      defaults: { self.clientDefaults }
     ) {
       let token = token()
       do {

@@ -45,11 +45,11 @@ struct HeaderFields {
 
   /// Adds the client's fields that the request does not have.
   mutating func add(_ defaults: [String: String]) throws {
-    for (name, value) in Self.sorted(Self.joiningNamesOfAllCases(defaults)) where fields.field(name) == nil {
+    for (name, value) in Self.sorted(Self.joiningNamesOfAllCases(defaults)) {
       guard !["content-type", "content-length"].contains(name.lowercased()) else {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)
       }
-      try insert(name, value)
+      if fields.field(name) == nil { try insert(name, value) }
     }
   }
 

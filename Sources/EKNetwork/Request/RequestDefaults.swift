@@ -77,7 +77,7 @@ extension ClientDefaults? {
   /// Reads a request for the client with these defaults.
   @inline(__always)
   func reading<Value>(_ read: () throws -> Value) rethrows -> Value {
-    // A decoder may send a request with another client, and wait for it.
+    // Inside a reading, a client without defaults must not find those of another: a decoder may send a request, and wait.
     if self == nil, ClientDefaults.reader.value == nil { return try read() }
     return try ClientDefaults.reader.withValue(self, read)
   }

@@ -28,7 +28,7 @@ enum ResponseDecoding {
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
     if data.isEmpty || needsNoDecoder(T.Response.self) {
-      return try undecoded(request, data: data, response: response(), decoder: decoder)
+      return try undecoded(request, data: data, response: response, decoder: decoder)
     }
     do { return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data) } catch let error
       as DecodingError
@@ -45,13 +45,13 @@ enum ResponseDecoding {
   /// Not inlined: a function that uses the optional of a generic type looks that type up whenever it is called.
   @inline(never)
   private static func undecoded<T: NetworkRequest>(
-    _ request: T, data: Data, response: URLResponse, decoder: JSONDecoder?
+    _ request: T, data: Data, response: () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
-    if data.isEmpty, let handler = request.emptyResponseHandler, let http = response as? HTTPURLResponse {
+    if data.isEmpty, let handler = request.emptyResponseHandler, let http = response() as? HTTPURLResponse {
       return try handler(http)
     }
     if isResponse(T.Response.self, EmptyResponse.self), let value = EmptyResponse() as? T.Response { return value }
-    if isResponse(T.Response.self, StatusCodeResponse.self), let http = response as? HTTPURLResponse,
+    if isResponse(T.Response.self, StatusCodeResponse.self), let http = response() as? HTTPURLResponse,
       let value = StatusCodeResponse(http) as? T.Response
     {
       return value
