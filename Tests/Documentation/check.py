@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the documentation against the last build of the library: check.py [--self-test]
+"""Checks the documentation against the last build of the library: check.py [--self-test | --update]
+
+--update writes the library's declarations into API.md and API_RU.md, where they differ or are missing.
 
 Every Swift block of README.md, API.md, API_RU.md and the articles of the DocC catalog is compiled in Swift 6 mode, both as it is
 and in a module that is isolated to the main actor. The comment
@@ -24,6 +26,7 @@ import pathlib, re, sys, tempfile
 sys.dont_write_bytecode = True
 from catalog import CATALOG, catalog_complaints
 from compiling import ROOT, build_folder, compile_all, library_options
+from declarations import updated, written
 from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape
 from running import run_all
 from symbols import Library, check_signature, extract_graphs, match_member
@@ -200,9 +203,27 @@ def self_test(library, options, extract):
         (catalog / "EKNetwork.md").write_text("# ``EKNetwork``\n\nSee ``HTTPError/nothing``.\n")
         if not any("nothing" in found for found in catalog_complaints(pathlib.Path(folder), extract)):
             sys.exit("self-test: a broken symbol link is not found")
+    reference = (ROOT / "API.md").read_text()
+    outdated = re.sub(r"\n *public let statusCode: Int\n", "\npublic let status: Int\n", reference)
+    outdated = re.sub(r"\npublic static var transientFailures: .*\n", "\n", outdated)
+    new, missing = updated(outdated, library, declared_in("API.md", outdated, library)[0])
+    declared, found = declared_in("API.md", new, library)
+    if outdated == reference or found or missing or library.documented_paths() - declared:
+        sys.exit(f"self-test: --update does not mend the reference: {found} {missing}")
     if not list(missing_recipes({"a.md": good})):
         sys.exit("self-test: a recipe missing from all documents is not found")
     print(f"self-test: {len(faults) + 2} kinds of faults are found")
+
+
+def update(library):
+    """Writes the declarations of the references as the library has them."""
+    for name in ("API.md", "API_RU.md"):
+        text = (ROOT / name).read_text()
+        new, missing = updated(text, library, declared_in(name, text, library)[0])
+        (ROOT / name).write_text(new)
+        for path in missing:
+            print(f"{name}: no block declares members of the type of `{path}`:")
+            print("\n".join(written(declaration) for declaration in library.symbols[path]))
 
 
 def main():
@@ -211,6 +232,8 @@ def main():
     extract = lambda folder: extract_graphs(options, folder)
     if "--self-test" in sys.argv:
         return self_test(library, options, extract)
+    if "--update" in sys.argv:
+        return update(library)
     texts = {name: (ROOT / name).read_text() for name in ("README.md", "API.md", "API_RU.md")}
     articles = sorted((ROOT / CATALOG).rglob("*.md"))
     texts |= {str(path.relative_to(ROOT)): path.read_text() for path in articles}

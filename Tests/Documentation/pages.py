@@ -3,12 +3,14 @@
 
 The pages are plain text without code fences, so every block is identified here by its first and last line. Blocks that cannot
 compile on any platform are listed with a change that keeps their intent; the article
-"Differences from the reference" explains each.
+"Differences from the reference" explains each. Its table of additions must be complete: what the reference declares and the pages do
+not name.
 """
 import pathlib, re, sys
 
 sys.dont_write_bytecode = True
-from compiling import compile_block, library_options
+from catalog import CATALOG
+from compiling import ROOT, compile_block, library_options
 from documents import Block
 from symbols import Library, check_signature
 
@@ -183,6 +185,42 @@ def check_block(pages, library, options, page, first, last, kind, around, change
     return [complaint] if complaint else []
 
 
+def additions(library, text):
+    """Returns, for each type that the pages name, the members that they do not."""
+    named = lambda path: re.search(rf"\b{re.sub(r'[(].*', '', path.split('.')[-1])}\b", text)
+    found = {}
+    for path in sorted(library.documented_paths()):
+        kind, _, member = re.sub(r"\(.*", "", path).partition(".")
+        # Endpoint and WebSocket are also words of the pages; extensions and what is Apple's Network framework's are not types of ours.
+        if kind in ("Endpoint", "WebSocket") or kind.startswith("NW") or kind not in library.symbols or not named(kind):
+            continue
+        members = found.setdefault(kind, [])
+        if member and not named(member) and member.split(".")[0] not in members and member not in members:
+            members.append(member)
+    return found
+
+
+def check_additions(library, text):
+    """Yields complaints about the article's table of the pages' types and their additional members.
+
+    The table may have more members than those found here: a member such as `get` is also a word of the pages.
+    """
+    article = (ROOT / CATALOG / "Articles/DifferencesFromTheReference.md").read_text()
+    listed = {}
+    for types, members in re.findall(r"^\| (`.*) \| (.*) \|$", article, flags=re.M):
+        for kind in re.findall(r"`([^`]+)`", types):
+            listed[kind] = set(re.findall(r"`([^`]+)`", members))
+    expected = additions(library, text)
+    if listed.keys() != expected.keys():
+        yield f"the types of the pages are not those of the article: {sorted(listed.keys() ^ expected.keys())}"
+    bases = {re.sub(r"\(.*", "", path) for path in library.symbols}
+    for kind, members in listed.items():
+        missing = set(expected.get(kind, [])) - members
+        unknown = {member for member in members if f"{kind}.{member}" not in bases}
+        if missing or unknown:
+            yield f"the additions to `{kind}`: {sorted(missing)} missing, {sorted(unknown)} unknown"
+
+
 def main():
     pages, options = Pages(sys.argv[1]), library_options()
     library = Library.built(options)
@@ -190,6 +228,7 @@ def main():
     with ThreadPoolExecutor() as pool:
         found = pool.map(lambda entry: check_block(pages, library, options, *entry), BLOCKS)
         complaints = [complaint for complaints in found for complaint in complaints]
+    complaints += check_additions(library, "\n".join(line for lines in pages.lines.values() for line in lines))
     changed = sum(1 for entry in BLOCKS if entry[5])
     print("\n".join(complaints) or f"{len(BLOCKS)} blocks of the pages: no complaints, {changed} of them with a change")
     sys.exit(1 if complaints else 0)

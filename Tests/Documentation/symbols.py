@@ -89,15 +89,16 @@ def base_name(declaration):
 
 
 def statements(code):
-    """Yields the declarations of a block, each joined into one line."""
-    pending = ""
-    for line in code.split("\n"):
+    """Yields the declarations of a block, each joined into one line, with its first line and the number of its lines."""
+    pending, first = "", 0
+    for number, line in enumerate(code.split("\n")):
+        first = first if pending else number
         pending = (pending + " " + re.sub(r"//.*", "", line).strip()).strip()
         if pending and pending.count("(") == pending.count(")"):
-            yield pending
+            yield pending, first, number - first + 1
             pending = ""
     if pending:
-        yield pending
+        yield pending, first, 1
 
 
 def match_member(library, declaration, scope, strict):
@@ -123,7 +124,7 @@ def match_member(library, declaration, scope, strict):
 def check_signature(library, code, scope):
     """Returns the paths that a signature block declares, and complaints."""
     declared, complaints, scopes = set(), [], [scope]
-    for statement in statements(code):
+    for statement, _, _ in statements(code):
         if statement == "}":
             if len(scopes) == 1:
                 return declared, complaints + ["more closing than opening braces"]
