@@ -29,9 +29,8 @@ compile_websocket() {
 
 compile_http1() {
   compile "$sources"/Transport/HTTP1/{ResponseParser,ChunkedDecoder,FieldSectionScanner}.swift \
-    "$sources"/Transport/{RawHead,ReceivedResponse,ResponseHead,ResponseHeadRules}.swift \
-    "$sources"/Request/Decoding/String+UTF8.swift \
-    "$sources"/HTTP/{FieldList,HeaderFieldList,PercentEncoding,StatusCodes}.swift \
+    "$sources"/Transport/{RawHead,ResponseHead,ResponseHeadRules}.swift \
+    "$sources"/HTTP/{HeaderFieldList,HeaderSyntax,PercentEncoding,StatusCodes}.swift \
     Tests/Fuzz/Response{ParserFuzz,HeadStubs}.swift
 }
 

@@ -23,11 +23,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / ".build-mutation"
 SOURCES = "Sources/EKNetwork"
 TESTS = "Tests/EKNetworkTests"
-# Values that contain decisions; thin wrappers, options and errors are excluded.
-FILES = re.compile(
+# Values that contain decisions; thin wrappers, options and errors are excluded. The names of whole files, and of types in others.
+VALUES = re.compile(
     r"(State|Head|EventLoops|Parser|Splitter|Queue|Heap|Rules|Validator|Scanner|MessageDecoder|ChunkedDecoder|Limit|Window|Allowance|Fields|Range|Freshness|Age|Date"
     r"|Encoder|Header|Line|Policy|Backoff|Origin|Progress|Redaction|Recording|Assignments|Inflation|Identity|Syntax|Key|LRU"
-    r"|Representation|Buffer|Deadline|Context|Quota|Turn|FieldList)\.swift$")
+    r"|Representation|Buffer|Deadline|Context|Quota|Turn|FieldList)$")
+TYPE = re.compile(r"( *)(?:(?:fileprivate|private|public) )?(?:struct|enum) (\w+)")
 COMPARISON, SUM = "ComparisonPrecedence", "AdditionPrecedence"
 # The replacement for each operator, and the precedence of both.
 SWAPS = {
@@ -99,8 +100,9 @@ def equivalent(found):
 
 def places():
     for path in sorted((ROOT / SOURCES).rglob("*.swift")):
-        if not FILES.search(path.name):
-            continue
+        is_value = bool(VALUES.search(path.stem))
+        # The indentation of the type that is being read.
+        value = None
         offset = 0
         compiled = []
         for line in path.read_text().splitlines(keepends=True):
@@ -111,7 +113,11 @@ def places():
             elif condition:
                 was = compiled.pop()
                 compiled += [not was] if condition[1] == "else" else []
-            if all(compiled) and '"' not in code and not NO_EXPRESSION.match(code):
+            if value is None and (found := TYPE.match(code)) and VALUES.search(found[2]) and code.rstrip().endswith("{"):
+                value = found[1]
+            elif value is not None and code.rstrip() == value + "}":
+                value = None
+            if (is_value or value is not None) and all(compiled) and '"' not in code and not NO_EXPRESSION.match(code):
                 for found in PLACE.finditer(code):
                     yield (str(path.relative_to(ROOT)), offset + found.start(), offset + found.end(), found[1] or found[2], line,
                            found.start())

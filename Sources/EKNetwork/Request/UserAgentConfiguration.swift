@@ -55,3 +55,77 @@ public struct UserAgentConfiguration: Equatable, Sendable {
     return given
   }
 }
+
+/// The properties of the application and the system. Read once; none of them changes during the life of a process.
+struct UserAgentDefaults: Sendable {
+  /// The version of this library.
+  static let networkVersion = "0.1.0"
+
+  /// The name of the operating system.
+  static var platform: String {
+    #if os(iOS)
+      "iOS"
+    #elseif os(macOS)
+      "macOS"
+    #elseif os(tvOS)
+      "tvOS"
+    #elseif os(watchOS)
+      "watchOS"
+    #elseif os(visionOS)
+      "visionOS"
+    #elseif os(Linux)
+      "Linux"
+    #else
+      "Unknown"
+    #endif
+  }
+
+  /// The defaults of this process.
+  static let current = UserAgentDefaults()
+
+  let appName: String
+  let appVersion: String
+  let bundleIdentifier: String
+  let buildNumber: String
+  let osVersion: String
+
+  private init() {
+    let processName = Self.nonBlank(ProcessInfo.processInfo.processName) ?? "Application"
+    appName = Self.bundleValue("CFBundleName") ?? processName
+    appVersion = Self.bundleValue("CFBundleShortVersionString") ?? "0"
+    bundleIdentifier = Self.nonBlank(Bundle.main.bundleIdentifier) ?? processName
+    buildNumber = Self.bundleValue("CFBundleVersion") ?? "0"
+    let version = ProcessInfo.processInfo.operatingSystemVersion
+    osVersion = "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+  }
+
+  private static func bundleValue(_ key: String) -> String? {
+    nonBlank(Bundle.main.object(forInfoDictionaryKey: key) as? String)
+  }
+
+  private static func nonBlank(_ string: String?) -> String? {
+    guard let string, string.contains(where: { !$0.isWhitespace }) else { return nil }
+    return string
+  }
+}
+
+/// Encodes external text for its two places in a `User-Agent` value (RFC 9110 §10.1.5).
+enum UserAgentSyntax {
+  /// A product name may contain a space, which makes it two products, as in `My App/1.0`. A bare `%` would make the
+  /// encoded characters ambiguous.
+  private static let product = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~")
+  /// `ctext` (RFC 9110 §5.6.5) without the `;` that separates the comment's parts, and without `%`.
+  private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
+
+  /// Returns the text encoded as the name or the version of a product.
+  static func product(_ text: String) -> String { encode(text, allowed: product) }
+
+  /// Returns the text encoded as one part of a comment.
+  static func comment(_ text: String) -> String { encode(text, allowed: comment) }
+
+  private static func encode(_ text: String, allowed: ByteSet) -> String {
+    var output: [UInt8] = []
+    PercentEncoding.append(text, to: &output, allowed: allowed)
+    return String(decoding: output, as: UTF8.self)
+  }
+}

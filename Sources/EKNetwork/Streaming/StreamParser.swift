@@ -45,3 +45,64 @@ struct ByteParser: StreamParser {
 
   mutating func finish() -> UInt8? { nil }
 }
+
+/// A parser that decodes one record from each line that is not blank.
+struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
+  private var splitter: LineSplitter
+  private let decode: @Sendable (UnsafeRawBufferPointer, Int) throws -> Item?
+
+  init(
+    _ splitter: LineSplitter, decoder: JSONDecoder, reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?
+  ) {
+    self.splitter = splitter
+    decode = { bytes, line in
+      // A line of whitespace is blank, too.
+      guard !bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") })
+      else {
+        return nil
+      }
+      // Copied, because a decoder may keep its input.
+      let data = Data(bytes)
+      do {
+        return try decoder.decode(Item.self, from: data)
+      } catch {
+        guard let reportInvalid else { throw Self.naming(line, in: error) }
+        reportInvalid(InvalidStreamRecord(line: line, data: data, error: error))
+        return nil
+      }
+    }
+  }
+
+  mutating func append(_ chunk: Data) { splitter.append(chunk) }
+
+  mutating func next() throws -> Item? { try splitter.next(decode) }
+
+  mutating func finish() throws -> Item? { try splitter.finish(decode) }
+
+  /// Returns the error with the line number at the start of its description.
+  private static func naming(_ line: Int, in error: any Error) -> any Error {
+    guard let error = error as? DecodingError else { return error }
+    return error.with { context in
+      DecodingError.Context(
+        codingPath: context.codingPath, debugDescription: "Line \(line): \(context.debugDescription)",
+        underlyingError: context.underlyingError)
+    }
+  }
+}
+
+/// A line of an NDJSON stream that could not be decoded and was skipped.
+public struct InvalidStreamRecord: Sendable {
+  /// The number of the line, starting at 1.
+  public let line: Int
+  /// The line; empty if it was too long.
+  public let data: Data
+  /// The error of the decoder, or ``StreamLineTooLongError``.
+  public let error: any Error
+
+  /// Creates a record as the library reports it, for tests.
+  public init(line: Int, data: Data, error: any Error) {
+    self.line = line
+    self.data = data
+    self.error = error
+  }
+}
