@@ -29,10 +29,13 @@ enum HeaderSyntax {
   /// Returns whether two names of the same length are equal, ignoring the case of ASCII letters.
   static func isSame(_ name: String, _ lowercased: StaticString) -> Bool {
     var name = name
-    return name.withUTF8 { bytes in
-      lowercased.withUTF8Buffer { other in
-        zip(bytes, other).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
-      }
+    return name.withUTF8 { isSame($0, lowercased) }
+  }
+
+  /// Likewise.
+  static func isSame(_ name: some Sequence<UInt8>, _ lowercased: StaticString) -> Bool {
+    lowercased.withUTF8Buffer { other in
+      zip(name, other).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
     }
   }
 

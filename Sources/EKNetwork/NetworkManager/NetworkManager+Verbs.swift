@@ -21,8 +21,7 @@ extension NetworkManager {
     _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = Value.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.get, path, query: query, headers: headers), accessToken: accessToken)
+    try await send(Endpoint(.get, path, query, headers), accessToken: accessToken)
   }
 
   /// Sends a GET whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -30,8 +29,7 @@ extension NetworkManager {
     _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = Value.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.get, path, query: query, headers: headers), accessToken: accessToken)
+    try await send(Endpoint(.get, path, query, headers), accessToken: accessToken)
   }
 
   /// Sends a POST without a type of its own, as `send` does, with a JSON value, which can be a literal.
@@ -54,9 +52,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.post, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.post, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a POST whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -65,9 +61,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.post, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.post, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a POST with a value that is encoded as JSON.
@@ -76,9 +70,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.post, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.post, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a POST whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -87,9 +79,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.post, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.post, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a PUT. The parameters are those of `post`.
@@ -98,9 +88,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.put, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.put, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a PUT whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -109,9 +97,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.put, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.put, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a PUT with a value that is encoded as JSON.
@@ -120,9 +106,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.put, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.put, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a PUT whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -131,9 +115,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.put, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.put, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a PATCH. The parameters are those of `post`.
@@ -142,9 +124,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.patch, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.patch, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a PATCH whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -153,9 +133,7 @@ extension NetworkManager {
     _ path: String, json: JSONValue? = nil, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.patch, path, query: query, headers: headers, body: json.map { RequestBody(json: $0) }),
-      accessToken: accessToken)
+    try await send(Endpoint(.patch, path, query, headers, json.map { RequestBody(json: $0) }), accessToken: accessToken)
   }
 
   /// Sends a PATCH with a value that is encoded as JSON.
@@ -164,9 +142,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.patch, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.patch, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a PATCH whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -175,9 +151,7 @@ extension NetworkManager {
     _ path: String, json: some Encodable, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.patch, path, query: query, headers: headers, body: RequestBody(encodable: json)),
-      accessToken: accessToken)
+    try await send(Endpoint(.patch, path, query, headers, RequestBody(encodable: json)), accessToken: accessToken)
   }
 
   /// Sends a DELETE without a type of its own, as `send` does. The parameters are those of
@@ -187,8 +161,7 @@ extension NetworkManager {
     _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.delete, path, query: query, headers: headers), accessToken: accessToken)
+    try await send(Endpoint(.delete, path, query, headers), accessToken: accessToken)
   }
 
   /// Sends a DELETE whose response has a conformance that may be isolated to an actor: it is decoded there.
@@ -197,7 +170,15 @@ extension NetworkManager {
     _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil,
     as type: Value.Type = EmptyResponse.self, accessToken: (() -> String?)? = nil
   ) async throws -> Value {
-    try await send(
-      Endpoint<Value>(.delete, path, query: query, headers: headers), accessToken: accessToken)
+    try await send(Endpoint(.delete, path, query, headers), accessToken: accessToken)
+  }
+}
+
+extension Endpoint {
+  fileprivate init(
+    _ method: HTTPMethod, _ path: String, _ query: [String: String]?, _ headers: [String: String]?,
+    _ body: RequestBody? = nil
+  ) {
+    self.init(method, path, query: query, headers: headers, body: body)
   }
 }

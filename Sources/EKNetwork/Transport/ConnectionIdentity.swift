@@ -17,8 +17,9 @@ final class ConnectionIdentity: Hashable, Sendable {
   /// addresses that stand for hosts; `nil` for the system's authorities, any key, its own versions, and the hosts
   /// themselves.
   let trust: String?
-  /// The versions of the files in ``tls``.
-  private let files: [String?]
+  /// The files in ``tls``, and their versions.
+  private let paths: [String]
+  private let files: [FileStamp?]
 
   /// Where its connections lead.
   let route: ConnectionRoute
@@ -27,7 +28,7 @@ final class ConnectionIdentity: Hashable, Sendable {
   /// The TLS options as they apply to the hop; `nil` for the system's defaults.
   var tls: TLSOptions? { options.tls }
 
-  private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [String?]) {
+  private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [FileStamp?]) {
     var hasher = Hasher()
     hasher.combine(options)
     hasher.combine(proxies)
@@ -37,9 +38,10 @@ final class ConnectionIdentity: Hashable, Sendable {
     self.options = options
     self.proxies = proxies
     self.files = files
+    paths = options.tls?.paths ?? []
     certificate = options.tls?.clientCertificate.map { certificate in
       let paths = [certificate.certificateFile, certificate.keyFile].map(\.absoluteString)
-      return zip(paths, files.suffix(2)).map { "\($0) \($1 ?? "")" }.joined(separator: " ")
+      return zip(paths, files.suffix(2)).map { "\($0) \($1?.text ?? "")" }.joined(separator: " ")
     }
     trust = options.trustDigest
   }
@@ -77,20 +79,20 @@ final class ConnectionIdentity: Hashable, Sendable {
       var foreign: ConnectionIdentity
     }
 
-    private let version: @Sendable (URL) -> String?
+    private let version: @Sendable (String) -> FileStamp?
     private let latest: Locked<Latest>
     /// The last one for a socket, and the one that it was made from.
     private let latestSocket = Locked<(base: ConnectionIdentity, identity: ConnectionIdentity)?>(nil)
 
-    /// - Parameter version: Returns an identifier of the present content of a file; `nil` if there is no such file.
+    /// - Parameter version: Returns the version of the file at a path; `nil` if there is no such file.
     init(
       _ options: ConnectionOptions, proxies: SessionProxies?,
-      version: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
+      version: @escaping @Sendable (String) -> FileStamp? = { FileStamp(path: $0) }
     ) {
       func identity(_ tls: TLSOptions?) -> ConnectionIdentity {
         var options = options
         options.tls = tls.flatMap { $0 == TLSOptions() ? nil : $0 }
-        return ConnectionIdentity(options, proxies, options.tls?.files.map(version) ?? [])
+        return ConnectionIdentity(options, proxies, options.tls?.paths.map(version) ?? [])
       }
       var foreign = options.tls
       // A certificate is a credential, which belongs to an origin like all others (RFC 9110 §15.4).
@@ -118,8 +120,8 @@ final class ConnectionIdentity: Hashable, Sendable {
 
     private func current(hasLeftOrigin: Bool) -> ConnectionIdentity {
       let kept = latest.withLock { hasLeftOrigin ? $0.foreign : $0.own }
-      guard let tls = kept.tls else { return kept }
-      let files = tls.files.map(version)
+      guard !kept.paths.isEmpty else { return kept }
+      let files = kept.paths.map(version)
       if files == kept.files { return kept }
       let renewed = ConnectionIdentity(kept.options, kept.proxies, files)
       latest.withLock { latest in
@@ -132,8 +134,8 @@ final class ConnectionIdentity: Hashable, Sendable {
 
 extension TLSOptions {
   /// The files with the trusted authorities and the client's identity, which comes last.
-  fileprivate var files: [URL] {
-    [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0 }
+  fileprivate var paths: [String] {
+    [certificateAuthorityFile, clientCertificate?.certificateFile, clientCertificate?.keyFile].compactMap { $0?.path }
   }
 }
 
@@ -162,41 +164,42 @@ extension ConnectionOptions {
 
 /// The properties that tell a file from an earlier one at the same path.
 struct FileStamp: Hashable, Sendable {
-  private let device: UInt64
-  private let inode: UInt64
-  private let size: Int64
-  private let modified: Time
+  var device: UInt64 = 0
+  var inode: UInt64 = 0
+  var size: Int64 = 0
+  var modified = Time()
   /// When the file was last changed in any way. A program can set the time of the modification, but not this one.
-  private let changed: Time
+  var changed = Time()
 
-  private struct Time: Hashable, Sendable {
-    let seconds: Int
-    let nanoseconds: Int
-
-    init(_ time: timespec) {
-      seconds = Int(time.tv_sec)
-      nanoseconds = Int(time.tv_nsec)
-    }
+  struct Time: Hashable, Sendable {
+    var seconds = 0
+    var nanoseconds = 0
 
     var text: String { "\(seconds) \(nanoseconds)" }
   }
 
   /// The same text for the same file.
   var text: String { "\(device) \(inode) \(size) \(modified.text) \(changed.text)" }
+}
 
+extension FileStamp {
   /// Returns `nil` if there is no such file.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
-    device = UInt64(truncatingIfNeeded: status.st_dev)
-    inode = UInt64(status.st_ino)
-    size = Int64(status.st_size)
     #if canImport(Darwin)
-      modified = Time(status.st_mtimespec)
-      changed = Time(status.st_ctimespec)
+      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
     #else
-      modified = Time(status.st_mtim)
-      changed = Time(status.st_ctim)
+      let (modified, changed) = (status.st_mtim, status.st_ctim)
     #endif
+    self.init(
+      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modified: Time(modified), changed: Time(changed))
+  }
+}
+
+extension FileStamp.Time {
+  fileprivate init(_ time: timespec) {
+    self.init(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
   }
 }

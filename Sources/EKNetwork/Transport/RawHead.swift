@@ -118,14 +118,29 @@ final class RawHead: Sendable {
   /// and ``values(_:)`` returns what there is.
   func number(_ name: StaticString) -> Int64? {
     bytes.withUnsafeBytes { bytes in
-      var found: Line?
-      for (index, line) in lines.enumerated() where Self.line(line, of: bytes, isNamed: name) {
-        let isFolded = index + 1 < lines.count && lines[index + 1].nameCount == 0
-        guard found == nil, !isFolded else { return nil }
-        found = line
-      }
-      return found.flatMap { Self.number(bytes[Int($0.valueStart)..<Int($0.valueEnd)]) }
+      only(name, of: bytes).flatMap { Self.number(bytes[Int($0.valueStart)..<Int($0.valueEnd)]) }
     }
+  }
+
+  /// Returns whether a field occurs once, unfolded, with this value in any case. Both are lower-case ASCII.
+  func has(_ name: StaticString, only value: StaticString) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      guard let line = only(name, of: bytes), line.valueEnd - line.valueStart == value.utf8CodeUnitCount else {
+        return false
+      }
+      return HeaderSyntax.isSame(bytes[Int(line.valueStart)..<Int(line.valueEnd)], value)
+    }
+  }
+
+  /// Returns the line of a field that occurs once and is not folded.
+  private func only(_ name: StaticString, of bytes: UnsafeRawBufferPointer) -> Line? {
+    var found: Line?
+    for (index, line) in lines.enumerated() where Self.line(line, of: bytes, isNamed: name) {
+      let isFolded = index + 1 < lines.count && lines[index + 1].nameCount == 0
+      guard found == nil, !isFolded else { return nil }
+      found = line
+    }
+    return found
   }
 
   /// Returns whether there is a field of this name.

@@ -35,7 +35,7 @@ final class SessionSettings: Sendable {
   init(
     _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false,
     options: ConnectionOptions = ConnectionOptions(),
-    fileVersion: @escaping @Sendable (URL) -> String? = { FileStamp(path: $0.path)?.text }
+    fileVersion: @escaping @Sendable (String) -> FileStamp? = { FileStamp(path: $0) }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
     resourceTimeout = configuration.resourceTimeout

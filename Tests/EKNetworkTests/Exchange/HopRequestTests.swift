@@ -136,7 +136,7 @@ import Testing
 
   /// The files of a certificate may be replaced, and the system's cookies change, while a request is in progress.
   @Test func identityIsThatOfTheTimeOfSending() throws {
-    let certificate = Locked("1")
+    let certificate = Locked(FileStamp(inode: 1))
     let configuration = URLSessionConfiguration.ephemeral
     let file = URL(fileURLWithPath: "/a")
     let session = SessionSettings(
@@ -155,19 +155,19 @@ import Testing
       let (key, fields, identity, connection) = (CacheKey(hop).text, hop.sentFields, hop.identity, hop.connection)
       #expect(fields == ["Cookie": "u=anna"])
       #expect(CacheKey(responseTo: hop)?.text == key)
-      for change in [{ certificate.withLock { $0 = "2" } }, { try set("berta") }] {
+      for change in [{ certificate.withLock { $0.inode = 2 } }, { try set("berta") }] {
         try change()
         #expect(CacheKey(hop).text == key && hop.sentFields == fields)
         #expect(hop.identity == identity && hop.connection == connection)
         // The response itself may have changed the cookies.
-        let isOfCurrentUser = certificate.withLock { $0 } == "1"
+        let isOfCurrentUser = certificate.withLock { $0.inode } == 1
         #expect(hop.isOfCurrentUser == isOfCurrentUser)
         #expect(CacheKey(responseTo: hop)?.text == (isOfCurrentUser ? key : nil))
-        certificate.withLock { $0 = "1" }
+        certificate.withLock { $0.inode = 1 }
         try set("anna")
       }
     }
-    certificate.withLock { $0 = "2" }
+    certificate.withLock { $0.inode = 2 }
     #expect(hop.replaced(by: hop.urlRequest, session: session).isOfCurrentUser)
   }
 

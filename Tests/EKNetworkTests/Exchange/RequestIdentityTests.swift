@@ -61,7 +61,7 @@ import Testing
         configuration.httpCookieStorage?.setCookie(try #require(cookie))
       }
       let settings = SessionSettings(
-        configuration, systemSendsCookies: self == .systemCookie, options: options, fileVersion: { _ in "1" })
+        configuration, systemSendsCookies: self == .systemCookie, options: options, fileVersion: { _ in FileStamp() })
       return self == .delegate || self == .middleware ? SessionSettings(settings, owner: rawValue) : settings
     }
 

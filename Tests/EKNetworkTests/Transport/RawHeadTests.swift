@@ -32,6 +32,15 @@ import Testing
     #expect(head.fields.map(\.value) == ["one two three", "x"])
   }
 
+  @Test(arguments: [
+    ("A: keep-alive", true), ("a:\tKEEP-Alive ", true), ("B: x\r\nA: keep-alive", true), ("A: keep\ralive", false),
+    ("A: keep-alive\r\nA: close", false), ("A: keep-alive\r\n x", false), ("A: keep-alive, close", false),
+    ("A: keep-alivE\0", false), ("A: keep-aliv", false), ("A:", false), ("B: keep-alive", false),
+  ])
+  func theOnlyValueIsFound(_ lines: String, _ expected: Bool) throws {
+    #expect(try head("HTTP/1.1 200 OK\r\n\(lines)\r\n\r\n").has("a", only: "keep-alive") == expected)
+  }
+
   @Test func bytesThatAreNotUTF8AreLatin1() throws {
     let head = try head(Array("HTTP/1.1 200 OK\r\nA: caf".utf8) + [0xe9] + Array("\r\nB: café\r\n\r\n".utf8))
     #expect(head.values("a") == ["café"])

@@ -164,13 +164,16 @@ struct ResponseParser {
 
   /// RFC 9112 §9.3, as far as it depends on the head.
   private func allowsPersistence(_ head: RawHead) -> Bool {
-    let options = ResponseHeadRules.members(of: "connection", in: head)
+    // What most servers say, if anything, needs no list.
+    let isKeptAlive = head.has("connection", only: "keep-alive")
+    let options = isKeptAlive ? [] : ResponseHeadRules.members(of: "connection", in: head)
     let (hasCodings, hasLength) = (head.has("transfer-encoding"), head.has("content-length"))
     // The start of the status line has been checked.
     let isVersion10 = head.bytes[7] == UInt8(ascii: "0")
     if options.contains(where: { $0.isFieldName("close") }) { return false }
     // RFC 9112 §6.1: a recipient of version 1.0 on the way does not know the coding.
-    if isVersion10, hasCodings || !options.contains(where: { $0.isFieldName("keep-alive") }) { return false }
+    let isPersistent10 = !hasCodings && (isKeptAlive || options.contains { $0.isFieldName("keep-alive") })
+    if isVersion10, !isPersistent10 { return false }
     // RFC 9112 §6.1: with both, others on the way may see another end of the body.
     if hasCodings, hasLength { return false }
     // RFC 9112 §6.1, RFC 9110 §8.6: a server that announces a body here may send it, except for a HEAD.
