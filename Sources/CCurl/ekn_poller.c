@@ -1,9 +1,14 @@
+// Required to declare CPU_COUNT.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "ekn_poller.h"
 
 #if defined(__linux__)
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -45,6 +50,11 @@ int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout) {
                           (events[index].events & EPOLLERR ? EKN_CSELECT_ERR : 0);
   }
   return count;
+}
+
+int ekn_processor_count(void) {
+  cpu_set_t processors;
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 2;
 }
 
 void ekn_waker_wake(int waker) { eventfd_write(waker, 1); }

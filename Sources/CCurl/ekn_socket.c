@@ -44,6 +44,12 @@ bool ekn_socket_is_quiet(int socket) {
   return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
+bool ekn_socket_wait_for_input(int socket, uint64_t nanoseconds) {
+  struct pollfd entry = {socket, POLLIN, 0};
+  struct timespec time = {0, (long)nanoseconds};
+  return ppoll(&entry, 1, &time, NULL) > 0;
+}
+
 bool ekn_socket_is_writable(int socket) {
   struct pollfd entry = {socket, POLLOUT, 0};
   return poll(&entry, 1, 0) > 0;

@@ -20,6 +20,8 @@ ekn_socket_output ekn_socket_get_output(int socket);
 
 // Whether there is nothing to read, and the connection has not ended.
 bool ekn_socket_is_quiet(int socket);
+// Waits until there is something to read or the connection has ended; false after so many nanoseconds, less than a second.
+bool ekn_socket_wait_for_input(int socket, uint64_t nanoseconds);
 // Whether the system has room for more output.
 bool ekn_socket_is_writable(int socket);
 // Receives without waiting: the number of bytes, 0 at the end, or -1 with the error in `*error`.

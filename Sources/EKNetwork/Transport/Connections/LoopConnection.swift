@@ -12,12 +12,14 @@
     /// Its place among the timers, or, while it is idle, among those to be closed.
     var deadlineIndex = -1
     var isIdle = false
+    var directWait: DirectWait
 
     init(number: UInt32, pool: ConnectionPool, origin: Origin, eventLoop: EventLoop) {
       self.number = number
       self.pool = pool
       self.origin = origin
       self.eventLoop = eventLoop
+      directWait = eventLoop.directWait
     }
 
     /// Takes the place of a connection, which must not be used any more.
@@ -26,10 +28,14 @@
       pool = other.pool
       origin = other.origin
       eventLoop = other.eventLoop
+      directWait = other.directWait
     }
 
     /// Handles a socket that is ready.
     func ready(_ descriptor: Int32, events: Int32) {}
+
+    /// The socket, if nothing is left to be done but to wait for the response to one request.
+    var responseSocket: Int32? { nil }
 
     /// Handles the timer of the connection.
     func timerFired() {}
@@ -40,6 +46,8 @@
 
   /// What carries a transfer on an event loop's own connections.
   protocol LoopExchange: AnyObject {
+    /// The connection.
+    var carrier: LoopConnection { get }
     /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
     func resumed()
     /// Notes that the transfer is paused: nothing is read for it until it is resumed.

@@ -21,6 +21,8 @@
       super.init(number: eventLoop.connections.nextNumber(), pool: pool, origin: origin, eventLoop: eventLoop)
     }
 
+    var carrier: LoopConnection { self }
+
     /// Begins to open the connection for a request.
     ///
     /// - Returns: An error if that is not possible.

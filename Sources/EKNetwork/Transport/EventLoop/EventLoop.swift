@@ -66,6 +66,7 @@
     let poller: LoopPoller<Operation>
     /// How long a connection of HTTP/2 may be quiet before it is asked whether its server is there.
     let trustedQuiet: UInt64
+    let directWait: DirectWait
     private let turn = Locked(LoopTurn())
 
     private(set) var now = MonotonicClock.now()
@@ -92,11 +93,13 @@
     /// - Parameters:
     ///   - poolLifetime: How long unused connections are kept.
     ///   - trustedQuiet: ``ConnectionHealth/trustedQuiet``, or less for tests.
-    init?(poolLifetime: Duration, trustedQuiet: UInt64) {
+    ///   - directWait: What new connections begin with.
+    init?(poolLifetime: Duration, trustedQuiet: UInt64, directWait: DirectWait) {
       guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
       self.capabilities = capabilities
       self.poller = poller
       self.trustedQuiet = trustedQuiet
+      self.directWait = directWait
       pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
@@ -111,13 +114,20 @@
     /// The number of pools.
     var poolCount: Int { turn.withLock { _ in pools.count } }
 
+    /// The number of responses for which the threads have waited that had sent the requests.
+    var directResponseCount: Int { turn.withLock { $0.directResponseCount } }
+
     /// The number of sockets that the poller watches.
     var watchedCount: Int { turn.withLock { _ in sockets.count } }
 
-    /// Starts a transfer on the calling thread, if the turn is free and nothing is in progress.
+    // MARK: - The caller's thread
+
+    /// Starts a transfer on the calling thread, if the turn is free and nothing is in progress, and may wait for its
+    /// response.
     private func startDirectly(_ transfer: Transfer) -> Bool {
       var finished: [Transfer.Queue.Delivery] = []
-      let mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
+      var waiting: (connection: LoopConnection, socket: Int32)?
+      var mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
         guard turn.allowsDirectStart,
           !transfer.request.isSecure || pools.hasConnection(transfer.request.connection, to: transfer.request.origin)
         else { return nil }
@@ -127,12 +137,57 @@
         start(transfer)
         finishTurn(&turn, into: &finished, expires: true)
         ekn_release_broken_pipe_signal(wasHeld)
-        return min(due, pools.cleanup) < turn.alarm
+        waiting = beginDirectWait(for: transfer)
+        return isAlarmLate(turn)
       }.flatMap { $0 }
-      guard let mustWake else { return false }
-      if mustWake { poller.wake() }
+      guard mustWake != nil else { return false }
       for delivery in finished { delivery.resume() }
+      // If the response comes in the meantime, the loop's thread need not know of its deadline.
+      if let (connection, socket) = waiting { mustWake = waitDirectly(for: transfer, on: connection, socket) }
+      if mustWake == true { poller.wake() }
       return true
+    }
+
+    /// Whether the thread of the loop has to be woken before its alarm.
+    private func isAlarmLate(_ turn: LoopTurn) -> Bool { min(due, pools.cleanup) < turn.alarm }
+
+    /// Returns the connection and the socket if the thread is to wait for the response of a transfer that it has just
+    /// sent. The loop's thread would be woken as well, and does not watch the socket for now.
+    private func beginDirectWait(for transfer: Transfer) -> (LoopConnection, Int32)? {
+      guard let connection = transfer.loopConnection?.carrier, connection.directWait.begins,
+        let socket = connection.responseSocket
+      else { return nil }
+      watch(socket, 0, connection: connection.number)
+      return (connection, socket)
+    }
+
+    /// Waits for the response, without the turn, and reads it or leaves it to the loop's thread. Returns whether that must
+    /// be woken.
+    ///
+    /// - Parameter socket: The socket of the connection, which may be closed and replaced meanwhile.
+    private func waitDirectly(for transfer: Transfer, on connection: LoopConnection, _ socket: Int32) -> Bool {
+      let isReadable = ekn_socket_wait_for_input(socket, directWait.longest)
+      var finished: [Transfer.Queue.Delivery] = []
+      let mustWake = turn.withLock { turn in
+        // It may be over, or repeated over another connection.
+        guard transfer.loopConnection?.carrier === connection else { return false }
+        connection.directWait.ended(inTime: isReadable)
+        guard isReadable else {
+          // Unless the loop's thread has done it, because of another request on the connection.
+          if sockets.events(of: socket) == 0 { watch(socket, Int32(EKN_POLL_IN), connection: connection.number) }
+          return isAlarmLate(turn)
+        }
+        now = MonotonicClock.now()
+        turn.hadDirectStart = true
+        turn.directResponseCount += 1
+        let wasHeld = ekn_hold_broken_pipe_signal()
+        connection.ready(socket, events: Int32(EKN_POLL_IN))
+        finishTurn(&turn, into: &finished, expires: false)
+        ekn_release_broken_pipe_signal(wasHeld)
+        return isAlarmLate(turn)
+      }
+      for delivery in finished { delivery.resume() }
+      return mustWake
     }
 
     // MARK: - The loop's thread

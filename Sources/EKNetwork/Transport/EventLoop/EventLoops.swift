@@ -44,11 +44,14 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - poolLifetime: How long unused connections are kept.
     ///   - trustedQuiet: ``ConnectionHealth/trustedQuiet``, for tests.
+    ///   - directWait: What new connections begin with.
     init(
       count: Int, poolLifetime: Duration = EventLoop.defaultPoolLifetime,
-      trustedQuiet: UInt64 = ConnectionHealth.trustedQuiet
+      trustedQuiet: UInt64 = ConnectionHealth.trustedQuiet, directWait: DirectWait = .ofProcess
     ) {
-      loops = LoopGroup(count: count) { EventLoop(poolLifetime: poolLifetime, trustedQuiet: trustedQuiet) }
+      loops = LoopGroup(count: count) {
+        EventLoop(poolLifetime: poolLifetime, trustedQuiet: trustedQuiet, directWait: directWait)
+      }
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 
@@ -60,6 +63,9 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
 
     /// The number of connection pools.
     var poolCount: Int { loops.started.reduce(0) { $0 + $1.poolCount } }
+
+    /// The number of responses for which threads have waited that had sent the requests.
+    var directResponseCount: Int { loops.started.reduce(0) { $0 + $1.directResponseCount } }
 
     /// The number of watched sockets.
     var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }

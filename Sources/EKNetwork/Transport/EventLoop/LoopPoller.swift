@@ -106,9 +106,9 @@ struct WatchedSockets {
     if sockets.indices.contains(Int(socket)) { sockets[Int(socket)] = Socket() }
   }
 
-  /// Returns whether the poller watches a socket.
-  func isWatched(_ socket: Int32) -> Bool {
-    sockets.indices.contains(Int(socket)) && sockets[Int(socket)].events != nil
+  /// Returns the events for which the poller watches a socket; `nil` if it does not.
+  func events(of socket: Int32) -> Int32? {
+    sockets.indices.contains(Int(socket)) ? sockets[Int(socket)].events : nil
   }
 }
 
@@ -119,7 +119,7 @@ struct WatchedSockets {
     func watch(_ socket: Int32, _ what: Int32, connection: UInt32) {
       let tag = UInt64(connection) << 32 | UInt64(UInt32(bitPattern: socket))
       if what == EKN_POLL_REMOVE {
-        guard sockets.isWatched(socket) else { return }
+        guard sockets.events(of: socket) != nil else { return }
         sockets.remove(socket)
       } else if !sockets.watch(socket, what, tag: tag) {
         return
@@ -130,7 +130,7 @@ struct WatchedSockets {
     /// Stops watching a socket that is about to be closed. The poller only does that by itself if no other process has
     /// inherited the socket.
     func willClose(_ socket: Int32) {
-      if sockets.isWatched(socket) { poller.watch(socket, Int32(EKN_POLL_REMOVE), tag: 0) }
+      if sockets.events(of: socket) != nil { poller.watch(socket, Int32(EKN_POLL_REMOVE), tag: 0) }
       sockets.remove(socket)
     }
 
@@ -143,7 +143,8 @@ struct WatchedSockets {
         let number = UInt32(truncatingIfNeeded: event.tag >> 32)
         if number == 0 {
           opening?.act(on: socket, events: event.events)
-        } else {
+        } else if sockets.events(of: socket) != 0 {
+          // Otherwise the event is an earlier one: now another thread waits for the socket (``DirectWait``).
           connections[number]?.ready(socket, events: event.events)
         }
       }
@@ -157,6 +158,8 @@ struct LoopTurn {
   private(set) var alarm = UInt64.max
   /// Whether a request was started directly while the thread slept.
   var hadDirectStart = false
+  /// The number of responses that were received by the threads that had started their requests.
+  var directResponseCount = 0
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0
   private(set) var isIdle = true
@@ -184,6 +187,48 @@ struct LoopTurn {
     // then does not need to wake the thread.
     if due != .max || alarm <= now || cleanup < alarm { alarm = min(due, cleanup) }
     return LoopTime.sleep(until: alarm, now: now)
+  }
+}
+
+/// Whether the thread that has sent a request waits for the response itself: waking two threads, that of the loop and then
+/// one for the caller, takes longer than a server nearby.
+///
+/// The thread belongs to the executor of the caller's task, which needs it for other tasks. So it waits for a moment only,
+/// and only if the responses before came as soon. If one does not, the next are left to the loop's thread, twice as many
+/// as the last time.
+struct DirectWait {
+  #if os(Linux)
+    /// Only where the executor has other threads.
+    static let ofProcess = DirectWait(longest: ekn_processor_count() > 1 ? 100_000 : 0)
+  #endif
+  private static var maximumPause: Int { 64 }
+
+  /// For how long it waits, in nanoseconds; 0 for not at all.
+  let longest: UInt64
+  /// How soon a response must have come for which the loop's thread has waited: this time includes waking it.
+  let promising: UInt64
+  /// For how many responses that come soon it does not wait, and for how many the last time.
+  private var (pause, lastPause) = (1, 0)
+
+  init(longest: UInt64, promising: UInt64 = 200_000) {
+    self.longest = longest
+    self.promising = promising
+  }
+
+  /// Whether to wait for the response to the request that has just been sent.
+  var begins: Bool { longest > 0 && pause == 0 }
+
+  /// Handles the beginning of a response.
+  ///
+  /// - Parameter time: The number of nanoseconds since the request was begun.
+  mutating func responded(after time: UInt64) {
+    if pause > 0, time <= promising { pause -= 1 }
+  }
+
+  /// Handles the end of a wait.
+  mutating func ended(inTime: Bool) {
+    lastPause = inTime ? 0 : min(max(1, 2 * lastPause), Self.maximumPause)
+    pause = lastPause
   }
 }
 

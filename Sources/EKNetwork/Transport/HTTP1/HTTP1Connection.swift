@@ -78,6 +78,12 @@
       write()
     }
 
+    var carrier: LoopConnection { self }
+
+    override var responseSocket: Int32? {
+      output.isEmpty && state.output == .complete && firstByte == nil ? bytes?.socket : nil
+    }
+
     override func ready(_ descriptor: Int32, events: Int32) {
       guard let bytes, descriptor == bytes.socket else { return }
       guard transfer != nil else {
@@ -208,7 +214,11 @@
         switch bytes.receive(into: buffer) {
         case .moved(let count):
           transfer.loopLastActivity = eventLoop.now
-          if firstByte == nil { firstByte = MonotonicClock.now() }
+          if firstByte == nil {
+            let time = MonotonicClock.now()
+            firstByte = time
+            directWait.responded(after: time - min(begun, time))
+          }
           parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
           guard self.transfer != nil else { return }
           if bytes.holdsBytes || count == buffer.count { continue }

@@ -206,6 +206,12 @@
 
     // MARK: - Events of the loop
 
+    override var responseSocket: Int32? {
+      let isSent =
+        outputStart == output.count && held.isEmpty && !hasUnreadBytes && session.map(ekn_http2_wants_to_send) == false
+      return isSent && streams.count == 1 ? bytes?.socket : nil
+    }
+
     override func ready(_ descriptor: Int32, events: Int32) {
       guard descriptor == bytes?.socket else { return }
       if events & ~Int32(EKN_CSELECT_OUT) != 0 { read() }

@@ -65,6 +65,8 @@ struct ReceiveWindow {
         isDeclaredEmpty: upload?.isDeclaredEmpty == true)
     }
 
+    var carrier: LoopConnection { connection }
+
     private var url: URL { transfer.request.url }
 
     /// Whether part of a final response was received.
@@ -80,7 +82,11 @@ struct ReceiveWindow {
 
     /// Takes a field of a head or of trailers, and returns whether the stream may go on.
     func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-      if firstByte == nil { firstByte = MonotonicClock.now() }
+      if firstByte == nil {
+        let time = MonotonicClock.now()
+        firstByte = time
+        connection.directWait.responded(after: time - min(transfer.loopBegun, time))
+      }
       // All heads and the trailers count, and an empty field, too.
       headSize += name.count + value.count + 32
       let line = name.count + value.count

@@ -16,11 +16,11 @@ import Testing
 
   @Test func removedSocketIsWatchedFromScratch() {
     var sockets = WatchedSockets()
-    #expect(!sockets.isWatched(7))
+    #expect(sockets.events(of: 7) == nil)
     _ = sockets.watch(7, 1, tag: 1)
-    #expect(sockets.isWatched(7) && !sockets.isWatched(6))
+    #expect(sockets.events(of: 7) == 1 && sockets.events(of: 6) == nil)
     sockets.remove(7)
-    #expect(sockets.count == 0 && !sockets.isWatched(7))
+    #expect(sockets.count == 0 && sockets.events(of: 7) == nil)
     let mustCall = sockets.watch(7, 1, tag: 1)
     #expect(mustCall)
   }
@@ -30,7 +30,7 @@ import Testing
     sockets.remove(100)
     sockets.remove(-1)
     let mustCall = sockets.watch(-1, 1, tag: 1)
-    #expect(mustCall && !sockets.isWatched(-1))
+    #expect(mustCall && sockets.events(of: -1) == nil)
   }
 
   #if os(Linux)

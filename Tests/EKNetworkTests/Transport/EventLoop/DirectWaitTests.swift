@@ -1,0 +1,151 @@
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// The thread that has sent a request may wait for the response itself.
+@Suite(.timeLimit(.minutes(10))) struct DirectWaitTests {
+  @Test func waitsOnceAResponseCameSoon() {
+    var wait = DirectWait(longest: 100, promising: 200)
+    #expect(!wait.begins)
+    wait.responded(after: 201)
+    #expect(!wait.begins)
+    wait.responded(after: 200)
+    #expect(wait.begins)
+    // It has been waited for.
+    wait.responded(after: 500)
+    wait.ended(inTime: true)
+    #expect(wait.begins)
+  }
+
+  @Test func waitsLessAndLessOftenInVain() {
+    var wait = DirectWait(longest: 100, promising: 200)
+    func responsesBeforeTheNext() -> Int {
+      var count = 0
+      while !wait.begins {
+        wait.responded(after: 1)
+        count += 1
+      }
+      return count
+    }
+    #expect(responsesBeforeTheNext() == 1)
+    var counts: [Int] = []
+    for _ in 0..<9 {
+      wait.ended(inTime: false)
+      counts.append(responsesBeforeTheNext())
+    }
+    #expect(counts == [1, 2, 4, 8, 16, 32, 64, 64, 64])
+    wait.ended(inTime: true)
+    #expect(wait.begins)
+    wait.ended(inTime: false)
+    #expect(responsesBeforeTheNext() == 1)
+  }
+
+  @Test func neverWaitsWithoutAnotherThread() {
+    var wait = DirectWait(longest: 0)
+    wait.responded(after: 0)
+    #expect(!wait.begins)
+  }
+
+  #if os(Linux)
+    /// Loops of these tests alone, which wait longer than any response takes, or never long enough.
+    private static let patient = EventLoops(
+      count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+    private static let impatient = EventLoops(count: 1, directWait: DirectWait(longest: 1, promising: .max))
+
+    private let server: LoopbackServer
+
+    init() throws {
+      server = try LoopbackServer()
+      server.fallback = { .text($0.path) }
+    }
+
+    private func transport(_ loops: EventLoops) throws -> HTTPTransport {
+      try #require(HTTPTransport(configuration: .ephemeral, eventLoops: loops))
+    }
+
+    private func text(_ transport: HTTPTransport, _ path: String, body: Data? = nil) async throws -> String {
+      var request = URLRequest(url: server.url(path), timeoutInterval: 600)
+      if body != nil { request.httpMethod = "PUT" }
+      request.httpBody = body
+      return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
+    }
+
+    /// One after the other: what is counted belongs to all of them.
+    @Test func responsesThatAreWaitedFor() async throws {
+      let transport = try transport(Self.patient)
+      for number in 0..<30 {
+        #expect(try await text(transport, "/\(number)", body: number % 2 == 0 ? nil : Data(count: 100)) == "/\(number)")
+      }
+      // Not the first one, which opens a connection, nor any that finds the loop's thread at work.
+      #expect((15..<30).contains(Self.patient.directResponseCount))
+      #expect(server.acceptedConnections == 1)
+
+      // Only the beginning is waited for.
+      let gate = Gate()
+      server.route("/parts") { _ in .streaming(contentLength: 2, [.sendString("o"), .wait(gate), .sendString("k")]) }
+      let parts = try await transport.start(TransportRequest(URLRequest(url: server.url("/parts"))))
+      #expect(try await parts.body.next() == Data("o".utf8))
+      gate.open()
+      #expect(try await parts.body.next() == Data("k".utf8))
+      #expect(try await parts.body.next() == nil)
+
+      // Meanwhile other requests are sent, by the loop's thread.
+      let (held, sent) = (Gate(), server.requestCount)
+      server.route("/held") { _ in .streaming(contentLength: 1, [.wait(held), .sendString("h")]) }
+      async let last = text(transport, "/held")
+      _ = await server.waitForRequests(count: sent + 1)
+      #expect(try await text(transport, "/other") == "/other")
+      held.open()
+      #expect(try await last == "h")
+      #expect(try await text(transport, "/after") == "/after")
+    }
+
+    /// RFC 9110 §9.2.2.
+    @Test func connectionThatEndsInstead() async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+      let transport = try transport(loops)
+      server.route("/last") { _ in
+        var response = LoopbackServer.Response.text("last")
+        response.ending = .closeOnNextRequest
+        return response
+      }
+      for _ in 0..<3 {
+        #expect(try await text(transport, "/last") == "last")
+        #expect(try await text(transport, "/next") == "/next")
+      }
+      #expect(loops.directResponseCount > 0)
+      server.stop()
+      await #expect(throws: URLError.self) { try await text(transport, "/gone") }
+    }
+
+    @Test func waitsInVainAreContinuedByTheLoop() async throws {
+      let transport = try transport(Self.impatient)
+      for number in 0..<300 { #expect(try await text(transport, "/\(number)") == "/\(number)") }
+      #expect(server.acceptedConnections == 1)
+    }
+
+    /// Whatever happens first: the response, the end of the wait, the cancellation, or the time limit.
+    @Test(arguments: [1, 20_000, 200_000] as [UInt64]) func cancellationAndTimeouts(_ longest: UInt64) async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: longest, promising: .max))
+      let transport = try transport(loops)
+      let gate = Gate()
+      server.route("/never") { _ in .streaming(contentLength: 1, [.wait(gate), .sendString("x")]) }
+      for number in 0..<200 {
+        let path = number % 5 == 4 ? "/never" : "/\(number)"
+        let task = Task { try await text(transport, path) }
+        if number % 5 >= 3 { Task.detached { task.cancel() } }
+        switch await task.result {
+        case .success(let text): #expect(text == path)
+        case .failure(let error): #expect(error is CancellationError && number % 5 >= 3)
+        }
+        guard number % 20 == 0 else { continue }
+        let request = TransportRequest(URLRequest(url: server.url("/never"), timeoutInterval: 0.01))
+        let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+        #expect(error?.code == .timedOut)
+      }
+      gate.open()
+      #expect(try await text(transport, "/after") == "/after")
+    }
+  #endif
+}
