@@ -33,7 +33,8 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: [.treatAllWarnings(as: .error)]),
+      swiftSettings: [.treatAllWarnings(as: .error)]
+        + (Context.environment["RECIPES_ON_MAIN_ACTOR"] == nil ? [] : [.defaultIsolation(MainActor.self)])),
     .testTarget(
       name: "RecipesTests",
       dependencies: [

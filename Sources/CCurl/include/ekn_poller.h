@@ -20,7 +20,8 @@ void ekn_poller_watch(int poller, int socket, int what, uint64_t tag);
 // Waits for sockets or a wake-up, for at most `timeout` milliseconds, or for ever if it is -1. Returns how many are
 // ready.
 int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout);
-// The number of processors on which the thread may run; 2 if it is more than the kernel can say.
+// The number of processors on which the thread may run, which is not what Foundation counts; 2 if it is more than the kernel can
+// say.
 int ekn_processor_count(void);
 // Ends the current wait, or the next one. May be called on any thread.
 void ekn_waker_wake(int waker);

@@ -217,7 +217,7 @@ struct FailureRecord: Sendable {
   func details(of error: any Error) -> PrismNetworkFailure? {
     guard let meaning = error as? PrismNetworkError else { return nil }
     if let own = entries.last(where: { Self.isSame($0.error, error) }) { return own.failure }
-    // Whoever has caught the error and thrown it again has made another one, with the same value.
+    // An error that was caught and thrown again is another one, with the same value.
     guard counts[meaning] == 1 else { return nil }
     return entries.last { $0.failure.error == meaning }?.failure
   }

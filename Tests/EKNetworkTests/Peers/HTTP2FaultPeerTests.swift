@@ -363,24 +363,6 @@
       #expect(try await sent("GET", "/counts/ok").contains(#""requests": 1"#))
     }
 
-    @Test("Responses are read by the threads that have sent the requests")
-    func direct() async throws {
-      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
-      let transport = try #require(
-        HTTPTransport(
-          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))),
-          eventLoops: loops))
-      for method in Array(repeating: ["GET", "POST", "PUT"], count: 7).joined() {
-        var request = URLRequest(url: try peer.url("faulty", path: "/ok"))
-        request.httpMethod = method
-        if method == "PUT" { request.httpBody = Data(count: 100) }
-        let response = try await transport.fetch(TransportRequest(request))
-        #expect(response.head.statusCode == 200 && !response.data.isEmpty)
-      }
-      // Not the first one, which opens a connection, nor any that finds the loop's thread at work.
-      #expect((11..<21).contains(loops.directResponseCount))
-    }
-
     /// What is on its way is no flood, although nobody gets it.
     @Test("A large download that is left does not end the connection")
     func leftDownload() async throws {

@@ -52,23 +52,32 @@
     /// The servers that have been started, each once. They end with the process.
     private static let peers = Locked<[Server: PeerProcess]>([:])
 
-    private func client(
-      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
-    ) throws -> NetworkManager {
-      let peer = try Self.peers.withLock { peers in
+    private func peer(of server: Server) throws -> PeerProcess {
+      try Self.peers.withLock { peers in
         let peer = try peers[server] ?? PeerProcess("http2.py", server.rawValue)
         peers[server] = peer
         return peer
       }
+    }
+
+    private func options(
+      of server: Server, _ peer: PeerProcess, version: ConnectionOptions.HTTPVersion? = nil
+    ) -> ConnectionOptions {
+      ConnectionOptions(
+        tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
+        httpVersion: version ?? (server == .cleartext ? .http2 : .automatic))
+    }
+
+    private func client(
+      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
+    ) throws -> NetworkManager {
+      let peer = try peer(of: server)
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       let manager = NetworkManager(
         baseURL: try peer.url("good", scheme: server == .cleartext ? "http" : "https"),
         session: URLSession(configuration: configuration),
-        transport: .connecting(
-          with: ConnectionOptions(
-            tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
-            httpVersion: version ?? (server == .cleartext ? .http2 : .automatic))))
+        transport: .connecting(with: options(of: server, peer, version: version)))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -90,6 +99,22 @@
       #expect(measured.allSatisfy { $0.protocolName == protocolName })
       // One for each 200 requests to nginx, and a few that were opened while one was closing.
       #expect(measured.count { $0.isConnectionReused == false } < 300)
+    }
+
+    @Test("Responses are read by the threads that have sent the requests", arguments: Server.installed)
+    func direct(server: Server) async throws {
+      let peer = try peer(of: server)
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+      let transport = try #require(
+        HTTPTransport(configuration: .ephemeral, options: options(of: server, peer), eventLoops: loops))
+      let url = try peer.url("good", scheme: server == .cleartext ? "http" : "https")
+      for _ in 0..<21 {
+        let response = try await transport.fetch(
+          TransportRequest(URLRequest(url: url.appendingPathComponent("item.json"))))
+        #expect(response.head.statusCode == 200 && !response.data.isEmpty)
+      }
+      // Not the first one, which opens a connection, nor any that finds the loop's thread at work.
+      #expect((11..<21).contains(loops.directResponseCount))
     }
 
     @Test("A connection that is opened ahead is the one that requests use", arguments: Server.installed)

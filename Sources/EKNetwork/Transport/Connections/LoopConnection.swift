@@ -37,6 +37,15 @@
     /// The socket, if nothing is left to be done but to wait for the response to one request.
     var responseSocket: Int32? { nil }
 
+    /// Notes that a response begins, and returns the time.
+    ///
+    /// - Parameter begun: When its request was begun.
+    func responds(since begun: UInt64) -> UInt64 {
+      let time = MonotonicClock.now()
+      directWait.responded(after: time - min(begun, time))
+      return time
+    }
+
     /// Handles the timer of the connection.
     func timerFired() {}
 

@@ -214,11 +214,7 @@
         switch bytes.receive(into: buffer) {
         case .moved(let count):
           transfer.loopLastActivity = eventLoop.now
-          if firstByte == nil {
-            let time = MonotonicClock.now()
-            firstByte = time
-            directWait.responded(after: time - min(begun, time))
-          }
+          if firstByte == nil { firstByte = responds(since: begun) }
           parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
           guard self.transfer != nil else { return }
           if bytes.holdsBytes || count == buffer.count { continue }

@@ -82,11 +82,7 @@ struct ReceiveWindow {
 
     /// Takes a field of a head or of trailers, and returns whether the stream may go on.
     func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-      if firstByte == nil {
-        let time = MonotonicClock.now()
-        firstByte = time
-        connection.directWait.responded(after: time - min(transfer.loopBegun, time))
-      }
+      if firstByte == nil { firstByte = connection.responds(since: transfer.loopBegun) }
       // All heads and the trailers count, and an empty field, too.
       headSize += name.count + value.count + 32
       let line = name.count + value.count

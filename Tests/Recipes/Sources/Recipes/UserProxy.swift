@@ -7,7 +7,7 @@ import Hummingbird
 #endif
 
 /// A server that forwards requests for users to another one, as part of the caller's trace.
-struct UserProxy {
+nonisolated struct UserProxy {
   let manager: NetworkManager
 
   struct User: Codable, Sendable, ResponseEncodable {
