@@ -7,6 +7,8 @@
 #if defined(__linux__)
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -40,9 +42,18 @@ void ekn_poller_watch(int poller, int socket, int what, uint64_t tag) {
     epoll_ctl(poller, EPOLL_CTL_ADD, socket, &event);
 }
 
-int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout) {
+int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout) {
+  // epoll_wait counts in milliseconds, and epoll_pwait2 needs Linux 5.11.
+  int64_t milliseconds = timeout < 0 ? -1 : timeout / 1000000 + (timeout % 1000000 != 0);
+  if (timeout > 0 && timeout < 1000000) {
+    struct pollfd set = {poller, POLLIN, 0};
+    struct timespec end = {0, timeout};
+    if (ppoll(&set, 1, &end, NULL) <= 0) return 0;
+    milliseconds = 0;
+  }
   struct epoll_event events[EKN_EVENTS];
-  int count = epoll_wait(poller, events, capacity < EKN_EVENTS ? capacity : EKN_EVENTS, timeout);
+  int count = epoll_wait(
+      poller, events, capacity < EKN_EVENTS ? capacity : EKN_EVENTS, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
   for (int index = 0; index < count; index++) {
     ready[index].tag = events[index].data.u64;
     ready[index].events = (events[index].events & (EPOLLIN | EPOLLHUP) ? EKN_CSELECT_IN : 0) |

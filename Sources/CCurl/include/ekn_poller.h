@@ -17,9 +17,9 @@ typedef struct {
 bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag);
 // Watches a socket for events (EKN_POLL_…), or stops watching it.
 void ekn_poller_watch(int poller, int socket, int what, uint64_t tag);
-// Waits for sockets or a wake-up, for at most `timeout` milliseconds, or for ever if it is -1. Returns how many are
+// Waits for sockets or a wake-up, for at most `timeout` nanoseconds, or for ever if it is -1. Returns how many are
 // ready.
-int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int timeout);
+int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout);
 // The number of processors on which the thread may run, which is not what Foundation counts; 2 if it is more than the kernel can
 // say.
 int ekn_processor_count(void);

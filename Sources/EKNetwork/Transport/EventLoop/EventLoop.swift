@@ -83,6 +83,8 @@
     @TurnConfined var sockets = WatchedSockets()
     /// The transfers that have something for their consumers.
     @TurnConfined var dirty: [Transfer] = []
+    /// Those of which more is about to arrive, and when the first one no longer waits for it.
+    @TurnConfined var gathering: (transfers: [Transfer], end: UInt64) = ([], .max)
     @TurnConfined var deliveries: [Transfer.Queue.Delivery] = []
     /// Into which every connection receives.
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
@@ -229,6 +231,11 @@
       _ turn: inout LoopTurn, into finished: inout [Transfer.Queue.Delivery], expires: Bool
     ) {
       turn.began(queue.count)
+      if !gathering.transfers.isEmpty {
+        dirty += gathering.transfers
+        gathering.transfers.removeAll(keepingCapacity: true)
+        gathering.end = .max
+      }
       if expires { expireDeadlines() }
       admit()
       if fireConnectionTimers() { admit() }
@@ -351,7 +358,7 @@
 
     /// The time at which the next timer or deadline is due.
     private var due: UInt64 {
-      min(deadlines.first ?? .max, connections.timer, opening?.timer ?? .max)
+      min(deadlines.first ?? .max, connections.timer, opening?.timer ?? .max, gathering.end)
     }
   }
 
@@ -380,6 +387,11 @@
     /// within it.
     func gatherDeliveries(into finished: inout [Transfer.Queue.Delivery]) {
       for transfer in dirty {
+        if let end = transfer.loopWait(at: now) {
+          gathering.transfers.append(transfer)
+          gathering.end = min(gathering.end, end)
+          continue
+        }
         transfer.loopIsDirty = false
         deliver(transfer)
       }

@@ -59,9 +59,9 @@
       ekn_poller_watch(poller, socket, what, tag)
     }
 
-    /// Sleeps until sockets are ready, something is submitted, or `timeout` milliseconds have passed (-1: never), which
+    /// Sleeps until sockets are ready, something is submitted, or `timeout` nanoseconds have passed (-1: never), which
     /// is only evaluated if there is nothing to do. Returns how many elements of `ready` are valid.
-    func wait(into ready: inout [ekn_ready], timeout: () -> Int32) -> Int {
+    func wait(into ready: inout [ekn_ready], timeout: () -> Int64) -> Int {
       let hasWork = inbox.withLock { inbox in
         inbox.isAsleep = inbox.operations.isEmpty
         return !inbox.isAsleep
@@ -181,8 +181,8 @@ struct LoopTurn {
   /// - Parameters:
   ///   - due: When a request in progress needs the thread; `.max` for never.
   ///   - cleanup: When an unused resource has to be freed; `.max` for never.
-  /// - Returns: The number of milliseconds for which the thread may sleep, rounded up; -1 for ever.
-  mutating func sleep(due: UInt64, cleanup: UInt64, now: UInt64) -> Int32 {
+  /// - Returns: The number of nanoseconds for which the thread may sleep; -1 for ever.
+  mutating func sleep(due: UInt64, cleanup: UInt64, now: UInt64) -> Int64 {
     // If nothing is in progress any more, an earlier alarm is kept: the next request, whose deadline will be later,
     // then does not need to wake the thread.
     if due != .max || alarm <= now || cleanup < alarm { alarm = min(due, cleanup) }
@@ -241,11 +241,10 @@ enum LoopTime {
     return milliseconds == 0 ? 0 : now.addingClamped(UInt64(clamping: milliseconds).addingClamped(1).milliseconds)
   }
 
-  /// Returns for how many milliseconds a loop may sleep, rounded up; -1 for ever, if `alarm` is `.max`.
-  static func sleep(until alarm: UInt64, now: UInt64) -> Int32 {
+  /// Returns for how many nanoseconds a loop may sleep; -1 for ever, if `alarm` is `.max`.
+  static func sleep(until alarm: UInt64, now: UInt64) -> Int64 {
     guard alarm != .max else { return -1 }
-    guard alarm > now else { return 0 }
-    return Int32(clamping: (alarm - now).addingClamped(999_999) / 1_000_000)
+    return alarm > now ? Int64(clamping: alarm - now) : 0
   }
 }
 

@@ -9,6 +9,8 @@
     /// How often to read and to write in a row, so that a fast server does not keep the others waiting. With TLS one read
     /// returns at most a record (RFC 8446 §5.1).
     private static let (maximumReads, maximumSecureReads, maximumWrites) = (4, 64, 16)
+    /// How much must have been received at once for the next piece to be received without copying it.
+    private static let largePiece = 16 * 1024
     /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
     private static let retryInterval: UInt64 = 50_000_000
 
@@ -17,6 +19,7 @@
     private let times: ConnectionOpener.Times
     /// Whether reading stopped although there may be bytes that have left the socket.
     private var hasUnreadBytes = false
+    private var receivesLargePieces = false
     private var outputNeedsInput = false
 
     private(set) var transfer: Transfer?
@@ -207,17 +210,14 @@
     // MARK: - Receiving
 
     private func read(orFailWith failure: CurlError.Failure? = nil) {
-      let buffer = eventLoop.receiveBuffer
       hasUnreadBytes = bytes?.mayHoldBytes == true
       for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
         guard let bytes, let transfer, !transfer.loopPauses.contains(.receiving) else { return }
-        switch bytes.receive(into: buffer) {
-        case .moved(let count):
-          transfer.loopLastActivity = eventLoop.now
-          if firstByte == nil { firstByte = responds(since: begun) }
-          parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        let (progress, isFull) = receive(transfer, from: bytes)
+        switch progress {
+        case .moved:
           guard self.transfer != nil else { return }
-          if bytes.holdsBytes || count == buffer.count { continue }
+          if bytes.holdsBytes || isFull { continue }
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, failure)
@@ -226,6 +226,32 @@
         break
       }
       if transfer != nil { watch() }
+    }
+
+    /// Receives the next bytes and handles them. Returns whether there was no space for more.
+    private func receive(
+      _ transfer: Transfer, from bytes: ConnectionBytes
+    ) -> (progress: ConnectionBytes.Progress, isFull: Bool) {
+      // Where only the body can follow, and much of it arrives at once, it is not copied.
+      let rest = receivesLargePieces || transfer.loopHasBody ? parser?.nextBodyBytes ?? 0 : 0
+      let isDirect = rest >= Self.largePiece
+      let buffer = eventLoop.receiveBuffer
+      let (progress, space) =
+        isDirect ? transfer.loopReceiveBody(upTo: rest, from: bytes) : (bytes.receive(into: buffer), buffer.count)
+      guard case .moved(let count) = progress else { return (progress, false) }
+      transfer.loopLastActivity = eventLoop.now
+      receivesLargePieces = count >= Self.largePiece
+      if isDirect {
+        parser?.receivedBody(count)
+        eventLoop.markDirty(transfer)
+        if transfer.loopHasFullBlock { eventLoop.deliver(transfer) }
+        // It may have been the end.
+        parse(UnsafeRawBufferPointer(start: nil, count: 0))
+      } else {
+        if firstByte == nil { firstByte = responds(since: begun) }
+        parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      }
+      return (progress, count == space)
     }
 
     private func parse(_ bytes: UnsafeRawBufferPointer) {
@@ -305,7 +331,7 @@
       transfer = nil
       parser = nil
       output.removeAll()
-      (hasUnreadBytes, outputNeedsInput) = (false, false)
+      (hasUnreadBytes, receivesLargePieces, outputNeedsInput) = (false, false, false)
     }
 
     private func park() {

@@ -87,6 +87,22 @@ struct ResponseParser {
     }
   }
 
+  /// How many of the next bytes are of the body, whatever they are; 0 if that is not known.
+  var nextBodyBytes: Int {
+    switch state {
+    case .length(let length): Int(clamping: length)
+    case .untilClose: .max
+    default: 0
+    }
+  }
+
+  /// Handles bytes that were received without being parsed, at most ``nextBodyBytes``.
+  mutating func receivedBody(_ count: Int) {
+    guard case .length(let length) = state else { return }
+    let rest = length - min(length, Int64(count))
+    state = rest == 0 ? .complete : .length(rest)
+  }
+
   /// Returns what it means that the server has closed its side now.
   mutating func closed() -> Ending {
     switch state {
@@ -192,10 +208,7 @@ struct ResponseParser {
     let count = length.map { Int(min($0, Int64(available))) } ?? available
     let bytes = UnsafeRawBufferPointer(rebasing: input[offset..<(offset + count)])
     offset += count
-    if let length {
-      let rest = length - Int64(count)
-      state = rest == 0 ? .complete : .length(rest)
-    }
+    receivedBody(count)
     return .body(bytes)
   }
 

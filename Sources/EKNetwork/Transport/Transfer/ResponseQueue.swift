@@ -168,6 +168,39 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   }
 }
 
+/// Decides when what has arrived of a body is passed on. Waking its consumer takes longer than receiving a record of TLS:
+/// while a body arrives quickly, more of it is gathered first. A body that arrives slowly is not delayed.
+struct DeliveryPace {
+  /// As much is passed on at once.
+  static let enough = 128 * 1024
+  /// The rate of a body that arrives quickly: so many bytes in a period of so many nanoseconds.
+  static let (fastCount, period) = (32 * 1024, 1_000_000 as UInt64)
+  /// For how long what has arrived may wait, in nanoseconds.
+  static let patience: UInt64 = 200_000
+
+  private var periodBegin: UInt64 = 0
+  private var countInPeriod = 0
+  private var fastUntil: UInt64 = 0
+  /// Until when the bytes wait that have arrived; `nil` if there are none.
+  private var end: UInt64?
+
+  /// Returns until when bytes that have arrived wait for more; `nil` if they are to be passed on now.
+  mutating func wait(with count: Int, at now: UInt64) -> UInt64? {
+    guard count > 0, count < Self.enough, now < fastUntil else { return nil }
+    let end = end ?? now.addingClamped(Self.patience)
+    self.end = end
+    return now < end ? end : nil
+  }
+
+  /// Notes that bytes are passed on.
+  mutating func delivered(_ count: Int, at now: UInt64) {
+    end = nil
+    if now >= periodBegin.addingClamped(Self.period) { (periodBegin, countInPeriod) = (now, 0) }
+    countInPeriod += count
+    if countInPeriod >= Self.fastCount { fastUntil = now.addingClamped(Self.period) }
+  }
+}
+
 /// A buffer that gathers received bytes for one `Data`, which takes over the memory without copying it.
 ///
 /// A record of TLS has at most 16 KiB; joining the pieces costs one copy in the cache and saves a delivery
@@ -181,7 +214,7 @@ struct BodyBlock: ~Copyable {
 
   private var base: UnsafeMutableRawPointer?
   private var capacity = 0
-  private var count = 0
+  private(set) var count = 0
 
   init() {}
 
@@ -199,6 +232,26 @@ struct BodyBlock: ~Copyable {
     guard let base else { return }
     (base + count).copyMemory(from: source, byteCount: bytes.count)
     count += bytes.count
+  }
+
+  /// Receives bytes into the block itself, so that they need not be copied.
+  ///
+  /// - Parameters:
+  ///   - limit: The maximum number of bytes to receive.
+  ///   - receive: Receives into the rest of the block, and returns the number of bytes and a result.
+  mutating func receive<Result>(
+    upTo limit: Int, _ receive: (UnsafeMutableRawBufferPointer) -> (count: Int, result: Result)
+  ) -> Result {
+    if capacity - count < Self.size / 4 { grow(to: Self.size) }
+    let space = UnsafeMutableRawBufferPointer(start: base.map { $0 + count }, count: min(limit, capacity - count))
+    let received = receive(space)
+    count += min(received.count, space.count)
+    // A response that pauses must not retain a whole block meanwhile.
+    if count == 0, let base {
+      Self.release(base, capacity)
+      (self.base, capacity) = (nil, 0)
+    }
+    return received.result
   }
 
   /// The memory that is retained as long as the result of ``takeData()``.

@@ -48,6 +48,7 @@
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
     private var loopBlock = BodyBlock()
+    private var loopPace = DeliveryPace()
     private var loopReceived: Int64 = 0
     private var loopReportsBody = false
     /// The number of bytes of the body that were read for the request.
@@ -155,10 +156,33 @@
 
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.
     func loopReceivedBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      loopReceived += Int64(bytes.count)
-      if loopReportsBody { request.onReceive?.report(loopReceived, loopExpected) }
+      loopCountBody(bytes.count)
       loopBlock.append(bytes, outstanding: (loopExpected ?? 0) - loopReceived)
       return loopBlock.isFull
+    }
+
+    /// Receives body bytes without copying them. Returns the space that there was for them as well.
+    func loopReceiveBody(
+      upTo limit: Int, from connection: ConnectionBytes
+    ) -> (progress: ConnectionBytes.Progress, space: Int) {
+      let result = loopBlock.receive(upTo: limit) { space in
+        let progress = connection.receive(into: space)
+        if case .moved(let count) = progress { return (count, (progress: progress, space: space.count)) }
+        return (0, (progress, space.count))
+      }
+      if case .moved(let count) = result.progress { loopCountBody(count) }
+      return result
+    }
+
+    /// Whether part of the body has not been delivered.
+    var loopHasBody: Bool { loopBlock.count > 0 }
+
+    /// Whether a block must be delivered before more bytes arrive.
+    var loopHasFullBlock: Bool { loopBlock.isFull }
+
+    private func loopCountBody(_ count: Int) {
+      loopReceived += Int64(count)
+      if loopReportsBody { request.onReceive?.report(loopReceived, loopExpected) }
     }
 
     func loopReadBody(_ count: Int) {
@@ -200,9 +224,15 @@
       return timings
     }
 
+    /// Until when what has gathered waits for more; `nil` if it is to be handed over now.
+    func loopWait(at now: UInt64) -> UInt64? {
+      loopOutcome == nil && loopHead == nil ? loopPace.wait(with: loopBlock.count, at: now) : nil
+    }
+
     /// Hands everything that has gathered to the consumer. The event loop resumes the continuations at the end of its turn.
     func loopDeliver() -> Queue.Delivery {
       let memory = loopBlock.memory
+      if loopBlock.count > 0 { loopPace.delivered(loopBlock.count, at: eventLoop.now) }
       let chunk = loopBlock.takeData()
       let head = loopHead
       let outcome = loopOutcome

@@ -91,7 +91,7 @@
       }
     }
 
-    private func timeout() -> Int32 {
+    private func timeout() -> Int64 {
       LoopTime.sleep(until: timers.values.min() ?? .max, now: MonotonicClock.now())
     }
   }

@@ -56,6 +56,37 @@
       #expect(server.acceptedConnections == 3)
     }
 
+    /// Most of a large body is received without being parsed.
+    @Test(arguments: [300_000, 5_000_000], ["", "\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"])
+    func largeBodyArrivesWhole(_ length: Int, surplus: String) async throws {
+      let body = Data.noise(length)
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"
+      server.route("/") { _ in
+        let response = [LoopbackServer.Response.Step.sendString(head), .send(body), .sendString(surplus)]
+        return surplus.isEmpty ? .raw(response).then(.keepAlive) : .raw(response + [.stall])
+      }
+      for _ in 0..<3 {
+        let response = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/"))))
+        #expect(response.data == body)
+      }
+      #expect(server.acceptedConnections == (surplus.isEmpty ? 1 : 3))
+    }
+
+    @Test(arguments: [nil, 4_999_999, 5_000_001]) func largeBodyEndsWithTheConnection(_ length: Int?) async throws {
+      let body = Data.noise(5_000_000)
+      let field = length.map { "Content-Length: \($0)\r\n" } ?? ""
+      server.route("/") { _ in .raw([.sendString("HTTP/1.1 200 OK\r\n\(field)\r\n"), .send(body)]) }
+      let response = try await transport.start(TransportRequest(URLRequest(url: server.url("/"))))
+      var received = Data()
+      do {
+        while let chunk = try await response.body.next() { received += chunk }
+        #expect(length != 5_000_001)
+      } catch let error as URLError {
+        #expect(length == 5_000_001 && error.code == .networkConnectionLost)
+      }
+      #expect(received == body.prefix(length ?? body.count))
+    }
+
     @Test(arguments: ["Connection: close", "Connection: TE, Close", "Transfer-Encoding: identity"])
     func connectionIsNotUsedAgainIfTheServerSaysSo(_ field: String) async throws {
       server.route("/") { _ in

@@ -121,6 +121,15 @@ import Testing
     #expect(ResponseTranscript(sample.text, method: sample.method, splits: 0..<length) == whole)
   }
 
+  @Test(arguments: withLength + chunked + untilClose + withoutBody + cutOff)
+  func bodyNeedNotBeParsed(_ sample: Sample) {
+    let whole = ResponseTranscript(sample.text, method: sample.method)
+    let length = sample.text.utf8.count
+    for splits in (0...length).map({ $0..<($0 + 1) }) + [0..<length] {
+      #expect(ResponseTranscript(sample.text, method: sample.method, splits: splits, passesBody: true) == whole)
+    }
+  }
+
   @Test(arguments: withLength + chunked + withoutBody)
   func bytesBehindTheEndAreLeft(_ sample: Sample) {
     let length = sample.text.utf8.count

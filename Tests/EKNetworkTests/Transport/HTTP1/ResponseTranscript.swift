@@ -16,14 +16,21 @@ struct ResponseTranscript: Equatable, CustomStringConvertible {
   private(set) var expectedLength: Int64?
   private(set) var trailers: [String] = []
 
-  /// - Parameter splits: Where the bytes are divided, in ascending order.
-  init(_ bytes: [UInt8], method: String = "GET", splits: some Sequence<Int> = []) {
+  /// - Parameters:
+  ///   - splits: Where the bytes are divided, in ascending order.
+  ///   - passesBody: Whether the parser is told of the bytes of the body without parsing them, where it knows of them.
+  init(_ bytes: [UInt8], method: String = "GET", splits: some Sequence<Int> = [], passesBody: Bool = false) {
     var parser = ResponseParser(url: URL(string: "http://x/")!, method: method)
     var start = 0
     for end in Array(splits) + [bytes.count] {
       // A copy of its own: the parser must not read beyond what it was given.
       let piece = Array(bytes[start..<end])
-      piece.withUnsafeBytes { feed($0, to: &parser, at: start) }
+      piece.withUnsafeBytes { piece in
+        let passed = passesBody ? min(parser.nextBodyBytes, piece.count) : 0
+        body += piece[..<passed]
+        parser.receivedBody(passed)
+        feed(UnsafeRawBufferPointer(rebasing: piece[passed...]), to: &parser, at: start + passed)
+      }
       start = end
     }
     if failure == nil, length == nil { ending = parser.closed() }
@@ -33,8 +40,8 @@ struct ResponseTranscript: Equatable, CustomStringConvertible {
     trailers = (parser.trailers?.fields ?? []).map { "\($0.name)=\($0.value)" }
   }
 
-  init(_ text: String, method: String = "GET", splits: some Sequence<Int> = []) {
-    self.init(Array(text.utf8), method: method, splits: splits)
+  init(_ text: String, method: String = "GET", splits: some Sequence<Int> = [], passesBody: Bool = false) {
+    self.init(Array(text.utf8), method: method, splits: splits, passesBody: passesBody)
   }
 
   private mutating func feed(_ piece: UnsafeRawBufferPointer, to parser: inout ResponseParser, at start: Int) {

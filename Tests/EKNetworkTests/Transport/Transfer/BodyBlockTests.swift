@@ -4,6 +4,53 @@
 
   @testable import EKNetwork
 
+  @Suite struct DeliveryPaceTests {
+    private static let (fast, period) = (DeliveryPace.fastCount, DeliveryPace.period)
+
+    @Test(arguments: [(100, 10_000), (30_000, 1_000_000), (1 << 20, 1_000_001)] as [(Int, UInt64)])
+    func slowBodyIsNotDelayed(_ count: Int, every interval: UInt64) {
+      var pace = DeliveryPace()
+      for round in 1...300 as ClosedRange<UInt64> {
+        #expect(pace.wait(with: count, at: round * interval) == nil)
+        pace.delivered(count, at: round * interval)
+      }
+    }
+
+    @Test func fastBodyIsGathered() {
+      var pace = DeliveryPace()
+      pace.delivered(Self.fast - 1, at: 5)
+      #expect(pace.wait(with: 1, at: 6) == nil)
+      pace.delivered(1, at: 7)
+      #expect(pace.wait(with: 0, at: 10) == nil)
+      #expect(pace.wait(with: 1, at: 10) == 10 + DeliveryPace.patience)
+      // The first bytes decide for how long.
+      #expect(pace.wait(with: DeliveryPace.enough - 1, at: 100) == 10 + DeliveryPace.patience)
+      #expect(pace.wait(with: DeliveryPace.enough, at: 100) == nil)
+      pace.delivered(DeliveryPace.enough, at: 100)
+      #expect(pace.wait(with: 1, at: 200) == 200 + DeliveryPace.patience)
+      #expect(pace.wait(with: 2, at: 200 + DeliveryPace.patience) == nil)
+    }
+
+    @Test func bodyThatPausesIsNotGathered() {
+      var pace = DeliveryPace()
+      pace.delivered(Self.fast, at: 5)
+      #expect(pace.wait(with: 1, at: 5 + Self.period) == nil)
+      pace.delivered(1, at: 5 + Self.period)
+      #expect(pace.wait(with: 1, at: 6 + Self.period) == nil)
+      // A period begins with its first bytes.
+      pace.delivered(Self.fast - 1, at: 7 + Self.period)
+      #expect(pace.wait(with: 1, at: 6 + 2 * Self.period) != nil)
+    }
+
+    @Test func endOfTimeIsNoTrap() {
+      var pace = DeliveryPace()
+      pace.delivered(Self.fast, at: .max - 1)
+      #expect(pace.wait(with: 1, at: .max - 1) == .max)
+      #expect(pace.wait(with: 1, at: .max) == nil)
+      pace.delivered(1, at: .max)
+    }
+  }
+
   @Suite struct BodyBlockTests {
     /// Fills blocks from pieces, as the event loop does.
     private func blocks(of data: Data, pieces: Int, announced: Bool) -> [Data] {
@@ -46,6 +93,37 @@
       #expect(block.memory <= 4 * size)
       #expect(block.takeData() == Data.noise(size))
       #expect(block.memory == 0)
+    }
+
+    @Test(arguments: [0, 1, 1_000, 150_000, 262_143], [1, 4_000, 70_000, 1_000_000])
+    func bytesAreReceivedIntoTheBlock(kept: Int, limit: Int) {
+      let data = Data.noise(2 << 20)
+      var block = BodyBlock()
+      var found = Data()
+      data.prefix(kept).withUnsafeBytes { block.append($0, outstanding: 0) }
+      var rest = data.dropFirst(kept)
+      while !rest.isEmpty, found.count < 1 << 20 {
+        let count = block.receive(upTo: limit) { space in
+          let count = min(space.count, rest.count)
+          rest.prefix(count).copyBytes(to: space)
+          return (count, count)
+        }
+        #expect(count > 0 && count <= limit)
+        rest = rest.dropFirst(count)
+        if block.isFull { found += block.takeData() ?? Data() }
+      }
+      found += block.takeData() ?? Data()
+      #expect(found == data.prefix(found.count))
+    }
+
+    @Test func nothingReceivedHoldsNoMemory() {
+      var block = BodyBlock()
+      #expect(block.receive(upTo: .max) { _ in (0, "nothing") } == "nothing")
+      #expect(block.memory == 0)
+      #expect(block.takeData() == nil)
+      Data.noise(100).withUnsafeBytes { block.append($0, outstanding: 0) }
+      #expect(block.receive(upTo: .max) { _ in (0, "nothing") } == "nothing")
+      #expect(block.takeData() == Data.noise(100))
     }
 
     @Test func emptyBlockHasNoData() {
