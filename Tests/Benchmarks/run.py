@@ -8,7 +8,7 @@ changes. A request ratio that is out of bounds after the first rounds is measure
 rounds decides, because a single round on a shared machine can be off by a third. With --namespace nginx has its own network
 namespace and core, and the contenders have the other cores.
 """
-import json, os, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
+import json, os, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
 from transfers import transfers
 
@@ -17,6 +17,7 @@ SECTIONS = ["http", "https", "http2", "loops", "flat", "stream", "parsing", "cac
             "websocket"]
 # The goal for the first is 3. It is relative to a request over the network, which gets cheaper too.
 FLOORS = {"HTTP cache: send vs a hit in memory": 2.4, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
+          "https chunks vs async-http-client": 0.7, "http2 chunks vs async-http-client": 0.9,
           "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
           "upload vs curl": 0.5, "download vs curl": 0.35,
           "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
@@ -221,21 +222,28 @@ def flat(server, load, quick):
 
 
 def stream(server, load, quick):
-    print("\nA body of 400 MiB from nginx, counted as it arrives")
-    url = server.http + "/large"
-    commands = {name: [load, name, "stream", url, "1", "1" if quick else "3"] for name in ("eknetwork", "async-http-client")}
-    found = rounds(commands, 3 if quick else 5)
-    curl = []
-    if shutil.which("curl"):
-        for _ in range(3 if quick else 5):
-            start = time.monotonic()
-            run("curl", "-s", *["-o", "/dev/null", url] * 4)
-            curl.append(4 * (400 << 20) / (time.monotonic() - start))
-        found["curl -o /dev/null"] = {"perSecond": statistics.median(curl), "cpuMicroseconds": 0, "peakMegabytes": 0}
-    for name, result in found.items():
-        print(f"{name:20}{result['perSecond'] / 1e6:10.0f} MB/s  peak {result['peakMegabytes']:.1f} MiB")
-        if name != "eknetwork":
-            ratios[f"chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
+    for title, base, options in (
+            ("", server.http, []), ("https ", server.https, [server.ca]), ("http2 ", server.http2, [server.ca])):
+        print(f"\n{title or 'http '}body of 400 MiB from nginx, counted as it arrives")
+        url = base + "/large"
+        commands = {name: [load, name, "stream", url, "1", "1" if quick else "3", *options]
+                    for name in ("eknetwork", "async-http-client")}
+        found = rounds(commands, 3 if quick else 5)
+        curl = []
+        if shutil.which("curl"):
+            for _ in range(3 if quick else 5):
+                before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+                run("curl", "-s", *(["--cacert", *options] if options else []), *["-o", "/dev/null", url] * 4)
+                seconds, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+                curl.append((4 * (400 << 20) / seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+            perSecond, seconds = (statistics.median(values) for values in zip(*curl))
+            found["curl -o /dev/null"] = {
+                "perSecond": perSecond, "cpuMicroseconds": seconds * 1e6 / (4 * (400 << 20)), "peakMegabytes": 0}
+        for name, result in found.items():
+            print(f"{name:20}{result['perSecond'] / 1e6:10.0f} MB/s{result['cpuMicroseconds'] * 1e6:10.0f} ms of CPU for a GB"
+                  f"  peak {result['peakMegabytes']:.1f} MiB")
+            if name != "eknetwork":
+                ratios[f"{title}chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
 
 
 def latency(load):

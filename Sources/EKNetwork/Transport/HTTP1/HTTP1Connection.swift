@@ -245,8 +245,8 @@
         parser?.receivedBody(count)
         eventLoop.markDirty(transfer)
         if transfer.loopHasFullBlock { eventLoop.deliver(transfer) }
-        // It may have been the end.
-        parse(UnsafeRawBufferPointer(start: nil, count: 0))
+        // The whole body is there.
+        if count == rest { parse(UnsafeRawBufferPointer(start: nil, count: 0)) }
       } else {
         if firstByte == nil { firstByte = responds(since: begun) }
         parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
