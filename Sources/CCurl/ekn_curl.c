@@ -181,7 +181,10 @@ int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value) {
 int ekn_easy_set_string(ekn_easy *easy, int option, const char *value) {
   return curl.easy_setopt(easy, option, value);
 }
-int ekn_easy_offer_http2(ekn_easy *easy) { return curl.easy_setopt(easy, EKN_OPT_SSL_CTX_FUNCTION, ekn_tls_offer_http2); }
+int ekn_easy_prepare_tls(ekn_easy *easy, ekn_tls_setup *setup) {
+  int code = curl.easy_setopt(easy, EKN_OPT_SSL_CTX_DATA, setup);
+  return code ? code : curl.easy_setopt(easy, EKN_OPT_SSL_CTX_FUNCTION, ekn_tls_prepare);
+}
 
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context) {
   int code = curl.easy_setopt(easy, EKN_OPT_XFERINFODATA, context);

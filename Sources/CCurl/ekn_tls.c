@@ -13,6 +13,10 @@ static struct {
   uint64_t (*clear_options)(void *, uint64_t);
   int (*get_shutdown)(const void *);
   int (*set_alpn_protos)(void *, const unsigned char *, unsigned int);
+  ekn_authorities *(*get_cert_store)(const void *);
+  void (*set_cert_store)(void *, ekn_authorities *);
+  int (*up_ref)(ekn_authorities *);
+  void (*free)(ekn_authorities *);
 } openssl;
 
 #define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
@@ -22,6 +26,10 @@ EKN_LINKED(SSL_set_read_ahead);
 EKN_LINKED(SSL_clear_options);
 EKN_LINKED(SSL_get_shutdown);
 EKN_LINKED(SSL_CTX_set_alpn_protos);
+EKN_LINKED(SSL_CTX_get_cert_store);
+EKN_LINKED(SSL_CTX_set_cert_store);
+EKN_LINKED(X509_STORE_up_ref);
+EKN_LINKED(X509_STORE_free);
 #undef EKN_LINKED
 
 // A library's handle also finds the symbols of the libraries that it depends on.
@@ -34,6 +42,10 @@ void ekn_tls_load(void *library) {
   EKN_RESOLVE(clear_options, SSL_clear_options);
   EKN_RESOLVE(get_shutdown, SSL_get_shutdown);
   EKN_RESOLVE(set_alpn_protos, SSL_CTX_set_alpn_protos);
+  EKN_RESOLVE(get_cert_store, SSL_CTX_get_cert_store);
+  EKN_RESOLVE(set_cert_store, SSL_CTX_set_cert_store);
+  EKN_RESOLVE(up_ref, X509_STORE_up_ref);
+  EKN_RESOLVE(free, X509_STORE_free);
 }
 
 // libcurl's curl_tlssessioninfo.
@@ -59,11 +71,28 @@ bool ekn_easy_has_chosen_http2(ekn_easy *easy) {
 
 bool ekn_tls_can_offer(void) { return openssl.set_alpn_protos && openssl.alpn_selected; }
 
-int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused) {
+bool ekn_tls_can_share_authorities(void) {
+  return openssl.get_cert_store && openssl.set_cert_store && openssl.up_ref && openssl.free;
+}
+
+bool ekn_authorities_retain(ekn_authorities *authorities) { return openssl.up_ref(authorities) == 1; }
+void ekn_authorities_release(ekn_authorities *authorities) { openssl.free(authorities); }
+
+int ekn_tls_prepare(ekn_easy *easy, void *context, void *of_setup) {
   static const unsigned char names[] = "\x02h2\x08http/1.1";
   const int aborted = 42;
-  (void)easy, (void)unused;
-  return openssl.set_alpn_protos(context, names, sizeof names - 1) == 0 ? 0 : aborted;
+  ekn_tls_setup *setup = of_setup;
+  (void)easy;
+  if (setup->offers_http2 && openssl.set_alpn_protos(context, names, sizeof names - 1) != 0) return aborted;
+  if (setup->authorities) {
+    // Each context has a reference of its own.
+    if (!ekn_authorities_retain(setup->authorities)) return aborted;
+    openssl.set_cert_store(context, setup->authorities);
+  } else if (setup->keeps_authorities && !setup->loaded) {
+    ekn_authorities *loaded = openssl.get_cert_store(context);
+    if (loaded && ekn_authorities_retain(loaded)) setup->loaded = loaded;
+  }
+  return 0;
 }
 
 void ekn_easy_read_ahead(ekn_easy *easy) {

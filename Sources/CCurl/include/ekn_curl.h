@@ -23,6 +23,7 @@ enum {
   EKN_OPT_OPENSOCKETFUNCTION = 20163,
   EKN_OPT_RESOLVER_START_DATA = 10273,
   EKN_OPT_RESOLVER_START_FUNCTION = 20272,
+  EKN_OPT_SSL_CTX_DATA = 10109,
   EKN_OPT_SSL_CTX_FUNCTION = 20108,
   EKN_OPT_XFERINFODATA = 10057,
   EKN_OPT_XFERINFOFUNCTION = 20219,
@@ -109,8 +110,6 @@ int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 // Sets a callback that can end the transfer (CURLE 42). Some versions of libcurl read a proxy's response to CONNECT for
 // as long as there is one, and call nothing else in that time, but this for each byte.
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
-// Offers HTTP/2 and HTTP/1.1 in TLS (RFC 7301), in place of what libcurl offers.
-int ekn_easy_offer_http2(ekn_easy *easy);
 // Opens sockets that no other program inherits, which not every version does by itself.
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
 // Keeps `*lookup`, which must outlive the handle, up to date; needs ekn_easy_open_sockets.

@@ -13,8 +13,26 @@ void ekn_tls_load(void *library);
 bool ekn_easy_has_chosen_http2(ekn_easy *easy);
 // Whether HTTP/2 can be offered past libcurl, which would speak it: with OpenSSL's kind, if libcurl was built with it.
 bool ekn_tls_can_offer(void);
-// A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) that offers HTTP/2 and HTTP/1.1.
-int ekn_tls_offer_http2(ekn_easy *easy, void *context, void *unused);
+// Certificate authorities in memory (X509_STORE), which several connections may use, on any thread.
+typedef struct ekn_authorities ekn_authorities;
+// Whether connections can use those of another.
+bool ekn_tls_can_share_authorities(void);
+bool ekn_authorities_retain(ekn_authorities *authorities);
+void ekn_authorities_release(ekn_authorities *authorities);
+
+typedef struct {
+  // Whether HTTP/2 and HTTP/1.1 are offered (RFC 7301), in place of what libcurl offers.
+  bool offers_http2;
+  // What is trusted; NULL for what libcurl loads.
+  ekn_authorities *authorities;
+  // Whether what libcurl loads is to be kept, and what it is: a reference.
+  bool keeps_authorities;
+  ekn_authorities *loaded;
+} ekn_tls_setup;
+// A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) with such a setup.
+int ekn_tls_prepare(ekn_easy *easy, void *context, void *setup);
+// Sets it for a connection. The setup must outlive its opening.
+int ekn_easy_prepare_tls(ekn_easy *easy, ekn_tls_setup *setup);
 
 // Of a connection, which must have been used before:
 

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CCurl
   import Foundation
   import FoundationNetworking
   import LoopbackServer
@@ -300,6 +301,34 @@
       #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
     }
 
+    @Test("Authorities are loaded once for all connections that trust the same file in the same version")
+    func sharedAuthorities() async throws {
+      try #require(CurlLibrary.capabilities?.sharesAuthorities == true)
+      let folder = try ScratchFolder()
+      let file = try folder.file("authorities.pem", try Data(contentsOf: peer.file("ca.pem")))
+      let version = AuthoritiesVersion(files: [file.path])
+      var found: OpaquePointer?
+      // Tests beside this one may use more files than are kept.
+      for _ in 0..<20 where found == nil {
+        #expect(try await text(secured { $0.certificateAuthorityFile = file }, peer.url("good")) == "ok")
+        found = SharedAuthorities.ofProcess.reference(to: version)
+      }
+      let authorities = try #require(found)
+      defer { ekn_authorities_release(authorities) }
+
+      let shared = SharedAuthorities()
+      let versions = try (0...SharedAuthorities.limit).map { number in
+        AuthoritiesVersion(files: [try folder.file("\(number).pem", Data()).path])
+      }
+      for version in versions + versions.suffix(1) {
+        #expect(ekn_authorities_retain(authorities))
+        shared.keep(authorities, as: version)
+      }
+      #expect(versions.map { shared.reference(to: $0) } == [nil] + versions.dropFirst().map { _ in authorities })
+      try Data("a".utf8).write(to: folder.url.appendingPathComponent("1.pem"))
+      #expect(AuthoritiesVersion(files: [folder.url.appendingPathComponent("1.pem").path]) != versions[1])
+    }
+
     @Test("A missing authority file fails the connection")
     func missingAuthorities() async throws {
       let transport = secured { $0.certificateAuthorityFile = peer.file("missing.pem") }
@@ -366,18 +395,21 @@
     }
 
     /// `exit` cleans up the TLS library while the event loop still runs.
-    @Test("The process can exit during transfers")
-    func exitInTheMidst() async throws {
+    @Test("The process can exit during transfers, and while connections are opened", arguments: [false, true])
+    func exitInTheMidst(closes: Bool) async throws {
       let url: String = try peer.url("echo").absoluteString
       let authority: String = peer.file("ca.pem").path
       for _ in 0..<10 {
-        await #expect(processExitsWith: .exitCode(7)) { [url = url as String, authority = authority as String] in
+        await #expect(processExitsWith: .exitCode(7)) {
+          [url = url as String, authority = authority as String, closes = closes as Bool] in
           let tls = TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: authority))
           let session = URLSession(configuration: .ephemeral)
           let transport = TransportSelection.transport(for: session, choice: .secured(by: tls))
           let count = Locked(0)
           let hasBegun = Gate()
-          let request = TransportRequest(URLRequest(url: try #require(URL(string: url))))
+          var urlRequest = URLRequest(url: try #require(URL(string: url)))
+          if closes { urlRequest.setValue("close", forHTTPHeaderField: "Connection") }
+          let request = TransportRequest(urlRequest)
           for _ in 0..<32 {
             Task {
               while true {

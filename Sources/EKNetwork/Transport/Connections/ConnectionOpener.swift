@@ -117,6 +117,7 @@
     private func outcome(_ code: Int) -> Outcome {
       let times = times
       if code == 0 {
+        handles.shareAuthorities()
         // The handles may outlive the opener.
         if handles.removeCallbacks(), let bytes = ConnectionBytes(handles, of: endpoint) {
           return .opened(bytes, times)

@@ -31,15 +31,19 @@
     let speaksHTTP2: Bool
     /// Whether it can also be offered on connections with TLS that libcurl opens.
     let opensHTTP2: Bool
+    /// Whether connections can use the authorities that another has loaded.
+    let sharesAuthorities: Bool
 
     init(
       version: CurlVersion, tlsLibrary: String?, features: Features, missingOptions: Set<CurlOption>,
-      authorities: CurlAuthorities, speaksHTTP2: Bool = false, offersHTTP2: Bool = false
+      authorities: CurlAuthorities, speaksHTTP2: Bool = false, offersHTTP2: Bool = false,
+      sharesAuthorities: Bool = false
     ) {
       self.version = version
       self.authorities = authorities
       self.speaksHTTP2 = speaksHTTP2
       opensHTTP2 = speaksHTTP2 && offersHTTP2
+      self.sharesAuthorities = sharesAuthorities
       self.tlsLibrary = tlsLibrary
       self.features = features
       self.missingOptions = missingOptions
@@ -50,7 +54,7 @@
       self.defects = defects
     }
 
-    /// The TLS libraries in which HTTP/2 can be offered past libcurl.
+    /// The TLS libraries that can be configured past libcurl, as for HTTP/2.
     private static let offering = ["OpenSSL/", "LibreSSL/", "BoringSSL", "AWS-LC", "quictls/"]
 
     /// Queries libcurl, which must be loaded. Returns `nil` if libcurl cannot allocate a handle.
@@ -61,16 +65,17 @@
       let version = CurlVersion(number: library.number)
       let tlsLibrary = library.tls.map { String(cString: $0) }
       let missingOptions = Set(CurlOption.allCases.filter { ekn_easy_knows(easy, $0.rawValue) == false })
-      let mayOffer =
-        missingOptions.isDisjoint(with: [.sslCtxFunction, .sslEnableAlpn]) && ekn_tls_can_offer()
-        && offering.contains { tlsLibrary?.hasPrefix($0) == true }
+      let mayPrepare =
+        !missingOptions.contains(.sslCtxFunction) && offering.contains { tlsLibrary?.hasPrefix($0) == true }
       return CurlCapabilities(
         version: version, tlsLibrary: tlsLibrary,
         features: Features(rawValue: library.features),
         // A null pointer is valid for every known pointer option, and 0 for every number.
         missingOptions: missingOptions,
         authorities: CurlAuthorities(easy: easy, version: version),
-        speaksHTTP2: ekn_http2_load(), offersHTTP2: mayOffer)
+        speaksHTTP2: ekn_http2_load(),
+        offersHTTP2: mayPrepare && !missingOptions.contains(.sslEnableAlpn) && ekn_tls_can_offer(),
+        sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities())
     }
   }
 
@@ -181,9 +186,10 @@
   struct CurlAuthorities: Equatable, Sendable {
     /// The file to pass to libcurl; `nil` leaves the choice to libcurl.
     let file: String?
-    /// Whether libcurl's folder of certificates is needed. With it, libcurl cannot cache what it has read, which costs
-    /// 16 ms for each new connection.
+    /// Whether libcurl's folder of certificates is needed. What it has read of that is not shared among connections.
     let needsFolder: Bool
+    /// The files from which libcurl reads them, or where they are expected if it does not say.
+    let watched: [String]
 
     /// The files in which distributions keep all authorities: Debian, Fedora and Red Hat, SUSE, Alpine.
     static let knownFiles = [
@@ -202,14 +208,23 @@
       if !isKnown || builtIn.map(isReadable) == true {
         file = nil
         needsFolder = false
+        watched = isKnown ? [builtIn].compactMap { $0 } : Self.knownFiles
       } else {
         file = Self.knownFiles.first(where: isReadable)
         needsFolder = file == nil
+        watched = [file].compactMap { $0 }
       }
     }
 
     /// Returns whether libcurl's folder is trusted, which it is not beside authorities that replace the system's.
     func usesFolder(with tls: TLSOptions?) -> Bool { needsFolder && tls?.certificateAuthorityFile == nil }
+
+    /// The version of the authorities to trust; `nil` if they cannot be shared, or read.
+    func version(with tls: TLSOptions?) -> AuthoritiesVersion? {
+      guard !usesFolder(with: tls) else { return nil }
+      let version = AuthoritiesVersion(files: (tls?.certificateAuthorityFile?.path).map { [$0] } ?? watched)
+      return version.isEmpty ? nil : version
+    }
 
     /// Queries libcurl, which must be loaded.
     init(easy: OpaquePointer, version: CurlVersion) {

@@ -14,6 +14,9 @@
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
     private var readsAhead = false
+    private let setup: UnsafeMutablePointer<ekn_tls_setup>
+    /// The version of the authorities that are trusted, if they can be shared.
+    private var authorities: AuthoritiesVersion?
     /// The addresses of the host, if they were given.
     private var resolved: OpaquePointer?
 
@@ -35,9 +38,15 @@
       errorText.initialize(repeating: 0, count: Int(EKN_ERROR_SIZE))
       lookup = .allocate(capacity: 1)
       lookup.initialize(to: ekn_lookup())
+      setup = .allocate(capacity: 1)
+      setup.initialize(to: ekn_tls_setup())
     }
 
     deinit {
+      for reference in [setup.pointee.authorities, setup.pointee.loaded].compactMap({ $0 }) {
+        ekn_authorities_release(reference)
+      }
+      setup.deallocate()
       errorText.deallocate()
       lookup.deallocate()
     }
@@ -63,9 +72,18 @@
       settings.set(.connectOnly, 1)
       // libcurl 7.88 crashes in a bare connection on which it has negotiated HTTP/2, and newer ones speak it themselves.
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
-      if endpoint.offersHTTP2 {
-        settings.set(.sslEnableAlpn, 0)
-        settings.note(.sslCtxFunction, ekn_easy_offer_http2(easy))
+      let route = endpoint.route
+      // A proxy with TLS, and the server that looks up names, would be prepared in the same way.
+      if capabilities.sharesAuthorities, endpoint.isSecure, endpoint.proxy?.isSecure != true, route.dnsOverHTTPS == nil
+      {
+        authorities = capabilities.authorities.version(with: endpoint.tls)
+      }
+      setup.pointee.offers_http2 = endpoint.offersHTTP2
+      setup.pointee.authorities = authorities.flatMap { SharedAuthorities.ofProcess.reference(to: $0) }
+      setup.pointee.keeps_authorities = authorities != nil
+      if endpoint.offersHTTP2 { settings.set(.sslEnableAlpn, 0) }
+      if endpoint.offersHTTP2 || authorities != nil {
+        settings.note(.sslCtxFunction, ekn_easy_prepare_tls(easy, setup))
       }
       settings.set(.httpproxytunnel, endpoint.isForwarded ? 0 : 1)
       settings.set(.tcpKeepalive, 1)
@@ -79,9 +97,10 @@
       // The caller limits the time; libcurl's default of 300 s would cut a longer timeout short.
       settings.set(.connecttimeoutMs, 24 * 3600 * 1000)
       settings.set(.errorbuffer, pointer: errorText)
-      let route = endpoint.route
       // The one that looks up names is verified by the same authorities.
-      settings.apply(endpoint.isSecure || route.dnsOverHTTPS != nil ? endpoint.tls : nil, capabilities.authorities)
+      settings.apply(
+        endpoint.isSecure || route.dnsOverHTTPS != nil ? endpoint.tls : nil, capabilities.authorities,
+        loads: setup.pointee.authorities == nil)
       settings.apply(endpoint.proxy)
       if let addresses = route.addresses(of: endpoint.host) {
         let list = addresses.map { $0.utf8.contains(UInt8(ascii: ":")) ? "[\($0)]" : $0 }.joined(separator: ",")
@@ -92,6 +111,13 @@
       // The handles in which libcurl asks for names do not tell when their own lookups begin.
       if capabilities.joinsResolver, route.dnsOverHTTPS != nil { lookup.pointee.is_running = true }
       return settings.error
+    }
+
+    /// Keeps the authorities that libcurl has loaded for the next connections.
+    func shareAuthorities() {
+      guard let authorities, let loaded = setup.pointee.loaded else { return }
+      setup.pointee.loaded = nil
+      SharedAuthorities.ofProcess.keep(loaded, as: authorities)
     }
 
     /// Returns why the connection could not be opened, as libcurl reports it.
@@ -138,6 +164,53 @@
       if !isShared { opening.close() }
       ekn_list_free(resolved)
       resolved = nil
+    }
+  }
+
+  /// The versions of the files with the authorities that a connection trusts.
+  struct AuthoritiesVersion: Hashable {
+    private let files: [String]
+    private let stamps: [FileStamp?]
+
+    /// Has to be taken before the files are read: then what was read can only be newer.
+    init(files: [String]) {
+      self.files = files
+      stamps = files.map { FileStamp(path: $0) }
+    }
+
+    /// Whether there are none.
+    var isEmpty: Bool { stamps.allSatisfy { $0 == nil } }
+  }
+
+  /// The certificate authorities that connections have loaded, for those that trust the same files in the same versions.
+  /// Those of a system take each connection 20 ms and a megabyte otherwise.
+  final class SharedAuthorities: Sendable {
+    static let ofProcess = SharedAuthorities()
+    /// How many are kept.
+    static let limit = 8
+
+    /// The latest come last. Each has a reference.
+    private let kept = Locked<[(version: AuthoritiesVersion, authorities: OpaquePointer)]>([])
+
+    /// Returns a new reference; `nil` if there are none.
+    func reference(to version: AuthoritiesVersion) -> OpaquePointer? {
+      kept.withLock { kept in
+        guard let index = kept.firstIndex(where: { $0.version == version }),
+          ekn_authorities_retain(kept[index].authorities)
+        else { return nil }
+        kept.append(kept.remove(at: index))
+        return kept.last?.authorities
+      }
+    }
+
+    /// Takes over a reference.
+    func keep(_ authorities: OpaquePointer, as version: AuthoritiesVersion) {
+      let surplus = kept.withLock { kept -> OpaquePointer? in
+        guard !kept.contains(where: { $0.version == version }) else { return authorities }
+        kept.append((version, authorities))
+        return kept.count > Self.limit ? kept.removeFirst().authorities : nil
+      }
+      if let surplus { ekn_authorities_release(surplus) }
     }
   }
 #endif

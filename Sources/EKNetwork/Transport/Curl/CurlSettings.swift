@@ -60,11 +60,14 @@
 
   extension CurlSettings {
     /// Trusts the system's authorities, unless the options specify a file of others.
-    mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities) {
+    ///
+    /// - Parameter loads: Whether libcurl has to load them.
+    mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities, loads: Bool) {
       if !authorities.usesFolder(with: tls) { set(.capath, pointer: nil) }
       set(.proxyCainfo, authorities.file)
       set(.cainfo, authorities.file)
       for (option, value) in tls?.curlOptions ?? [] { set(option, value) }
+      if !loads { set(.cainfo, pointer: nil) }
       if let minimum = tls?.minimumVersion { set(.sslversion, minimum.curlValue) }
     }
 

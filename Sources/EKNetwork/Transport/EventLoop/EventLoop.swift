@@ -105,6 +105,7 @@
       pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
+      LoopsAtExit.add { [turn] in turn.withLockIfFree { $0.stop() } != nil }
     }
 
     /// Queues an operation. May be called on any thread; never waits for the loop.
@@ -172,7 +173,7 @@
       var finished: [Transfer.Queue.Delivery] = []
       let mustWake = turn.withLock { turn in
         // It may be over, or repeated over another connection.
-        guard transfer.loopConnection?.carrier === connection else { return false }
+        guard !turn.isOver, transfer.loopConnection?.carrier === connection else { return false }
         connection.directWait.ended(inTime: isReadable)
         guard isReadable else {
           // Unless the loop's thread has done it, because of another request on the connection.
@@ -205,7 +206,8 @@
         // After a full batch there are more events, perhaps for transfers that would time out: the process may have
         // been suspended.
         fullBatches = count < Self.eventCapacity - 1 ? 0 : (fullBatches + 1) % Self.maximumBatches
-        turn.withLock { turn in
+        let isOver = turn.withLock { turn in
+          guard !turn.isOver else { return true }
           now = MonotonicClock.now()
           act(on: ready[..<count], withErrors: !turn.hadDirectStart)
           turn.hadDirectStart = false
@@ -215,7 +217,9 @@
           finishTurn(&turn, into: &finished, expires: fullBatches == 0)
           if pools.cleanup <= now { pools.closeExpiredConnections(now: now) }
           pools.freeUnused(now: now)
+          return false
         }
+        if isOver { return }
         for delivery in finished { delivery.resume() }
         finished.removeAll(keepingCapacity: true)
         count = poller.wait(into: &ready) {

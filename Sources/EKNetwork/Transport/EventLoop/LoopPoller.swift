@@ -40,7 +40,7 @@
 
     // MARK: - The loop's thread
 
-    /// Starts the thread of a loop, which never ends.
+    /// Starts the thread of a loop, which ends with the process.
     func startThread(named name: String, _ run: @escaping @Sendable () -> Void) {
       let thread = Thread(block: run)
       thread.name = name
@@ -76,6 +76,32 @@
       }
       return count
     }
+  }
+#endif
+
+#if os(Linux)
+  /// Stops the loops when the process ends: OpenSSL then frees what all its connections use, and a thread that was within one
+  /// would crash.
+  enum LoopsAtExit {
+    /// For how long the end of the process waits at most, in nanoseconds: the thread that ends it may be that of a loop.
+    private static var patience: UInt64 { 500_000_000 }
+    private static let stops = Locked<[@Sendable () -> Bool]>([])
+
+    /// - Parameter stop: Stops a loop unless it is at work, and returns whether it has.
+    static func add(stop: @escaping @Sendable () -> Bool) {
+      // libcurl, which is loaded, has initialised OpenSSL: handlers run in reverse order.
+      handler
+      stops.withLock { $0.append(stop) }
+    }
+
+    private static let handler: Void = {
+      atexit {
+        let end = MonotonicClock.now().addingClamped(LoopsAtExit.patience)
+        for stop in LoopsAtExit.stops.withLock({ $0 }) {
+          while !stop(), MonotonicClock.now() < end { usleep(200) }
+        }
+      }
+    }()
   }
 #endif
 
@@ -163,10 +189,14 @@ struct LoopTurn {
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0
   private(set) var isIdle = true
+  /// Whether there are no more turns: the process ends.
+  private(set) var isOver = false
 
   /// Whether a request may be started on the thread that submits it: nothing is in progress, and requests arrive one at
   /// a time. For requests that arrive together, one turn of the loop is worth more than beginning the first at once.
-  var allowsDirectStart: Bool { isIdle && peak <= 1 }
+  var allowsDirectStart: Bool { isIdle && peak <= 1 && !isOver }
+
+  mutating func stop() { isOver = true }
 
   mutating func began(_ requests: Int) {
     guard requests > 0 else { return }

@@ -24,6 +24,8 @@
     private static let eventCapacity = 256
 
     private let poller: LoopPoller<Operation>
+    /// Whether the process ends; locked while the loop is at work.
+    private let isOver = Locked(false)
     private var transports: [UInt32: CurlByteTransport] = [:]
     private var timers: [UInt32: UInt64] = [:]
     private var nextNumber: UInt32 = 0
@@ -34,6 +36,7 @@
       guard CurlLibrary.capabilities != nil, let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
       poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
+      LoopsAtExit.add { [isOver] in isOver.withLockIfFree { $0 = true } != nil }
     }
 
     /// Runs an operation on the loop's thread, after those submitted before. May be called on any thread.
@@ -65,12 +68,19 @@
       ekn_block_broken_pipe_signal()
       var operations: [Operation] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
+      var count = 0
       while true {
-        poller.take(&operations)
-        for operation in operations { operation() }
-        operations.removeAll(keepingCapacity: operations.count <= 1024)
-        fireTimers()
-        wait(into: &ready)
+        let isOver = isOver.withLock { isOver in
+          guard !isOver else { return true }
+          act(on: ready[..<count])
+          poller.take(&operations)
+          for operation in operations { operation() }
+          operations.removeAll(keepingCapacity: operations.count <= 1024)
+          fireTimers()
+          return false
+        }
+        if isOver { return }
+        count = poller.wait(into: &ready) { timeout() }
       }
     }
 
@@ -83,9 +93,8 @@
       }
     }
 
-    private func wait(into ready: inout [ekn_ready]) {
-      let count = poller.wait(into: &ready) { timeout() }
-      for event in ready[..<count] {
+    private func act(on ready: ArraySlice<ekn_ready>) {
+      for event in ready {
         transports[UInt32(event.tag >> 32)]?.loopReady(
           Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
       }

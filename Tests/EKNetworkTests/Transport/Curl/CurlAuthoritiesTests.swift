@@ -48,6 +48,19 @@
       #expect(!found.needsFolder)
     }
 
+    @Test func onlyFilesHaveAVersion() throws {
+      let folder = try ScratchFolder()
+      let (own, system) = (try folder.file("own.pem", Data("1".utf8)), try folder.file("system.pem", Data("2".utf8)))
+      let found = authorities(builtIn: system.path, files: [system.path])
+      let tls = TLSOptions(certificateAuthorityFile: own)
+      #expect(found.version(with: nil) == AuthoritiesVersion(files: [system.path]))
+      #expect(found.version(with: tls) == AuthoritiesVersion(files: [own.path]))
+      #expect(found.version(with: nil) != found.version(with: tls))
+      #expect(authorities(builtIn: system.path, files: []).version(with: nil) == nil)
+      #expect(found.version(with: TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: "/missing"))) == nil)
+      #expect(authorities(builtIn: nil, isKnown: false, files: []).watched == CurlAuthorities.knownFiles)
+    }
+
     @Test func authoritiesOfTheLoadedLibcurl() throws {
       let capabilities = try #require(CurlLibrary.capabilities)
       let easy = try #require(ekn_easy_init())
