@@ -17,6 +17,7 @@ static struct {
   void (*set_cert_store)(void *, ekn_authorities *);
   int (*up_ref)(ekn_authorities *);
   void (*free)(ekn_authorities *);
+  int (*init)(uint64_t, const void *);
 } openssl;
 
 #define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
@@ -30,6 +31,7 @@ EKN_LINKED(SSL_CTX_get_cert_store);
 EKN_LINKED(SSL_CTX_set_cert_store);
 EKN_LINKED(X509_STORE_up_ref);
 EKN_LINKED(X509_STORE_free);
+EKN_LINKED(OPENSSL_init_ssl);
 #undef EKN_LINKED
 
 // A library's handle also finds the symbols of the libraries that it depends on.
@@ -46,6 +48,11 @@ void ekn_tls_load(void *library) {
   EKN_RESOLVE(set_cert_store, SSL_CTX_set_cert_store);
   EKN_RESOLVE(up_ref, X509_STORE_up_ref);
   EKN_RESOLVE(free, X509_STORE_free);
+  EKN_RESOLVE(init, OPENSSL_init_ssl);
+}
+
+void ekn_tls_initialise(void) {
+  if (openssl.init) openssl.init(0, NULL);
 }
 
 // libcurl's curl_tlssessioninfo.

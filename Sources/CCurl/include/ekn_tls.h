@@ -8,6 +8,8 @@
 
 // Finds their functions in what libcurl depends on, or in the program if that is NULL.
 void ekn_tls_load(void *library);
+// Makes OpenSSL register its handler of `exit` now, which newer versions of libcurl leave to the first connection.
+void ekn_tls_initialise(void);
 
 // Whether TLS has negotiated HTTP/2 (RFC 7301). The connection must have been used before.
 bool ekn_easy_has_chosen_http2(ekn_easy *easy);

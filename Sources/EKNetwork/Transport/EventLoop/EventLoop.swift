@@ -207,7 +207,7 @@
         // been suspended.
         fullBatches = count < Self.eventCapacity - 1 ? 0 : (fullBatches + 1) % Self.maximumBatches
         let isOver = turn.withLock { turn in
-          guard !turn.isOver else { return true }
+          guard !turn.isOver, !LoopsAtExit.isDue else { return true }
           now = MonotonicClock.now()
           act(on: ready[..<count], withErrors: !turn.hadDirectStart)
           turn.hadDirectStart = false

@@ -86,16 +86,22 @@
     /// For how long the end of the process waits at most, in nanoseconds: the thread that ends it may be that of a loop.
     private static var patience: UInt64 { 500_000_000 }
     private static let stops = Locked<[@Sendable () -> Bool]>([])
+    private static let hasBegun = Locked(false)
+
+    /// Whether the process ends: a loop that is busy begins no other turn.
+    static var isDue: Bool { hasBegun.withLock { $0 } }
 
     /// - Parameter stop: Stops a loop unless it is at work, and returns whether it has.
     static func add(stop: @escaping @Sendable () -> Bool) {
-      // libcurl, which is loaded, has initialised OpenSSL: handlers run in reverse order.
       handler
       stops.withLock { $0.append(stop) }
     }
 
     private static let handler: Void = {
+      // Handlers run in reverse order.
+      ekn_tls_initialise()
       atexit {
+        LoopsAtExit.hasBegun.withLock { $0 = true }
         let end = MonotonicClock.now().addingClamped(LoopsAtExit.patience)
         for stop in LoopsAtExit.stops.withLock({ $0 }) {
           while !stop(), MonotonicClock.now() < end { usleep(200) }

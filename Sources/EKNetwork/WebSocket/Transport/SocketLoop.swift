@@ -71,7 +71,7 @@
       var count = 0
       while true {
         let isOver = isOver.withLock { isOver in
-          guard !isOver else { return true }
+          guard !isOver, !LoopsAtExit.isDue else { return true }
           act(on: ready[..<count])
           poller.take(&operations)
           for operation in operations { operation() }
