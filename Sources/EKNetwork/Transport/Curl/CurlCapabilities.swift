@@ -31,7 +31,7 @@
     let speaksHTTP2: Bool
     /// Whether it can also be offered on connections with TLS that libcurl opens.
     let opensHTTP2: Bool
-    /// Whether connections can use the authorities that another has loaded.
+    /// Whether connections can use the authorities that another has loaded, without loading them.
     let sharesAuthorities: Bool
 
     init(
@@ -75,7 +75,8 @@
         authorities: CurlAuthorities(easy: easy, version: version),
         speaksHTTP2: ekn_http2_load(),
         offersHTTP2: mayPrepare && !missingOptions.contains(.sslEnableAlpn) && ekn_tls_can_offer(),
-        sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities())
+        // Newer ones load the system's authorities although they are told to load none.
+        sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities() && version < CurlVersion(8, 15))
     }
   }
 
