@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -62,6 +63,10 @@ int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout)
   }
   return count;
 }
+
+static atomic_bool loops_are_stopped;
+void ekn_loops_stop(void) { atomic_store(&loops_are_stopped, true); }
+bool ekn_loops_are_stopped(void) { return atomic_load(&loops_are_stopped); }
 
 int ekn_processor_count(void) {
   cpu_set_t processors;

@@ -23,6 +23,9 @@ int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout)
 // The number of processors on which the thread may run, which is not what Foundation counts; 2 if it is more than the kernel can
 // say.
 int ekn_processor_count(void);
+// Whether the process ends, and no loop may begin another turn. Each turn asks, so there is no lock.
+void ekn_loops_stop(void);
+bool ekn_loops_are_stopped(void);
 // Ends the current wait, or the next one. May be called on any thread.
 void ekn_waker_wake(int waker);
 void ekn_waker_drain(int waker);

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CCurl
   import Foundation
   import FoundationNetworking
   import Testing
@@ -60,11 +61,38 @@
       }
     }
 
-    private func own(_ eventLoops: EventLoops = EventLoops(count: 1)) throws -> HTTPTransport {
-      try #require(
-        HTTPTransport(
-          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))),
-          eventLoops: eventLoops))
+    private func own(_ eventLoops: EventLoops = EventLoops(count: 1), file: URL? = nil) throws -> HTTPTransport {
+      let tls = TLSOptions(certificateAuthorityFile: file ?? peer.file("ca.pem"))
+      return try #require(
+        HTTPTransport(configuration: .ephemeral, options: .init(tls: tls), eventLoops: eventLoops))
+    }
+
+    @Test("Authorities are loaded once for all connections that trust the same file in the same version")
+    func sharedAuthorities() async throws {
+      guard try #require(CurlLibrary.capabilities).sharesAuthorities else { return }
+      let folder = try ScratchFolder()
+      let file = try folder.file("authorities.pem", try Data(contentsOf: peer.file("ca.pem")))
+      let version = AuthoritiesVersion(files: [file.path])
+      var found: OpaquePointer?
+      // Tests beside this one may use more files than are kept.
+      for _ in 0..<20 where found == nil {
+        #expect(try await text(own(file: file), peer.url("good")) == "ok")
+        found = SharedAuthorities.ofProcess.reference(to: version)
+      }
+      let authorities = try #require(found)
+      defer { ekn_authorities_release(authorities) }
+
+      let shared = SharedAuthorities()
+      let versions = try (0...SharedAuthorities.limit).map { number in
+        AuthoritiesVersion(files: [try folder.file("\(number).pem", Data()).path])
+      }
+      for version in versions + versions.suffix(1) {
+        #expect(ekn_authorities_retain(authorities))
+        shared.keep(authorities, as: version)
+      }
+      #expect(versions.map { shared.reference(to: $0) } == [nil] + versions.dropFirst().map { _ in authorities })
+      try Data("a".utf8).write(to: folder.url.appendingPathComponent("1.pem"))
+      #expect(AuthoritiesVersion(files: [folder.url.appendingPathComponent("1.pem").path]) != versions[1])
     }
 
     /// RFC 7301: it outlasts the session tickets of TLS 1.3.

@@ -1,5 +1,4 @@
 #if os(Linux)
-  import CCurl
   import Foundation
   import FoundationNetworking
   import LoopbackServer
@@ -299,34 +298,6 @@
         try wrong.write(to: file, options: .atomic)
       }
       #expect(try await code(transport, "good") == .serverCertificateHasUnknownRoot)
-    }
-
-    @Test("Authorities are loaded once for all connections that trust the same file in the same version")
-    func sharedAuthorities() async throws {
-      guard try #require(CurlLibrary.capabilities).sharesAuthorities else { return }
-      let folder = try ScratchFolder()
-      let file = try folder.file("authorities.pem", try Data(contentsOf: peer.file("ca.pem")))
-      let version = AuthoritiesVersion(files: [file.path])
-      var found: OpaquePointer?
-      // Tests beside this one may use more files than are kept.
-      for _ in 0..<20 where found == nil {
-        #expect(try await text(secured { $0.certificateAuthorityFile = file }, peer.url("good")) == "ok")
-        found = SharedAuthorities.ofProcess.reference(to: version)
-      }
-      let authorities = try #require(found)
-      defer { ekn_authorities_release(authorities) }
-
-      let shared = SharedAuthorities()
-      let versions = try (0...SharedAuthorities.limit).map { number in
-        AuthoritiesVersion(files: [try folder.file("\(number).pem", Data()).path])
-      }
-      for version in versions + versions.suffix(1) {
-        #expect(ekn_authorities_retain(authorities))
-        shared.keep(authorities, as: version)
-      }
-      #expect(versions.map { shared.reference(to: $0) } == [nil] + versions.dropFirst().map { _ in authorities })
-      try Data("a".utf8).write(to: folder.url.appendingPathComponent("1.pem"))
-      #expect(AuthoritiesVersion(files: [folder.url.appendingPathComponent("1.pem").path]) != versions[1])
     }
 
     @Test("A missing authority file fails the connection")

@@ -75,7 +75,7 @@
         authorities: CurlAuthorities(easy: easy, version: version),
         speaksHTTP2: ekn_http2_load(),
         offersHTTP2: mayPrepare && !missingOptions.contains(.sslEnableAlpn) && ekn_tls_can_offer(),
-        // Newer ones load the system's authorities although they are told to load none.
+        // Newer ones load the system's authorities even if none are to be loaded.
         sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities() && version < CurlVersion(8, 15))
     }
   }

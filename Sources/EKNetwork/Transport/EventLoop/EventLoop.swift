@@ -105,7 +105,7 @@
       pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
       poller.startThread(named: "EKNetwork") { [self] in run() }
-      LoopsAtExit.add { [turn] in turn.withLockIfFree { $0.stop() } != nil }
+      LoopsAtExit.add { [turn] in turn.withLockIfFree { _ in } != nil }
     }
 
     /// Queues an operation. May be called on any thread; never waits for the loop.
@@ -131,7 +131,7 @@
       var finished: [Transfer.Queue.Delivery] = []
       var waiting: (connection: LoopConnection, socket: Int32)?
       var mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        guard turn.allowsDirectStart,
+        guard turn.allowsDirectStart, !LoopsAtExit.isDue,
           !transfer.request.isSecure || pools.hasConnection(transfer.request.connection, to: transfer.request.origin)
         else { return nil }
         let wasHeld = ekn_hold_broken_pipe_signal()
@@ -173,7 +173,7 @@
       var finished: [Transfer.Queue.Delivery] = []
       let mustWake = turn.withLock { turn in
         // It may be over, or repeated over another connection.
-        guard !turn.isOver, transfer.loopConnection?.carrier === connection else { return false }
+        guard !LoopsAtExit.isDue, transfer.loopConnection?.carrier === connection else { return false }
         connection.directWait.ended(inTime: isReadable)
         guard isReadable else {
           // Unless the loop's thread has done it, because of another request on the connection.
@@ -207,7 +207,7 @@
         // been suspended.
         fullBatches = count < Self.eventCapacity - 1 ? 0 : (fullBatches + 1) % Self.maximumBatches
         let isOver = turn.withLock { turn in
-          guard !turn.isOver, !LoopsAtExit.isDue else { return true }
+          guard !LoopsAtExit.isDue else { return true }
           now = MonotonicClock.now()
           act(on: ready[..<count], withErrors: !turn.hadDirectStart)
           turn.hadDirectStart = false

@@ -85,26 +85,25 @@
   enum LoopsAtExit {
     /// For how long the end of the process waits at most, in nanoseconds: the thread that ends it may be that of a loop.
     private static var patience: UInt64 { 500_000_000 }
-    private static let stops = Locked<[@Sendable () -> Bool]>([])
-    private static let hasBegun = Locked(false)
+    private static let loops = Locked<[@Sendable () -> Bool]>([])
 
-    /// Whether the process ends: a loop that is busy begins no other turn.
-    static var isDue: Bool { hasBegun.withLock { $0 } }
+    /// Whether the process ends: no turn may begin.
+    static var isDue: Bool { ekn_loops_are_stopped() }
 
-    /// - Parameter stop: Stops a loop unless it is at work, and returns whether it has.
-    static func add(stop: @escaping @Sendable () -> Bool) {
+    /// - Parameter isFree: Whether a loop is between two turns.
+    static func add(isFree: @escaping @Sendable () -> Bool) {
       handler
-      stops.withLock { $0.append(stop) }
+      loops.withLock { $0.append(isFree) }
     }
 
     private static let handler: Void = {
       // Handlers run in reverse order.
       ekn_tls_initialise()
       atexit {
-        LoopsAtExit.hasBegun.withLock { $0 = true }
+        ekn_loops_stop()
         let end = MonotonicClock.now().addingClamped(LoopsAtExit.patience)
-        for stop in LoopsAtExit.stops.withLock({ $0 }) {
-          while !stop(), MonotonicClock.now() < end { usleep(200) }
+        for isFree in LoopsAtExit.loops.withLock({ $0 }) {
+          while !isFree(), MonotonicClock.now() < end { usleep(200) }
         }
       }
     }()
@@ -195,14 +194,10 @@ struct LoopTurn {
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0
   private(set) var isIdle = true
-  /// Whether there are no more turns: the process ends.
-  private(set) var isOver = false
 
   /// Whether a request may be started on the thread that submits it: nothing is in progress, and requests arrive one at
   /// a time. For requests that arrive together, one turn of the loop is worth more than beginning the first at once.
-  var allowsDirectStart: Bool { isIdle && peak <= 1 && !isOver }
-
-  mutating func stop() { isOver = true }
+  var allowsDirectStart: Bool { isIdle && peak <= 1 }
 
   mutating func began(_ requests: Int) {
     guard requests > 0 else { return }

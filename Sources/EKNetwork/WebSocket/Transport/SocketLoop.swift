@@ -24,8 +24,8 @@
     private static let eventCapacity = 256
 
     private let poller: LoopPoller<Operation>
-    /// Whether the process ends; locked while the loop is at work.
-    private let isOver = Locked(false)
+    /// Locked while the loop is at work.
+    private let work = Locked(())
     private var transports: [UInt32: CurlByteTransport] = [:]
     private var timers: [UInt32: UInt64] = [:]
     private var nextNumber: UInt32 = 0
@@ -36,7 +36,7 @@
       guard CurlLibrary.capabilities != nil, let poller = LoopPoller<Operation>() else { return nil }
       self.poller = poller
       poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
-      LoopsAtExit.add { [isOver] in isOver.withLockIfFree { $0 = true } != nil }
+      LoopsAtExit.add { [work] in work.withLockIfFree { _ in } != nil }
     }
 
     /// Runs an operation on the loop's thread, after those submitted before. May be called on any thread.
@@ -70,8 +70,8 @@
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
       var count = 0
       while true {
-        let isOver = isOver.withLock { isOver in
-          guard !isOver, !LoopsAtExit.isDue else { return true }
+        let isOver = work.withLock { _ in
+          guard !LoopsAtExit.isDue else { return true }
           act(on: ready[..<count])
           poller.take(&operations)
           for operation in operations { operation() }

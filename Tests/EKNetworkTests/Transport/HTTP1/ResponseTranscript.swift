@@ -18,7 +18,7 @@ struct ResponseTranscript: Equatable, CustomStringConvertible {
 
   /// - Parameters:
   ///   - splits: Where the bytes are divided, in ascending order.
-  ///   - passesBody: Whether the parser is told of the bytes of the body without parsing them, where it knows of them.
+  ///   - passesBody: Whether the bytes of the body are not parsed where the parser knows that they are.
   init(_ bytes: [UInt8], method: String = "GET", splits: some Sequence<Int> = [], passesBody: Bool = false) {
     var parser = ResponseParser(url: URL(string: "http://x/")!, method: method)
     var start = 0
