@@ -18,6 +18,8 @@ typedef struct ekn_list ekn_list;
 
 // The options that are set in C. The others are in CurlOption.swift.
 enum {
+  EKN_OPT_CAINFO = 10065,
+  EKN_OPT_CAINFO_BLOB = 40309,
   EKN_OPT_NOPROGRESS = 43,
   EKN_OPT_OPENSOCKETDATA = 10164,
   EKN_OPT_OPENSOCKETFUNCTION = 20163,

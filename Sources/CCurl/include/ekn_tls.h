@@ -35,6 +35,8 @@ typedef struct {
 int ekn_tls_prepare(ekn_easy *easy, void *context, void *setup);
 // Sets it for a connection. The setup must outlive its opening.
 int ekn_easy_prepare_tls(ekn_easy *easy, ekn_tls_setup *setup);
+// Makes libcurl load nobody's certificate for a connection that gets its authorities from its setup.
+void ekn_easy_load_no_authorities(ekn_easy *easy);
 
 // Of a connection, which must have been used before:
 

@@ -95,6 +95,27 @@
       #expect(AuthoritiesVersion(files: [folder.url.appendingPathComponent("1.pem").path]) != versions[1])
     }
 
+    /// libcurl knows a folder beside the file, in which it looks for authorities by a hash of their names.
+    @Test(
+      "A file of authorities replaces the system's folder",
+      .enabled(if: SystemFolder.canReplace && !SystemFolder.isReplaced))
+    func systemFolderIsNotTrusted() async throws {
+      let folder = try ScratchFolder()
+      let authority = peer.file("unknown-ca.pem").path
+      let hash = try ChildProcess("openssl", ["x509", "-noout", "-hash", "-in", authority]).run()
+      let name = String(decoding: hash, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+      for name in ["\(name).0", "ca-certificates.crt"] {
+        try folder.file(name, Data(contentsOf: URL(fileURLWithPath: authority)))
+      }
+      let (url, file) = (try peer.url("unknown-root"), peer.file("ca.pem"))
+      let output = try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try SystemFolder.run(in: folder.url, url, file) })
+        }
+      }
+      #expect(output.contains("Test run with 1 test in 1 suite passed"), "\(output)")
+    }
+
     /// RFC 7301: it outlasts the session tickets of TLS 1.3.
     @Test("An origin that has chosen HTTP/1.1 gets it over one connection", arguments: ["surplus", "surplus-1.2"])
     func origin(_ server: String) async throws {
@@ -134,6 +155,52 @@
           }
         }
         try await group.waitForAll()
+      }
+    }
+  }
+
+  /// Another folder in place of the system's authorities, in a separate process.
+  private enum SystemFolder {
+    private static let folder = "/etc/ssl/certs"
+    private static let variables = ["EKNETWORK_TEST_URL", "EKNETWORK_TEST_AUTHORITIES"]
+    static let values = variables.compactMap { ProcessInfo.processInfo.environment[$0] }
+
+    static let isReplaced = values.count == variables.count
+    /// Whether that is where this libcurl looks, and the user may mount something there.
+    static let canReplace =
+      CurlLibrary.capabilities?.authorities.watched == ["\(folder)/ca-certificates.crt"]
+      && (try? ChildProcess("unshare", ["--mount", "mount", "--bind", "/tmp", folder], hidesErrors: true).run()) != nil
+      && (try? ChildProcess("openssl", ["version"], hidesErrors: true).run()) != nil
+
+    /// Runs the test below there, and returns its output.
+    static func run(in replacement: URL, _ url: URL, _ file: URL) throws -> String {
+      var environment = ProcessInfo.processInfo.environment
+      for (variable, value) in zip(variables, [url.absoluteString, file.path]) { environment[variable] = value }
+      let command = "mount --bind \(replacement.path) \(folder) && exec \"$0\" --testing-library swift-testing"
+      let child = try ChildProcess(
+        "unshare",
+        ["--mount", "sh", "-c", "\(command) --filter SystemFolderTests 2>&1", CommandLine.arguments[0]],
+        environment: environment)
+      defer { child.waitUntilExit() }
+      return String(decoding: try child.readToEnd(), as: UTF8.self)
+    }
+  }
+
+  @Suite(.enabled(if: SystemFolder.isReplaced))
+  struct SystemFolderTests {
+    @Test func fileReplacesFolder() async throws {
+      let url = try #require(URL(string: SystemFolder.values[0]))
+      func text(trusting file: String?) async throws -> String {
+        let tls = TLSOptions(certificateAuthorityFile: file.map { URL(fileURLWithPath: $0) })
+        let transport = try #require(HTTPTransport(configuration: .ephemeral, options: .init(tls: tls)))
+        return String(
+          decoding: try await transport.fetch(TransportRequest(URLRequest(url: url))).data, as: UTF8.self)
+      }
+      #expect(try await text(trusting: nil) == "ok")
+      // The second connection uses what the first has loaded.
+      for _ in 0..<2 {
+        let error = await #expect(throws: URLError.self) { try await text(trusting: SystemFolder.values[1]) }
+        #expect(error?.code == .serverCertificateHasUnknownRoot)
       }
     }
   }

@@ -75,8 +75,7 @@
         authorities: CurlAuthorities(easy: easy, version: version),
         speaksHTTP2: ekn_http2_load(),
         offersHTTP2: mayPrepare && !missingOptions.contains(.sslEnableAlpn) && ekn_tls_can_offer(),
-        // Newer ones load the system's authorities even if none are to be loaded.
-        sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities() && version < CurlVersion(8, 15))
+        sharesAuthorities: mayPrepare && ekn_tls_can_share_authorities())
     }
   }
 
@@ -92,6 +91,9 @@
     /// `http_proxy.c`: a proxy's response to `CONNECT` is read within one call, however long it is.
     /// Shown by `ProxyPeerTests.endlessTunnel`.
     case readsEndlessTunnels
+    /// `vtls_config.c`: the folder of authorities that libcurl was built with is trusted even if it was taken away.
+    /// Shown by `ConnectionTLSPeerTests.systemFolderIsNotTrusted`.
+    case trustsRemovedFolder
 
     /// The versions that have the defect, up to the first that does not.
     var versions: Range<CurlVersion> {
@@ -99,6 +101,7 @@
       case .joinsResolver: Self.always.lowerBound..<CurlVersion(7, 87)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
       case .readsEndlessTunnels: Self.always
+      case .trustsRemovedFolder: CurlVersion(8, 17)..<Self.always.upperBound
       }
     }
 
@@ -109,6 +112,8 @@
       case .limitsResolvers: "up to 256 resolver threads are allowed, and cleanup does not wait for them"
       case .readsEndlessTunnels:
         "libcurl's progress callback ends it after 300 KB, and when the request is cancelled or times out"
+      case .trustsRemovedFolder:
+        "where a file replaces the system's authorities, libcurl is given a folder in which nothing can be"
       }
     }
 

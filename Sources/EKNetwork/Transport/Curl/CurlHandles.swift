@@ -99,7 +99,7 @@
       settings.set(.errorbuffer, pointer: errorText)
       // The one that looks up names is verified by the same authorities.
       settings.apply(
-        endpoint.isSecure || route.dnsOverHTTPS != nil ? endpoint.tls : nil, capabilities.authorities,
+        endpoint.isSecure || route.dnsOverHTTPS != nil ? endpoint.tls : nil, capabilities,
         loads: setup.pointee.authorities == nil)
       settings.apply(endpoint.proxy)
       if let addresses = route.addresses(of: endpoint.host) {

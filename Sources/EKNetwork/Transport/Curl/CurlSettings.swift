@@ -62,12 +62,18 @@
     /// Trusts the system's authorities, unless the options specify a file of others.
     ///
     /// - Parameter loads: Whether libcurl has to load them.
-    mutating func apply(_ tls: TLSOptions?, _ authorities: CurlAuthorities, loads: Bool) {
-      if !authorities.usesFolder(with: tls) { set(.capath, pointer: nil) }
+    mutating func apply(_ tls: TLSOptions?, _ capabilities: CurlCapabilities, loads: Bool) {
+      let authorities = capabilities.authorities
+      if tls?.certificateAuthorityFile != nil, capabilities.defects.contains(.trustsRemovedFolder) {
+        // Nothing can be in it.
+        set(.capath, "/dev/null")
+      } else if !authorities.usesFolder(with: tls) {
+        set(.capath, pointer: nil)
+      }
       set(.proxyCainfo, authorities.file)
       set(.cainfo, authorities.file)
       for (option, value) in tls?.curlOptions ?? [] { set(option, value) }
-      if !loads { set(.cainfo, pointer: nil) }
+      if !loads { ekn_easy_load_no_authorities(easy) }
       if let minimum = tls?.minimumVersion { set(.sslversion, minimum.curlValue) }
     }
 

@@ -87,7 +87,7 @@
     private static var patience: UInt64 { 500_000_000 }
     private static let loops = Locked<[@Sendable () -> Bool]>([])
 
-    /// Whether the process ends: no turn may begin.
+    /// Whether the process ends: no turn may begin, and one with many events, such as handshakes, stops between them.
     static var isDue: Bool { ekn_loops_are_stopped() }
 
     /// - Parameter isFree: Whether a loop is between two turns.
@@ -170,6 +170,7 @@ struct WatchedSockets {
     ///   that is not ready does no harm.
     func act(on ready: ArraySlice<ekn_ready>, withErrors: Bool) {
       for event in ready where withErrors || event.events & Int32(EKN_CSELECT_ERR) == 0 {
+        guard !LoopsAtExit.isDue else { return }
         let socket = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         let number = UInt32(truncatingIfNeeded: event.tag >> 32)
         if number == 0 {

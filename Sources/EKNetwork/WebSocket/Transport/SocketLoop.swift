@@ -95,7 +95,7 @@
     }
 
     private func act(on ready: ArraySlice<ekn_ready>) {
-      for event in ready {
+      for event in ready where !LoopsAtExit.isDue {
         transports[UInt32(event.tag >> 32)]?.loopReady(
           Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag)), events: event.events)
       }

@@ -22,8 +22,9 @@
     }
 
     private static let known: [(CurlVersion, Set<CurlDefect>)] = [
-      (CurlVersion(7, 76, 1), [.readsEndlessTunnels]), (CurlVersion(8, 19), [.readsEndlessTunnels]),
-      (CurlVersion(8, 20), [.limitsResolvers, .readsEndlessTunnels]),
+      (CurlVersion(7, 76, 1), [.readsEndlessTunnels]), (CurlVersion(8, 16), [.readsEndlessTunnels]),
+      (CurlVersion(8, 19), [.readsEndlessTunnels, .trustsRemovedFolder]),
+      (CurlVersion(8, 20), [.limitsResolvers, .readsEndlessTunnels, .trustsRemovedFolder]),
     ]
 
     @Test(arguments: known)
