@@ -115,7 +115,7 @@
         head: head,
         closesConnection: block.closes,
         upload: upload,
-        isIdempotent: request.isIdempotent ?? (HTTPMethod(rawValue: method)?.isIdempotent == true),
+        isIdempotent: request.isIdempotent ?? urlRequest.isIdempotent,
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
         idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,

@@ -57,9 +57,6 @@ final class RawHead: Sendable {
     return parts.count > 2 ? String(decoding: parts[2], as: UTF8.self) : ""
   }
 
-  /// Whether the protocol is HTTP/2 (RFC 9113).
-  var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
-
   /// The fields in the order in which they were received, with folded lines unfolded.
   var fields: [(name: String, value: String)] {
     bytes.withUnsafeBytes { bytes in
@@ -194,7 +191,7 @@ final class RawHead: Sendable {
       let end = bytes.endOfLine(from: start)
       defer { start = end + 1 }
       let text = bytes.trimmed(start..<end)
-      guard start < end, !text.isEmpty else { continue }
+      guard !text.isEmpty else { continue }
       if bytes[start] == UInt8(ascii: " ") || bytes[start] == UInt8(ascii: "\t") {
         if isContinuable { lines.append(Line(value: text)) }
       } else if let colon = bytes[text].firstIndex(of: UInt8(ascii: ":")) {

@@ -27,11 +27,6 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// Whether the protocol is HTTP/2; `false` where that is not known.
-  var isHTTP2: Bool {
-    if case .raw(let head) = source { head.isHTTP2 } else { false }
-  }
-
   /// The URL that responded.
   var url: URL? {
     switch source {

@@ -96,5 +96,49 @@
         #expect(try await manager.send(probe).size == 200_000)
       }
     }
+
+    /// The connection over HTTP/2 stays open, and has room.
+    @Test("Connections to a server that wants HTTP/1.1 are limited", arguments: ["reset", "misdirected"])
+    func connectionsWithoutHTTP2(kind: String) async throws {
+      let manager = try Self.makeManager(peer, connections: 2)
+      let path = "/only-1.1/\(kind)/limit"
+      _ = try? await manager.send(Probe<Size>(path: path))
+      let opened = Locked(0)
+      manager.eventHandler = { event in
+        guard case .finished(_, _, let timings) = event.kind, timings.isConnectionReused == false else { return }
+        opened.withLock { $0 += 1 }
+      }
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<50 { group.addTask { try await manager.send(Probe<Size>(path: path)).size } }
+        for try await size in group { #expect(size == 0) }
+      }
+      #expect((0...2).contains(opened.withLock { $0 }))
+    }
+
+    /// Begins as many streams of one connection as the server allows, and reads none.
+    private func leaveUnread(_ count: Int) async throws {
+      let (manager, other) = (try Self.makeManager(peer, connections: count / 100), try Self.makeManager(peer))
+      let path = "/endless/unread"
+      var streams: [StreamingResponse] = []
+      var size = 0
+      let peak = try await PeakMemory.during {
+        for _ in 0..<count { streams.append(try await manager.stream(Probe<StatusCodeResponse>(path: path))) }
+        var last = 0
+        repeat {
+          (last, size) = (size, try await other.send(Probe<Size>(path: "/pumped\(path)")).size)
+        } while size < count / 100 * ReceiveWindow.connection / 2 || size > last
+      }
+      print("\(peak >> 10) KiB of \(size >> 10), in \(streams.count) unread streams")
+      #expect(size <= count / 100 * ReceiveWindow.connection)
+      #expect(peak < 264 << 20)
+    }
+
+    @Test("A thousand unread streams take up little more memory than the window of their connection")
+    func thousandUnread() async throws {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+        try await HTTP2FaultPeerTests().leaveUnread(1_000)
+      }
+      PeakMemory.report("HTTP/2", result?.standardOutputContent)
+    }
   }
 #endif

@@ -70,6 +70,32 @@ import Testing
     _ = try await Wire.automatic.manager(server).send(probe)
   }
 
+  /// A response ends such a wait: from then on it is the server that is silent.
+  @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux))
+  func silenceAfterARefusalIsLimitedWhileTheBodyIsPending() async throws {
+    let head = "HTTP/1.1 413 A\r\nConnection: close\r\nContent-Length: 10\r\n\r\n"
+    server.route("/files", onHead: { _ in .respond(.raw([.sendString(head), .stall])) }) { _ in .text("") }
+    let (stream, input) = AsyncStream<Data>.makeStream()
+    defer { input.finish() }
+    var probe = Probe<StatusCodeResponse>(path: "/files", method: .post, acceptedStatuses: .any)
+    probe.timeout = .milliseconds(300)
+    probe.body = RequestBody(sequence: stream, contentType: "a/b")
+    let error = await #expect(throws: URLError.self) { try await Wire.automatic.manager(server).send(probe) }
+    #expect(error?.code == .timedOut)
+  }
+
+  /// Its body ends with the connection, and a reset is not that end (RFC 9112 §8).
+  @Test(.timeLimit(.minutes(2)), .enabled(if: Platform.isLinux), arguments: [200, 413])
+  func resetDoesNotCompleteAResponseWhileTheBodyIsSent(_ status: Int) async throws {
+    let head = "HTTP/1.1 \(status) A\r\n\r\nab"
+    server.route("/files", onHead: { _ in .respond(.raw([.sendString(head), .reset])) }) { _ in .text("") }
+    let manager = Wire.automatic.manager(server)
+    for _ in 0..<20 {
+      let error = await #expect(throws: (any Error).self) { try await manager.send(put(1 << 30)) }
+      if status == 200 { #expect((error as? URLError)?.code == .networkConnectionLost) }
+    }
+  }
+
   @Test(arguments: [LoopbackServer.Response.Ending.close, .closeSilently, .reset, .keepAlive])
   func refusalArrivesWhileTheBodyIsSent(_ ending: LoopbackServer.Response.Ending) async throws {
     server.route("/files", onHead: { _ in .respond(.json(#"{"why":"size"}"#, status: 413).then(ending)) }) { _ in

@@ -129,12 +129,13 @@ protocol Disposable: DeadlineHeapElement {
     /// Whether a request to an origin can be sent at once.
     func hasConnection(_ identity: ConnectionIdentity, to origin: Origin) -> Bool {
       guard let pool = numbers[identity].flatMap({ pools[$0] }) else { return false }
-      return pool.idle.has(origin) || pool.shared.available(origin) != nil
+      return pool.idle.has(origin) || pool.mayOfferHTTP2(origin) && pool.shared.available(origin) != nil
     }
 
     /// Returns what the shared connections at a place have room for.
     func room(at place: RequestQueue<Transfer>.Place) -> StreamRoom {
-      pools[place.pool]?.shared.room(place.origin) ?? StreamRoom()
+      guard let pool = pools[place.pool], pool.mayOfferHTTP2(place.origin) else { return StreamRoom() }
+      return pool.shared.room(place.origin)
     }
 
     mutating func release(_ pool: ConnectionPool, now: UInt64) { unused.end(pool, at: now) }

@@ -298,7 +298,7 @@
     }
 
     /// Notes that something has happened that sets another deadline, if the transfer is in progress.
-    private func renewDeadline(of transfer: Transfer) {
+    func renewDeadline(of transfer: Transfer) {
       guard transfer.loopIsRunning else { return }
       deadlines.remove(transfer)
       deadlines.insert(transfer, at: transfer.loopDeadline)
@@ -323,6 +323,8 @@
     }
 
     private func resume(_ transfer: Transfer, _ pause: Transfer.Pauses) {
+      // More may have arrived since the consumer has read.
+      if pause == .receiving, transfer.loopIsFull { return }
       guard let connection = transfer.loopConnection, transfer.loopPauses.remove(pause) != nil else { return }
       transfer.loopLastActivity = now
       connection.resumed()

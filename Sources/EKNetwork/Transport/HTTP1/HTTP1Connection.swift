@@ -21,6 +21,8 @@
     private var hasUnreadBytes = false
     private var receivesLargePieces = false
     private var outputNeedsInput = false
+    /// Why the rest of the request was not sent.
+    private var sendFailure: CurlError.Failure?
 
     private(set) var transfer: Transfer?
     /// The number of requests that were sent over it, including the current one.
@@ -31,6 +33,8 @@
     private var begun: UInt64 = 0
     private var firstByte: UInt64?
     private var version: String?
+    /// Whether the response refuses the request.
+    private var isRefused = false
 
     init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       self.bytes = bytes
@@ -145,8 +149,10 @@
         case .failed(let failure):
           state.failedToSend()
           output.removeAll()
+          sendFailure = failure
+          noteStop(of: transfer)
           // RFC 9112 §9.5: the response may have been sent before the connection was closed.
-          return read(orFailWith: failure)
+          return read()
         }
         break
       }
@@ -196,6 +202,13 @@
       }
     }
 
+    /// If nothing more is sent, the server's silence is no longer that of a body that is not ready.
+    private func noteStop(of transfer: Transfer) {
+      guard state.output == .stopped, transfer.loopPauses.remove(.sending) != nil else { return }
+      transfer.loopLastActivity = eventLoop.now
+      eventLoop.renewDeadline(of: transfer)
+    }
+
     private func stop(_ transfer: Transfer, _ text: String) -> Bool {
       eventLoop.finish(
         transfer, with: CurlError.make(.requestBodyStreamExhausted, text, url: transfer.request.url))
@@ -209,7 +222,7 @@
 
     // MARK: - Receiving
 
-    private func read(orFailWith failure: CurlError.Failure? = nil) {
+    private func read() {
       hasUnreadBytes = bytes?.mayHoldBytes == true
       for _ in 0..<(hasUnreadBytes ? Self.maximumSecureReads : Self.maximumReads) {
         guard let bytes, let transfer, !transfer.loopPauses.contains(.receiving) else { return }
@@ -220,8 +233,8 @@
           if bytes.holdsBytes || isFull { continue }
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
-        case .closed: return lost(transfer, isClosed: true, failure)
-        case .failed(let error): return lost(transfer, isClosed: false, failure ?? error)
+        case .closed: return lost(transfer, isClosed: true, sendFailure)
+        case .failed(let error): return lost(transfer, isClosed: false, sendFailure ?? error)
         }
         break
       }
@@ -268,8 +281,10 @@
           // RFC 9112 §9.8: anybody on the way could end such a body early.
           if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
+          isRefused = head.statusCode >= 300
           state.responded(
             status: head.statusCode, closes: parser?.mayPersist == false || parser?.endsWithConnection == true)
+          noteStop(of: transfer)
           eventLoop.markDirty(transfer)
         case .body(let bytes):
           eventLoop.markDirty(transfer)
@@ -308,6 +323,9 @@
     ///   - failure: What failed, if anything did: sending, perhaps before the server closed it.
     private func lost(_ transfer: Transfer, isClosed: Bool, _ failure: CurlError.Failure?) {
       let ending = parser?.closed() ?? .nothing
+      // Sending reports a reset instead of receiving. If the server had closed before, it would report a broken pipe. One that
+      // refuses a request resets the connection if it does not read the rest (RFC 9112 §9.6).
+      let isClosed = isClosed && (isRefused || failure?.systemError != Int(ECONNRESET))
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:
@@ -332,6 +350,7 @@
       parser = nil
       output.removeAll()
       (hasUnreadBytes, receivesLargePieces, outputNeedsInput) = (false, false, false)
+      sendFailure = nil
     }
 
     private func park() {

@@ -41,7 +41,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   private var bufferedMemory = 0
   private var chunkWaiter: ChunkWaiter?
   private var outcome: Result<Void, any Error>?
-  private var isPaused = false
+  /// Whether reading from the wire has to stop. Only this is true at any time: a note that it may go on can be late.
+  private(set) var isPaused = false
 
   /// Whether further input will be ignored, because the exchange has ended or its consumer has left.
   var isOver: Bool { outcome != nil }

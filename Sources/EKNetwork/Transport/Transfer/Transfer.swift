@@ -143,6 +143,9 @@
       if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
     }
 
+    /// Whether as much is kept as may be for a consumer that does not read.
+    var loopIsFull: Bool { queue.withLock { $0.isPaused } }
+
     /// Limits what is kept for a consumer that does not read.
     func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
 

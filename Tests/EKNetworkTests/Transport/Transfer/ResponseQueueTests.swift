@@ -25,6 +25,16 @@ import Testing
     #expect(try delivery.head?.result.get().statusCode == 200)
   }
 
+  /// The loop handles the note that it may go on after that.
+  @Test func aQueueThatIsFullAgainIsPaused() {
+    var queue = Queue()
+    let full = Data(count: Queue.highWater)
+    #expect(queue.deliver(head: nil, chunk: full, outcome: nil).pauses && queue.isPaused)
+    guard case .chunk(_, resumes: true) = queue.available() else { return #expect(Bool(false)) }
+    #expect(!queue.isPaused)
+    #expect(queue.deliver(head: nil, chunk: full, outcome: nil).pauses && queue.isPaused)
+  }
+
   @Test func chunksComeInOrderAndThenTheEnd() {
     var queue = Queue()
     let (one, two) = (Data(repeating: 1, count: 40_000), Data(repeating: 2, count: 40_000))
