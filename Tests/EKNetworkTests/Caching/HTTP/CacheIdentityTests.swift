@@ -79,6 +79,43 @@ import Testing
     #expect(bench.server.requestCount == (control == "no-cache" ? 4 : 1))
   }
 
+  /// The session that has sent the request has their cookies.
+  @Test(arguments: ["no-store", "max-age=60"])
+  func responseItselfIsForItsSession(_ control: String) async throws {
+    let bench = try CacheBench()
+    let (gate, number) = (Gate(), Locked(0))
+    bench.server.route("/b") { _ in .text("") }
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      let id = number.withLock { number in
+        number += 1
+        return number
+      }
+      return .text("\(id)", headers: ["Cache-Control": control, "Set-Cookie": "session=\(id)"])
+    }
+    let managers = (0..<8).map { _ in Wire.automatic.manager(bench.server) }
+    for manager in managers { manager.httpCache = bench.cache }
+    let tasks = managers.map { manager in Task { try await manager.send(CacheProbe()) } }
+    await bench.server.expectRequests(1)
+    while bench.cache.flights.waiting < managers.count { await Task.yield() }
+    gate.open()
+    var cookies: [String] = []
+    for task in tasks {
+      let response = try await task.value
+      guard let cookie = response.fields["Set-Cookie"] else { continue }
+      cookies.append(cookie)
+      #expect(cookie == "session=\(response.text)")
+    }
+    #expect(cookies.count == (control == "no-store" ? managers.count : 1))
+    // The cookie that a session sends next is that of the response that it has received.
+    for (manager, task) in zip(managers, tasks) {
+      let text = try await task.value.text
+      let cookie = try await task.value.fields["Set-Cookie"].map { _ in "session=\(text)" }
+      _ = try await manager.send(CacheProbe(path: "/b"))
+      #expect(bench.server.requests(path: "/b").last?.header("Cookie") == cookie)
+    }
+  }
+
   /// RFC 9111 §4.1: the fields that `Vary` names are those of the latest response.
   @Test(arguments: [HTTPMethod.get, .head], ["public, max-age=60", "max-age=60"])
   func confirmationMayNameOtherFields(_ method: HTTPMethod, _ control: String) async throws {

@@ -244,6 +244,30 @@ import Testing
     #expect(try await bench.send(CacheProbe(headers: ["Range": "bytes=90-"])).isHit == false)
   }
 
+  /// RFC 9110 §13.1.5: the rest of another version is of no use.
+  @Test(
+    arguments: [CacheMode.noCache, .forceCache, .onlyIfCached],
+    ["\"v\"", "\"w\"", "Sun, 06 Nov 1994 08:49:37 GMT"])
+  func rangeIsOfTheVersionThatItsSenderHas(_ mode: CacheMode, _ version: String) async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == "\"v\""
+        ? .status(304, headers: ["ETag": "\"v\""])
+        : .text("0123456789", headers: ["Cache-Control": "max-age=60", "ETag": "\"v\""])
+    }
+    _ = try await bench.send()
+    let probe = CacheProbe(headers: ["Range": "bytes=5-", "If-Range": version], cacheMode: mode)
+    if version == "\"v\"" {
+      let part = try await bench.send(probe)
+      #expect(part.status == 206 && part.text == "56789")
+    } else if mode == .onlyIfCached {
+      await #expect(throws: URLError.self) { try await bench.send(probe) }
+    } else {
+      let whole = try await bench.send(probe)
+      #expect(whole.status == 200 && whole.text == "0123456789")
+    }
+  }
+
   /// `.max` means no limit, and an announced length may be false.
   @Test func maximumCapacityAndLengthDoNotOverflow() async throws {
     let folder = try ScratchFolder()

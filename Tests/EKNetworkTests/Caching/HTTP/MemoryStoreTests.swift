@@ -4,11 +4,11 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct MemoryStoreTests {
-  private func entry(_ size: Int, vary value: String? = nil) -> CacheEntry {
+  private func entry(_ size: Int, vary value: String? = nil, at time: TimeInterval = 0) -> CacheEntry {
     var fields = HeaderFieldList([(name: "Cache-Control", value: "max-age=60")])
     if value != nil { fields.append("Vary", "A") }
     let request = HeaderFieldList(value.map { ["A": $0] })
-    let now = Date(timeIntervalSince1970: 0)
+    let now = Date(timeIntervalSince1970: time)
     return CacheEntry(
       response: StoredResponse(
         status: 200, reason: "", fields: fields, requestTime: now, responseTime: now,
@@ -53,6 +53,17 @@ import Testing
     #expect(store.count == MemoryStore.maximumVariants)
     #expect(store.removeAll(of: "a").count == MemoryStore.maximumVariants)
     #expect(store.count == 0 && store.cost == 0)
+  }
+
+  /// RFC 9111 §4, whichever was used last.
+  @Test func mostRecentVariantIsFound() {
+    var store = MemoryStore(capacity: 1_000_000)
+    _ = store.insert(entry(1, at: 1), at: place("a"))
+    _ = store.insert(entry(2, vary: "fr", at: 2), at: place("a"))
+    let variants = ["en", "fr", "en", "fr"].map { language in
+      store.find(place("a")) { $0.varying.match(HeaderFieldList(["A": language])) }.entry?.length
+    }
+    #expect(variants == [1, 2, 1, 2])
   }
 
   @Test func urlIsRemovedFromAllPartitions() {

@@ -127,9 +127,11 @@ extension CacheEntry {
     return TransportResponse(head: head, body: body.reader(content, remainder: remainder))
   }
 
-  /// Returns the range that the request asks for, if this response can provide it (RFC 9110 §14.2).
+  /// Returns the range that the request asks for, if this response can provide it (RFC 9110 §14.2), and is the one of which
+  /// its sender has the rest (§13.1.5).
   func range(of query: CacheQuery) -> Range<Int64>? {
     guard let value = query.range, isRangeable else { return nil }
+    if let condition = query.fields.value("if-range"), condition != response.validators.strongTag { return nil }
     return ByteRange(value)?.offsets(in: length)
   }
 

@@ -99,7 +99,8 @@ extension CachingTransport {
       // The timeout was that of another request.
       return try await fetch(request, query, entry, plan)
     }
-    if let response = result.take() { return response }
+    // Its cookies, for example, are those of the session by which it was requested.
+    if isOwn.withLock({ $0 }), let response = result.take() { return response }
     // The response cannot be shared: send this request separately.
     guard let entry = result.shared else { return try await fetch(request, query, entry, plan) }
     var status = CacheStatus(forward: plan.forward ?? .uriMiss)

@@ -17,7 +17,7 @@ final class CacheFlights: Sendable {
       self.shared = shared
     }
 
-    /// Returns the response itself to the first caller. If there is none, it ends with this object.
+    /// Returns the response itself, once, for the request that was sent. If that has been cancelled, it ends with this object.
     func take() -> TransportResponse? {
       response.withLock { response in
         defer { response = nil }

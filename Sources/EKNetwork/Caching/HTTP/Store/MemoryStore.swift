@@ -28,14 +28,20 @@ struct MemoryStore: Sendable {
   /// The largest response that is stored: a quarter of the capacity, so that it does not evict everything else.
   var greatestCost: Int { capacity / 4 }
 
-  /// Returns the variant at a location that a request selects, or, if there is none, whether there are others.
+  /// Returns the most recent variant at a location that a request selects (RFC 9111 §4), or, if there is none, whether there
+  /// are others.
   mutating func find(
     _ location: CacheLocation, where selects: (StoredResponse) -> Bool
   ) -> (entry: CacheEntry?, hasOthers: Bool) {
     guard let index = places[location.url]?[location.partition], let variants = nodes[index]?.variants else {
       return (nil, false)
     }
-    guard let position = variants.firstIndex(where: { selects($0.response) }) else { return (nil, true) }
+    var selected: Int?
+    for (position, variant) in variants.enumerated() where selects(variant.response) {
+      if let latest = selected, variants[latest].response.responseTime >= variant.response.responseTime { continue }
+      selected = position
+    }
+    guard let position = selected else { return (nil, true) }
     if position > 0, let entry = nodes[index]?.variants.remove(at: position) {
       nodes[index]?.variants.insert(entry, at: 0)
     }
