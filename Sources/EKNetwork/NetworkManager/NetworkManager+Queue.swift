@@ -44,9 +44,13 @@ extension NetworkManager {
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
-    let runner = runner(over: transport, token: token.renewal)
-    var source = runner.source(request, { url }, token.read)
-    if RequestBuilder.leavesOrigin(url, baseURL: baseURL()) { source.defaultHeaders = nil }
+    // One for another origin was not made by the manager, or its base URL was another one then.
+    let leavesOrigin = RequestBuilder.leavesOrigin(url, baseURL: baseURL())
+    let runner = runner(over: transport, token: leavesOrigin ? nil : token.renewal)
+    var source = runner.source(request, { url }, leavesOrigin ? nil : token.read)
+    if leavesOrigin { source.defaultHeaders = nil }
+    var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
+    exchange.hasLeftOrigin = leavesOrigin
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
     let before = URLRequest(url: url)
     var after = before
@@ -54,8 +58,7 @@ extension NetworkManager {
     RequestOptions(queued.urlRequest).apply(to: &after)
     do {
       try await runner.deliver(
-        ChangedAttempts(source: source, changes: RequestChanges(from: before, to: after)),
-        over: runner.exchange(for: request, progress: nil, log: runner.log(request.methodName)))
+        ChangedAttempts(source: source, changes: RequestChanges(from: before, to: after)), over: exchange)
     } catch {
       // Whatever it is, the request was not sent, and may be sent later.
       throw token.renewal?.hasFailed == true ? TokenError(cause: error) : error
@@ -68,7 +71,9 @@ extension PrismQueueDelivery {
   /// body of a response is not decoded, so a request without an `Accept-Encoding` is sent with `identity`.
   ///
   /// - Parameters:
-  ///   - manager: The manager that sends the requests. Its base URL is not used: a queued request has its own.
+  ///   - manager: The manager that sends the requests. A queued request has a URL of its own; one of another origin than the
+  ///     manager's base URL is sent without the token, the manager's default header fields, and the credentials of its
+  ///     session.
   ///   - accessToken: Returns the token for `Authorization: Bearer …`; called when a request is sent. Defaults to
   ///     `nil`.
   public static func manager(
@@ -81,7 +86,9 @@ extension PrismQueueDelivery {
   /// asynchronously, from an actor for example.
   ///
   /// - Parameters:
-  ///   - manager: The manager that sends the requests. Its base URL is not used: a queued request has its own.
+  ///   - manager: The manager that sends the requests. A queued request has a URL of its own; one of another origin than the
+  ///     manager's base URL is sent without the token, the manager's default header fields, and the credentials of its
+  ///     session.
   ///   - accessToken: Returns the token for `Authorization: Bearer …`; called for each attempt. If it throws, the request
   ///     is not sent, remains in the queue whatever the error is, and has failed once more.
   @_disfavoredOverload
@@ -108,6 +115,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let acceptedStatuses = StatusCodes.successful
   let errorDecoder: ((Data) -> Error?)? = nil
   let responseErrorDecoder: ((NetworkResponse) -> Error?)? = nil
+  let maximumResponseSize: Int64? = nil
 
   init(_ queued: PrismQueuedRequest) {
     urlRequest = queued.urlRequest

@@ -162,6 +162,7 @@ extension NetworkRequest {
   public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {
     method.isIdempotent || headers?.field("Idempotency-Key") != nil
+      || headerFields?.contains("Idempotency-Key") == true
   }
   public var cacheMode: CacheMode { .default }
   public var decodesContent: Bool { true }

@@ -50,6 +50,36 @@
       #expect(server.requests(path: "/form").count == 1)
     }
 
+    private struct Order: NetworkRequest {
+      typealias Response = StatusCodeResponse
+      var headers: [String: String]?
+      var headerFields: HeaderFieldList?
+      var path: String { "/next" }
+      var method: HTTPMethod { .post }
+    }
+
+    /// By which a server recognises a repetition.
+    @Test(arguments: ["headers", "headerFields", "endpoint"])
+    func requestWithIdempotencyKeyIsResent(_ place: String) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/stale") { _ in .json(Teapot(id: 1)).then(.closeOnNextRequest) }
+      server.fallback = { _ in .json(Teapot(id: 2)) }
+      let key = ["Idempotency-Key": "k"]
+      if place == "endpoint" {
+        let adapter = PrismNetworkAdapter.forTests()
+        _ = try await adapter.request(on: server.teapot { $0.path = "/stale" })
+        let order = server.teapot { ($0.path, $0.method, $0.headers) = ("/next", .post, key) }
+        #expect(try await adapter.request(on: order).id == 2)
+      } else {
+        let manager = Wire.automatic.manager(server)
+        _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
+        let order = place == "headers" ? Order(headers: key) : Order(headerFields: ["Idempotency-Key": "k"])
+        #expect(try await manager.send(order).statusCode == 200)
+      }
+      #expect(server.requests(path: "/next").allSatisfy { $0.header("Idempotency-Key") == "k" })
+    }
+
     /// The server may have processed what it received before it closed the connection.
     @Test(arguments: ["when the next request is there", "at once", "at once, with a reset"])
     func onlyRepeatableRequestsAreResent(_ closing: String) async throws {

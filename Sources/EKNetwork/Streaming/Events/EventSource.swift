@@ -40,10 +40,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it again,
   /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
   ///
-  /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
-  /// arrived are delivered first, an attempt that is under way continues, and nothing counts as a failure. The request is
-  /// repeated even if it is not idempotent, but not if its body can be sent only once: that ends the subscription with
-  /// `URLError.networkConnectionLost`.
+  /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that the
+  /// loop has received together with the last one are delivered first, an attempt that is under way continues, and nothing
+  /// counts as a failure. The request is repeated even if it is not idempotent, but not if its body can be sent only once:
+  /// that ends the subscription with `URLError.networkConnectionLost`.
   public var reconnect: @Sendable () -> Void { { [signal] in signal.send() } }
 
   /// Returns an iterator with its own subscription.
@@ -338,6 +338,7 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var queryParameters: [String: String]? { base.queryParameters }
   var orderedQuery: [URLQueryItem]? { base.orderedQuery }
   var targetURL: URL? { base.targetURL }
+  var credential: PasswordCredential? { base.credential }
   var contentType: String { base.contentType }
   var body: RequestBody? {
     let body = base.body
@@ -346,6 +347,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
     return body
   }
   var multipartData: MultipartFormData? { base.multipartData }
+  // That of the client.
+  let errorDecoder: ((Data) -> Error?)? = nil
   /// Stores the response and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
   /// own decoders when it ends.
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
@@ -359,7 +362,9 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var allowsRetry: Bool { base.allowsRetry }
   var jsonEncoder: JSONEncoder { base.jsonEncoder }
   var pathIsPercentEncoded: Bool { base.pathIsPercentEncoded }
+  let acceptedStatuses = StatusCodes.successful
   var timeout: Duration? { silence ?? base.timeout }
+  let totalTimeout: Duration? = nil
   var redirectPolicy: RedirectPolicy { base.redirectPolicy }
   var expectsContinue: Bool { base.expectsContinue }
   var isIdempotent: Bool { base.isIdempotent }

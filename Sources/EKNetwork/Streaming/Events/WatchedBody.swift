@@ -48,7 +48,8 @@ final class WatchedBody: TransportBody {
   /// Ends the exchange for a reader that reads on: what has not arrived will not.
   func interrupt() {
     let isOver = state.withLock { state in
-      state.isInterrupted = !state.isOver
+      // Another call may have ended it, and its reader may not have noticed yet.
+      if !state.isOver { state.isInterrupted = true }
       return state.isOver
     }
     if !isOver { cancel() }

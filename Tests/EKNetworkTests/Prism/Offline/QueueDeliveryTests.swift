@@ -64,6 +64,51 @@ import Testing
     #expect(server.requests.map { $0.header("Accept") } == ["application/vnd.example+json", "application/json"])
   }
 
+  private final class Refresher: TokenRefreshProvider, Sendable {
+    let count = Locked(0)
+    func refreshTokenIfNeeded() async throws { count.withLock { $0 += 1 } }
+  }
+
+  /// One that the manager has not made, or whose base URL has changed since.
+  @Test func credentialsAreNotSentToAnotherOrigin() async throws {
+    let other = try LoopbackServer()
+    for server in [server, other] { server.route("POST", "/order") { _ in .status(401) } }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Api-Key": "secret", "X-App": "app"]
+    let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: configuration))
+    let refresher = Refresher()
+    manager.tokenRefresher = refresher
+    let queue = try PrismOfflineQueue(
+      directory: nil, delivery: .manager(manager) { "token" }, autoFlush: false)
+    for (url, count) in [(other.url("/order"), 0), (server.url("/order"), 1)] {
+      var request = URLRequest(url: url)
+      request.httpMethod = "POST"
+      try await queue.enqueue(request)
+      try? await queue.flush()
+      #expect(refresher.count.withLock { $0 } == count)
+      _ = await queue.dequeueAll()
+    }
+    #expect(server.requests.first?.header("Authorization") == "Bearer token")
+    #expect(server.requests.first?.header("X-Api-Key") == "secret")
+    let request = try #require(other.requests.first)
+    #expect(other.requestCount == 1 && request.header("X-App") == "app")
+    #expect(request.header("Authorization") == nil && request.header("X-Api-Key") == nil)
+  }
+
+  /// Its body is discarded.
+  @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
+    server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }
+    let manager = Wire.automatic.manager(server)
+    manager.defaults.maximumResponseSize = 1_000
+    let undelivered = Locked<[any Error]>([])
+    manager.offlineQueue = try open(manager, undelivered: undelivered)
+    defer { manager.offlineQueue = nil }
+    try await manager.enqueue(Order())
+    try await manager.offlineQueue?.flush()
+    #expect(server.requestCount == 1 && undelivered.withLock { $0.isEmpty })
+    #expect(await manager.offlineQueue?.count == 0)
+  }
+
   /// They are sent one by one right away: that is the attempt that counts.
   @Test func failedBatchDoesNotCountAsRetry() async throws {
     let batches = Locked<[[Int]]>([])

@@ -29,6 +29,27 @@ import Testing
     #expect(clock.sleeps.count == 3)
   }
 
+  /// A subscription has rules of its own, and the credential of its request.
+  @Test func defaultsOfTheClientDoNotApply() async throws {
+    struct Feed: NetworkRequest {
+      typealias Response = EmptyResponse
+      let path = "/item"
+      let method = HTTPMethod.get
+      var credential: PasswordCredential? { PasswordCredential(user: "ann", password: "secret") }
+    }
+    server.route(
+      "GET", "/item", .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""]), .status(503),
+      Self.events("data: a\n\n"), .status(204))
+    let manager = Wire.automatic.manager(server, clock: clock)
+    manager.defaults.acceptedStatuses = .any
+    manager.defaults.totalTimeout = .zero
+    manager.defaults.errorDecoder = { _ in URLError(.cannotParseResponse) }
+    var events: [ServerSentEvent] = []
+    for try await event in manager.events(Feed()) { events.append(event) }
+    #expect(events.map(\.data) == ["a"])
+    #expect(server.requests[1].header("Authorization")?.hasPrefix("Basic ") == true)
+  }
+
   /// An ID that no header field can have.
   @Test(arguments: [String(repeating: "x", count: 1_100_000), "a\u{1}b", "a\u{7F}"])
   func subscriptionResumesAfterLastIDThatCanBeSent(_ identifier: String) async throws {

@@ -47,6 +47,18 @@ import Testing
     #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "2"])
   }
 
+  @Test("Several calls are one, also while the loop is busy", arguments: Wire.allCases)
+  func severalCalls(_ wire: Wire) async throws {
+    server.route(
+      "GET", "/item", Self.events("id: 1\ndata: a\n\n", then: .stall), Self.events("data: b\n\n", then: .stall))
+    let events = wire.manager(server).events(Probe<EmptyResponse>())
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    for _ in 0..<3 { events.reconnect() }
+    #expect(try await iterator.next()?.data == "b")
+    #expect(server.requestCount == 2)
+  }
+
   @Test("The list of a request's fields is sent with each connection, but for an old ID")
   func fields() async throws {
     server.route(
