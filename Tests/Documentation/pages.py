@@ -185,6 +185,10 @@ def check_block(pages, library, options, page, first, last, kind, around, change
     return [complaint] if complaint else []
 
 
+# Members in tables whose cells have no space between them.
+IN_TABLES = {"PrismNetworkScheme.http", "PrismNetworkScheme.wss", "PrismCachePolicy.cacheThenNetwork"}
+
+
 def additions(library, text):
     """Returns, for each type that the pages name, the members that they do not."""
     named = lambda path: re.search(rf"\b{re.sub(r'[(].*', '', path.split('.')[-1])}\b", text)
@@ -195,6 +199,8 @@ def additions(library, text):
         if kind in ("Endpoint", "WebSocket") or kind.startswith("NW") or kind not in library.symbols or not named(kind):
             continue
         members = found.setdefault(kind, [])
+        if f"{kind}.{member}" in IN_TABLES:
+            continue
         if member and not named(member) and member.split(".")[0] not in members and member not in members:
             members.append(member)
     return found

@@ -9,7 +9,7 @@ import Foundation
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
 /// already opened, nor because a complete response could not be decoded, its content coding included: the error of the
 /// attempt is thrown instead. Neither is a request that is not idempotent (``NetworkRequest/isIdempotent``) after a
-/// redirect 303, or one that has changed its method to GET: it was processed.
+/// redirect (301, 302, 303) that has changed its method to GET, or is its response: it was processed.
 public struct RetryPolicy {
   /// The maximum number of retries. Zero or less means none.
   public let maxRetryCount: Int

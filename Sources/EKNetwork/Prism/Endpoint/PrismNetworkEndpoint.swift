@@ -28,7 +28,8 @@ public protocol PrismNetworkEndpoint: PrismLogger, Sendable {
   /// JSON with ISO 8601 dates. Unless ``headers`` contain a `Content-Type`, the matching one is sent. Defaults to
   /// `nil`.
   var body: (any Encodable)? { get }
-  /// The idle timeout of the exchange, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
+  /// The idle timeout of the exchange, in seconds. Defaults to `nil`: the session's `timeoutIntervalForRequest`. A value
+  /// that is not positive and finite counts as `nil`.
   var timeoutInterval: TimeInterval? { get }
   /// The time for which the response to a GET may be served from the cache, in seconds. Defaults to `nil`: not at all.
   /// A response to a GET with a form is not stored.
