@@ -115,6 +115,21 @@
       #expect((0...2).contains(opened.withLock { $0 }))
     }
 
+    @Test(
+      "A feed over HTTP/2 does not block requests that the server wants over HTTP/1.1",
+      arguments: ["reset", "misdirected"])
+    func feedBesideHTTP1(kind: String) async throws {
+      let manager = try Self.makeManager(peer, connections: 1)
+      var feed = try await manager.stream(Probe<StatusCodeResponse>(path: "/hold")).chunks.makeAsyncIterator()
+      #expect(try await feed.next()?.count == 1_000)
+      let path = "/only-1.1/\(kind)/feed"
+      _ = try? await manager.send(Probe<Size>(path: path))
+      for _ in 0..<3 { #expect(try await manager.send(Probe<Size>(path: path)).size == 0) }
+      _ = try await Self.makeManager(peer).send(Probe<StatusCodeResponse>(path: "/release"))
+      #expect(try await feed.next()?.count == 1_000)
+      #expect(try await feed.next() == nil)
+    }
+
     /// Begins as many streams of one connection as the server allows, and reads none.
     private func leaveUnread(_ count: Int) async throws {
       let (manager, other) = (try Self.makeManager(peer, connections: count / 100), try Self.makeManager(peer))

@@ -134,8 +134,8 @@ protocol Disposable: DeadlineHeapElement {
 
     /// Returns what the shared connections at a place have room for.
     func room(at place: RequestQueue<Transfer>.Place) -> StreamRoom {
-      guard let pool = pools[place.pool], pool.mayOfferHTTP2(place.origin) else { return StreamRoom() }
-      return pool.shared.room(place.origin)
+      guard let pool = pools[place.pool] else { return StreamRoom() }
+      return pool.shared.room(place.origin, mayBeUsed: pool.mayOfferHTTP2(place.origin))
     }
 
     mutating func release(_ pool: ConnectionPool, now: UInt64) { unused.end(pool, at: now) }
@@ -246,9 +246,12 @@ protocol Disposable: DeadlineHeapElement {
     func available(_ origin: Origin) -> HTTP2Connection? { byOrigin[origin]?.first { $0.hasRoom } }
 
     /// Returns what the connections to an origin have room for. If that is nothing, ``endsCrowding(of:)`` is true later.
-    mutating func room(_ origin: Origin) -> StreamRoom {
+    ///
+    /// - Parameter mayBeUsed: Whether requests may be sent over them. Otherwise they stay until their last response ends.
+    mutating func room(_ origin: Origin, mayBeUsed: Bool) -> StreamRoom {
       // Mostly there are none of HTTP/2 at all.
       guard !byOrigin.isEmpty, let connections = byOrigin[origin], !connections.isEmpty else { return StreamRoom() }
+      guard mayBeUsed else { return StreamRoom(leaving: connections.map(\.number)) }
       guard available(origin) == nil else { return StreamRoom(isShared: true, isFree: true) }
       crowded.insert(origin)
       return StreamRoom(isShared: true, leaving: connections.filter { !$0.mayHaveRoom }.map(\.number))

@@ -65,7 +65,7 @@
     mutating func apply(_ tls: TLSOptions?, _ capabilities: CurlCapabilities, loads: Bool) {
       let authorities = capabilities.authorities
       if tls?.certificateAuthorityFile != nil, capabilities.defects.contains(.trustsRemovedFolder) {
-        // Nothing can be in it.
+        // Nothing can be in it. A TLS library that refuses it fails, rather than trust more than the file.
         set(.capath, "/dev/null")
       } else if !authorities.usesFolder(with: tls) {
         set(.capath, pointer: nil)

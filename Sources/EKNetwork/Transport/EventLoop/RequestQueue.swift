@@ -261,7 +261,8 @@ struct StreamRoom {
   var isShared = false
   /// Whether one more request can be sent over one of them.
   var isFree = false
-  /// Those that take no more requests, and stay until their last response ends (GOAWAY, RFC 9113 §6.8).
+  /// Those that take no more requests, and stay until their last response ends (GOAWAY and HTTP_1_1_REQUIRED, RFC 9113 §6.8
+  /// and §7).
   var leaving: [UInt32] = []
 }
 

@@ -325,7 +325,7 @@
       let ending = parser?.closed() ?? .nothing
       // Sending reports a reset instead of receiving. If the server had closed before, it would report a broken pipe. One that
       // refuses a request resets the connection if it does not read the rest (RFC 9112 §9.6).
-      let isClosed = isClosed && (isRefused || failure?.systemError != Int(ECONNRESET))
+      let isClosed = isClosed && (isSecure || isRefused || failure?.systemError != Int(ECONNRESET))
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:

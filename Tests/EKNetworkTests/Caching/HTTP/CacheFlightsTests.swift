@@ -44,6 +44,28 @@ import Testing
     #expect(bench.server.requestCount == 1)
   }
 
+  /// Nobody reads it, and it would hold the only connection.
+  @Test func largeResponseOfACancelledCallerIsNotKept() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      return .data(Data(count: 4 << 20)).header("Cache-Control", "max-age=60")
+    }
+    let manager = Wire.automatic.manager(bench.server) { $0.httpMaximumConnectionsPerHost = 1 }
+    manager.httpCache = bench.cache
+    var tasks: [Task<Int, any Error>] = []
+    for index in 0..<2 {
+      tasks.append(Task { try await manager.send(CacheProbe()).text.utf8.count })
+      while bench.waiting < index + 1 { await Task.yield() }
+    }
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    gate.open()
+    #expect(try await tasks[1].value == 4 << 20)
+    #expect(bench.server.requestCount == 2)
+  }
+
   @Test func lastCancellationClosesConnection() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { _ in .raw([.stall]) }

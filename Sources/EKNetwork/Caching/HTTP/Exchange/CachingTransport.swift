@@ -89,20 +89,22 @@ extension CachingTransport {
       cache.flights.mayShare(query.key)
     else { return try await fetch(request, query, entry, plan) }
     let isOwn = Locked(false)
-    let result: CacheFlights.SharedResult
+    let shared: CacheEntry?
     do {
-      result = try await cache.flights.join(FlightKey(request, query, wire)) {
+      let result = try await cache.flights.join(FlightKey(request, query, wire)) {
         isOwn.withLock { $0 = true }
         return try await fetchShared(request, query, entry, plan)
       }
+      // Its cookies, for example, are those of the session by which it was requested.
+      if isOwn.withLock({ $0 }), let response = result.take() { return response }
+      // The result itself is not kept: a response that nobody has taken would hold its connection.
+      shared = result.shared
     } catch let error as URLError where error.code == .timedOut && !isOwn.withLock({ $0 }) {
       // The timeout was that of another request.
       return try await fetch(request, query, entry, plan)
     }
-    // Its cookies, for example, are those of the session by which it was requested.
-    if isOwn.withLock({ $0 }), let response = result.take() { return response }
     // The response cannot be shared: send this request separately.
-    guard let entry = result.shared else { return try await fetch(request, query, entry, plan) }
+    guard let entry = shared else { return try await fetch(request, query, entry, plan) }
     var status = CacheStatus(forward: plan.forward ?? .uriMiss)
     status.isCollapsed = true
     guard let response = entry.response(to: query, status: status, at: cache.now()) else {
