@@ -166,9 +166,11 @@ public actor PrismGraphQLClient {
 }
 
 extension PrismGraphQLResponse {
-  /// Returns whether an error has this message or code.
+  /// Returns whether the request was refused with an error that has this message or code. An error of a field, which may
+  /// be that of a server behind the server, belongs to a request that was carried out (GraphQL §7.1.2).
   fileprivate func hasError(_ message: String, _ code: String) -> Bool {
-    errors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } ?? false
+    guard let errors, errors.allSatisfy({ $0.pathElements == nil }) else { return false }
+    return errors.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code }
   }
 }
 

@@ -78,6 +78,19 @@ import Testing
     #expect(targets.map { $0.contains("query=") } == [false, true, false])
   }
 
+  /// Such as that of a server behind the server, which the gateway passes on.
+  @Test func errorOfAFieldDoesNotRepeatTheRequest() async throws {
+    server.route(
+      "/graphql",
+      .json(
+        #"{"data":{"a":1},"errors":[{"message":"PersistedQueryNotFound","path":["b"],"#
+          + #""extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#))
+    let client = client { $0.usesPersistedQueries = true }
+    let response: Result = try await client.execute(PrismGraphQLQuery(query: "mutation { a b }"))
+    #expect(response.data == Answer(a: 1) && response.errors?.count == 1)
+    #expect(server.requestCount == 1)
+  }
+
   @Test func unsupportedPersistedQueryIsTriedOnce() async throws {
     let refusal = #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#
     server.route("/graphql", .json(refusal), Self.success)
