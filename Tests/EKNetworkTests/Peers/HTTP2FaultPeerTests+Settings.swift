@@ -130,7 +130,7 @@
       #expect(try await feed.next() == nil)
     }
 
-    /// Begins as many streams of one connection as the server allows, and reads none.
+    /// Begins as many streams as the server allows on each connection, and reads none.
     private func leaveUnread(_ count: Int) async throws {
       let (manager, other) = (try Self.makeManager(peer, connections: count / 100), try Self.makeManager(peer))
       let path = "/endless/unread"
@@ -145,10 +145,13 @@
       }
       print("\(peak >> 10) KiB of \(size >> 10), in \(streams.count) unread streams")
       #expect(size <= count / 100 * ReceiveWindow.connection)
-      #expect(peak < 264 << 20)
+      #expect(peak < 320 << 20)
     }
 
-    @Test("A thousand unread streams take up little more memory than the window of their connection")
+    /// The address sanitizer keeps memory that was freed.
+    @Test(
+      "A thousand unread streams take up little more memory than the windows of their connections",
+      .enabled(if: dlsym(nil, "__asan_init") == nil))
     func thousandUnread() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         try await HTTP2FaultPeerTests().leaveUnread(1_000)
