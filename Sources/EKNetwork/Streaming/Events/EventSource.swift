@@ -347,8 +347,10 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
     return body
   }
   var multipartData: MultipartFormData? { base.multipartData }
-  // That of the client.
+  // A subscription has rules of its own, which defaults of the client do not replace: for errors, statuses and its whole time.
   let errorDecoder: ((Data) -> Error?)? = nil
+  let acceptedStatuses = StatusCodes.successful
+  let totalTimeout: Duration? = nil
   /// Stores the response and returns no error: the subscription needs the status and `Retry-After`, and calls the request's
   /// own decoders when it ends.
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
@@ -362,9 +364,7 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var allowsRetry: Bool { base.allowsRetry }
   var jsonEncoder: JSONEncoder { base.jsonEncoder }
   var pathIsPercentEncoded: Bool { base.pathIsPercentEncoded }
-  let acceptedStatuses = StatusCodes.successful
   var timeout: Duration? { silence ?? base.timeout }
-  let totalTimeout: Duration? = nil
   var redirectPolicy: RedirectPolicy { base.redirectPolicy }
   var expectsContinue: Bool { base.expectsContinue }
   var isIdempotent: Bool { base.isIdempotent }

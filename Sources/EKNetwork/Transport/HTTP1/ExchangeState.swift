@@ -17,6 +17,8 @@ struct ExchangeState {
   static let expectationTimeout = Duration.seconds(1)
 
   private(set) var output: Output
+  /// Whether the response refuses the request.
+  private(set) var isRefused = false
   private var hasEnded = false
 
   /// Begins the exchange once the head of the request has been written.
@@ -54,9 +56,10 @@ struct ExchangeState {
   ///
   /// - Parameter closes: Whether the connection ends with the response.
   mutating func responded(status: Int, closes: Bool) {
+    isRefused = status >= 300
     switch output {
     case .expecting, .checking: output = .stopped
-    case .body where status >= 300 && closes: output = .stopped
+    case .body where isRefused && closes: output = .stopped
     default: break
     }
   }

@@ -33,8 +33,6 @@
     private var begun: UInt64 = 0
     private var firstByte: UInt64?
     private var version: String?
-    /// Whether the response refuses the request.
-    private var isRefused = false
 
     init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       self.bytes = bytes
@@ -281,7 +279,6 @@
           // RFC 9112 §9.8: anybody on the way could end such a body early.
           if isSecure, parser?.endsWithConnection == true { self.bytes?.requireAnnouncedEnd() }
           transfer.loopReceivedHead(head)
-          isRefused = head.statusCode >= 300
           state.responded(
             status: head.statusCode, closes: parser?.mayPersist == false || parser?.endsWithConnection == true)
           noteStop(of: transfer)
@@ -325,7 +322,7 @@
       let ending = parser?.closed() ?? .nothing
       // Sending reports a reset instead of receiving. If the server had closed before, it would report a broken pipe. One that
       // refuses a request resets the connection if it does not read the rest (RFC 9112 §9.6).
-      let isClosed = isClosed && (isSecure || isRefused || failure?.systemError != Int(ECONNRESET))
+      let isClosed = isClosed && (isSecure || state.isRefused || failure?.systemError != Int(ECONNRESET))
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:
