@@ -10,19 +10,23 @@ extension NetworkManager {
   ///
   /// The request is built at once, with the current base URL and without a token. The token is read when the request is
   /// sent, from the `accessToken` of `PrismQueueDelivery.manager(_:accessToken:)`. The request's retry policy is not
-  /// used, because the queue has its own. Its settings for the response are not used either: the head of a 2xx response
-  /// delivers the request, and the body is discarded.
+  /// used, because the queue has its own. Its settings for the response and its `totalTimeout` are not used either: the
+  /// head of a 2xx response delivers the request, and the body is discarded.
   ///
   /// - Parameters:
   ///   - request: The request to send.
   ///   - priority: The priority; requests with a higher priority are sent first. Defaults to 0.
   /// - Returns: The queued request, with its ``PrismQueuedRequest/id``.
-  /// - Throws: ``PrismOfflineQueueError``; the errors of building the request, as `send` does.
+  /// - Throws: ``PrismOfflineQueueError``; ``TransportOptionError`` for a request with a
+  ///   ``NetworkRequest/credential``, because no queue keeps passwords; the errors of building the request, as `send` does.
   @discardableResult
   public nonisolated(nonsending) func enqueue<T: NetworkRequest>(
     _ request: T, priority: Int = 0
   ) async throws -> PrismQueuedRequest {
     guard let queue = offlineQueue else { throw PrismOfflineQueueError.noQueue }
+    guard request.credential == nil else {
+      throw TransportOptionError(option: "credential", library: "An offline queue")
+    }
     let defaults = clientDefaults
     // Its token, and the client's header fields, are added when it is sent.
     let later = { (name: String) in defaults?.values.headers?.field(name) != nil }

@@ -174,7 +174,12 @@ struct NetlinkState {
       addresses = addresses.filter { $0.index != index }
       routes = routes.filter { $0.indices != [index] }
     case .address(let address): addresses.insert(address)
-    case .addressRemoved(let address): addresses.remove(address)
+    case .addressRemoved(let address):
+      addresses.remove(address)
+      // Nor does it announce that the routes of a link go with its last IPv4 address.
+      if address.family == 2, !addresses.contains(where: { $0.index == address.index && $0.family == 2 }) {
+        return start()
+      }
     case .route(let route, let replaces):
       if replaces { routes = routes.filter { !$0.isReplaced(by: route) } }
       routes.insert(route)

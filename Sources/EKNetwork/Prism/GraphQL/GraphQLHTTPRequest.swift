@@ -32,6 +32,14 @@ struct GraphQLHTTPRequest: NetworkRequest {
   let retryPolicy: RetryPolicy
   let isIdempotent: Bool
   let allowsResponseDecoderOverride = false
+  /// Keeps the body of a 401, which may be a GraphQL response like that of any other status.
+  var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
+    { response in
+      guard response.statusCode == 401 else { return nil }
+      let headers = Dictionary(response.headerFields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+      return HTTPError(statusCode: 401, data: response.data, headers: headers)
+    }
+  }
 
   /// - Parameters:
   ///   - query: The operation.

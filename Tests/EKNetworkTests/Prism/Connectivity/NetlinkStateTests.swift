@@ -65,6 +65,19 @@
       #expect(state.isDumping)
     }
 
+    /// The kernel removes the routes of a link with its last IPv4 address, and sends no message about them.
+    @Test func lastAddressOfLinkStartsNewDump() throws {
+      var (state, _) = state(after: connected)
+      var address = try #require(
+        NetlinkMessage.parse(RecordedNetlink.address).lazy
+          .compactMap { if case .address(let address) = $0 { address } else { nil } }.first)
+      let first = address
+      address.bytes = [192, 0, 2, 77]
+      #expect(state.received(.address(address)) == .report(true))
+      #expect(state.received(.addressRemoved(first)) == .report(true))
+      #expect(state.received(.addressRemoved(address)) == .request(.links, sequence: 4))
+    }
+
     @Test func routesAreReplacedAndRemoved() {
       var (state, actions) = state(after: connected)
       feed(RecordedNetlink.replaced, to: &state, &actions)

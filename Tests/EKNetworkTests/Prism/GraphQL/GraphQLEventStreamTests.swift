@@ -112,11 +112,14 @@ import Testing
     server.route(
       "/graphql", LoopbackServer.Response.json(#"{"data":{"a":1}}"#),
       Self.response(#"{"errors":[{"message":"no"}]}"#, status: 400, type: "application/graphql-response+json"),
+      Self.response(#"{"errors":[{"message":"who"}]}"#, status: 401, type: "application/json"),
       Self.response("event: next\ndata: {\"data\":{\"a\":1}}\n\n", type: "text/event-stream"), .text("hello"),
       .status(401))
     #expect(try await run() == [1])
-    await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: "no")])) {
-      try await run()
+    for message in ["no", "who"] {
+      await #expect(throws: PrismGraphQLSubscriptionError.rejected([PrismGraphQLError(message: message)])) {
+        try await run()
+      }
     }
     await #expect(throws: PrismNetworkError.noConnectivity) { try await run() }
     await #expect(throws: PrismGraphQLSubscriptionError.self) { try await run() }

@@ -99,7 +99,7 @@ import Testing
     #expect(server.requests.map { $0.text.contains("sha256Hash") } == [true, false, false])
   }
 
-  @Test(arguments: [200, 400, 422, 500])
+  @Test(arguments: [200, 400, 401, 422, 500])
   func graphQLResponseIsDecodedForAnyStatus(_ status: Int) async throws {
     server.route("/graphql") { _ in
       Self.response(
@@ -163,6 +163,23 @@ import Testing
     manager.tokenRefresher = nil
     tokens.token.withLock { $0 = "old" }
     await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.execute(query) as Result }
+  }
+
+  /// The token is refreshed first, even though the 401 is a GraphQL response.
+  @Test func refusedTokenIsRefreshedBeforeItsErrorsAreReturned() async throws {
+    let refusal = #"{"errors":[{"message":"sign in"}]}"#
+    server.route("/graphql") { request in
+      request.header("Authorization") == "Bearer new"
+        ? Self.success : Self.response(refusal, status: 401, type: "application/json")
+    }
+    let tokens = TestTokens("old")
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = tokens
+    let client = client({ $0.accessToken = { tokens.current } }, manager: manager)
+    #expect((try await client.execute(query) as Result).data == Answer(a: 1))
+    manager.tokenRefresher = nil
+    tokens.token.withLock { $0 = "old" }
+    #expect((try await client.execute(query) as Result).errors == [PrismGraphQLError(message: "sign in")])
   }
 
   @Test func unencodableVariableIsBadRequest() async throws {

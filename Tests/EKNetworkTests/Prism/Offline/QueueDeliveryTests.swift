@@ -27,6 +27,19 @@ import Testing
     let path = "/order"
     let method = HTTPMethod.post
     var redirectPolicy = RedirectPolicy.reject
+    var credential: PasswordCredential?
+  }
+
+  /// A queue that sent the request without its password would repeat it for ever.
+  @Test func requestWithPasswordIsRefused() async throws {
+    let manager = Wire.automatic.manager(server)
+    let queue = try open(manager)
+    manager.offlineQueue = queue
+    defer { manager.offlineQueue = nil }
+    let order = Order(credential: PasswordCredential(user: "u", password: "p"))
+    let refusal = TransportOptionError(option: "credential", library: "An offline queue")
+    await #expect(throws: refusal) { try await manager.enqueue(order) }
+    #expect(await queue.count == 0)
   }
 
   /// The policy is stored with the request, which is all that the next run of the program has.
