@@ -70,7 +70,8 @@ bool ekn_loops_are_stopped(void) { return atomic_load(&loops_are_stopped); }
 
 int ekn_processor_count(void) {
   cpu_set_t processors;
-  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 2;
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors)
+                                                                       : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 void ekn_waker_wake(int waker) { eventfd_write(waker, 1); }

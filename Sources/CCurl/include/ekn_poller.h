@@ -20,8 +20,7 @@ void ekn_poller_watch(int poller, int socket, int what, uint64_t tag);
 // Waits for sockets or a wake-up, for at most `timeout` nanoseconds, or for ever if it is -1. Returns how many are
 // ready.
 int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout);
-// The number of processors on which the thread may run, which is not what Foundation counts; 2 if it is more than the kernel can
-// say.
+// The number of processors on which the thread may run. Foundation counts those of the machine.
 int ekn_processor_count(void);
 // Whether the process ends, and no loop may begin another turn. Each turn asks, so there is no lock.
 void ekn_loops_stop(void);

@@ -23,6 +23,7 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
 }
 
 #if os(Linux)
+  import CCurl
   import Foundation
   import FoundationNetworking
 
@@ -79,7 +80,7 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
     private static let maximumByDefault = 8
 
     static let ofProcess = count(
-      setting: ProcessInfo.processInfo.environment[variable], processors: ProcessInfo.processInfo.activeProcessorCount)
+      setting: ProcessInfo.processInfo.environment[variable], processors: Int(ekn_processor_count()))
 
     /// - Parameter setting: The value of the environment variable. Anything but a number from 1 to 64 is ignored.
     static func count(setting: String?, processors: Int) -> Int {
