@@ -49,7 +49,7 @@ private struct DERReader {
     if first >= 0x80 {
       let count = Int(first & 0x7F)
       // Three bytes allow 16 MiB, and do not overflow a 32-bit integer.
-      guard (1...3).contains(count), bytes.count >= 2 + count else { return nil }
+      guard (1...3).contains(count) else { return nil }
       head += count
       length = bytes.dropFirst(2).prefix(count).reduce(0) { $0 << 8 | Int($1) }
     }

@@ -76,6 +76,13 @@ import Testing
     #expect(head.values("content-length") == ["3"])
   }
 
+  /// RFC 9110 §5.5.
+  @Test func bareCarriageReturnsAndNULsAreReplaced() throws {
+    let head = try head("HTTP/1.1 200 OK\r\nSet-Cookie: a\rb\0c\r\n\r\n")
+    #expect(head.values("set-cookie") == ["a b c"])
+    #expect(head.bytes("set-cookie") == [Array("a b c".utf8)])
+  }
+
   @Test(arguments: [": b", "no colon"])
   func continuationOfDroppedLineIsDropped(_ line: String) throws {
     let head = try head("HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\(line)\r\n 3\r\nB: 4\r\n\r\n")

@@ -56,6 +56,13 @@ import Testing
     #expect(Freshening.applies(list(row.update), to: list(row.stored)) == row.applies)
   }
 
+  @Test(arguments: [
+    ("en", "en"), ("en, de;q=0.5", "en"), ("de;q=0.5, EN", "en"), ("en, de", nil), ("*", nil), ("en;q=0", nil),
+  ])
+  func favouriteLanguage(_ value: String, _ language: String?) {
+    #expect(WeightedPreferences(value).favourite == language)
+  }
+
   @Test func connectionFieldsAreNotStored() {
     let kept = StoredFields.kept(
       of: fields(("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Transfer-Encoding", "chunked")))

@@ -51,6 +51,12 @@ struct SocketPageTests {
     #expect(try cut.next() == nil)
     cut.append(Data("fg\n".utf8))
     #expect(throws: SocketLineSplitter.TooLong.self) { try cut.next() }
+    // Also where no line break has arrived, or a piece alone would not be too long.
+    var open = SocketLineSplitter(maximumLength: 3)
+    open.append(Data("ab".utf8))
+    #expect(try open.next() == nil)
+    open.append(Data("cd".utf8))
+    #expect(throws: SocketLineSplitter.TooLong.self) { try open.next() }
   }
 
   @Test("Commands are sent as lines and frames are received over a WebSocket")

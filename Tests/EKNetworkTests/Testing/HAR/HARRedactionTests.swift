@@ -21,6 +21,8 @@ import Testing
     ])
   func urlIsNormalized(given: String, expected: String) throws {
     #expect(showing.url(try url(given)) == expected)
+    let base = try url("https://a.example/x/")
+    #expect(showing.url(try #require(URL(string: "y", relativeTo: base))) == "https://a.example/x/y")
   }
 
   @Test func pseudonymsPreserveEquality() throws {

@@ -121,6 +121,8 @@ struct SessionCookiesTests {
     #expect(SetCookieLine("a=1 " + blanks) == nil)
     #expect(SetCookieLine("a=\u{1}") == nil)
     #expect(SetCookieLine("a=1\r\nX: y") == nil)
+    #expect(SetCookieLine("a=é")?.isUTF8 == true)
+    #expect(SetCookieLine(bytes: [0x61, 0x3d, 0xe9])?.isUTF8 == false)
     #expect(SetCookieLine("a=1; Path=/" + String(repeating: "x", count: 5_000))?.path == nil)
   }
 
@@ -137,7 +139,8 @@ struct SessionCookiesTests {
     ("6 Nov 1994 :00:00", nil), ("6 Nov 1994 12::00", nil), ("6 Nov 1994 12:00:", nil), ("6 Nov 1994 120:00:00", nil),
     ("12a:00:00 Nov 1994 08:49:37", 784_630_177),
     // Days that a month does not have.
-    ("29 Feb 2024 12:00:00", 1_709_208_000), ("29 Feb 2000 00:00:00", 951_782_400), ("31 Feb 2020 00:00:00", nil),
+    ("29 Feb 2024 12:00:00", 1_709_208_000), ("29 Feb 2000 00:00:00", 951_782_400),
+    ("28 Feb 2023 00:00:00", 1_677_542_400), ("31 Feb 2020 00:00:00", nil),
     ("30 Feb 2020 00:00:00", nil), ("29 Feb 2023 00:00:00", nil), ("29 Feb 1900 00:00:00", nil),
     ("31 Apr 2020 00:00:00", nil), ("31 Nov 2020 00:00:00", nil), ("32 Nov 1994 00:00:00", nil),
     ("0 Nov 1994 00:00:00", nil), ("", nil), ("Sun", nil), ("31 Foo 1994 00:00:00", nil),

@@ -99,6 +99,22 @@ import Testing
     #expect(Set(admit(&queue, room: Self.free)) == [3, 4])
   }
 
+  @Test func queueOfOneSessionIsForgottenWithoutThoseOfOthers() {
+    var queue = Queue()
+    for number in 0..<20 { _ = queue.submit(number, key: key("h\(number)"), connections: 1) }
+    let first = queue.submit(20, key: key(isSecure: true), connections: 1)
+    let second = queue.submit(21, key: key(session: otherSession, isSecure: true), connections: 1)
+    #expect(Set(admit(&queue)) == Set(0..<22))
+    queue.sent(first, over: 7)
+    queue.sent(second, over: 7)
+    _ = queue.submit(22, key: key(isSecure: true), connections: 1)
+    queue.remove(second)
+    #expect(admit(&queue, room: Self.full) == [])
+    #expect(queue.queueCount == 21)
+    queue.roomChanged(at: key(isSecure: true).place)
+    #expect(admit(&queue, room: Self.free) == [22])
+  }
+
   @Test func roomIsNotAskedForWithoutNeed() {
     var queue = Queue()
     var asked = 0

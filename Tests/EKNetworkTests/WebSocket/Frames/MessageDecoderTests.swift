@@ -76,6 +76,12 @@ struct MessageDecoderTests {
     for (bytes, event) in frames { #expect(events([Data(bytes)]) == [event]) }
   }
 
+  @Test("A close frame without a code has no payload")
+  func closePayload() {
+    #expect(FrameEncoder.closePayload(.noStatusReceived, "") == [])
+    #expect(FrameEncoder.closePayload(.normalClosure, "a") == [0x03, 0xE8, 0x61])
+  }
+
   @Test("An invalid UTF-8 byte is found before the frame has ended")
   func earlyUTF8() {
     #expect(failure([0x81, 100, 0x61, 0xED, 0xA0]) == .invalidPayload)
