@@ -106,7 +106,9 @@ final class PolicyLookup: Sendable {
     if case .policy(let policy) = use { decision = CacheDecision(policy, isFresh ? .fresh : .stale) }
     guard decision != .fetch else { return nil }
     note(.found(Found(key: key, decision: decision)), for: hop)
-    return TransportResponse(head: ResponseHead(response), body: BufferedBody(entry.data))
+    var head = ResponseHead(response)
+    head.isStored = true
+    return TransportResponse(head: head, body: BufferedBody(entry.data))
   }
 
   /// Records a response, to the request in progress or to a redirect of it, while it is read.

@@ -198,6 +198,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     return fields
   }
 
+  /// Whether a cache policy has stored the response: it says nothing about the server now.
+  var isStored: Bool { head?.isStored == true }
+
   /// The reason phrase; empty if there is none.
   var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
 
@@ -214,8 +217,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
       fields.append(field.name, value)
     }
     guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
-      let head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
+      var head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
+    head.isStored = isStored
     return TransportResponse(head: head, body: content.take(), redirect: redirect)
   }
 }
