@@ -70,6 +70,15 @@ final class PolicyLookup: Sendable {
     return found
   }
 
+  /// The key of the latest request that was looked up, whether or not its response is stored; `nil` if none was.
+  var latestKey: CacheKey? {
+    switch state.withLock({ $0.outcomes[$0.url] }) {
+    case .found(let found): found.key
+    case .answer(let answer): CacheKey(answer.sent)
+    case nil: nil
+    }
+  }
+
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
     guard case .answer(let answer)? = outcome(of: sent), let (head, data) = answer.content,

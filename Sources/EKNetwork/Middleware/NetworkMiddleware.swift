@@ -94,6 +94,19 @@ extension NetworkMiddlewareError: LocalizedError {
 /// Middleware that reads the timings of the connection, which are measured only on request.
 protocol TimedMiddleware: NetworkMiddleware {}
 
+/// Middleware that only decides whether, and when, a request is sent. Where none is sent, it is not used.
+protocol AdmissionMiddleware: NetworkMiddleware {}
+
+extension CircuitBreaker: AdmissionMiddleware {}
+extension RateLimiter: AdmissionMiddleware {}
+
+extension [any NetworkMiddleware] {
+  /// Returns the middleware that a request with this lookup passes through.
+  func used(for lookup: PolicyLookup?) -> Self {
+    lookup?.isStoredOnly == true ? filter { !($0 is any AdmissionMiddleware) } : self
+  }
+}
+
 /// A response that passes through ``NetworkMiddleware``.
 ///
 /// The body can be read once. Middleware that needs it calls ``data(maximumSize:)``, after which it can still be read,
