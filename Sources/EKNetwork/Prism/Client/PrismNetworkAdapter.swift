@@ -206,7 +206,8 @@ extension PrismNetworkAdapter {
     }
   }
 
-  /// Removes the stored response to a GET, as this client would send it now: for the current user. Others remain.
+  /// Removes the stored response to a GET, as this client would send it now: for the current user. Others remain. The
+  /// response to such a request that is under way is not stored afterwards.
   ///
   /// - Throws: ``PrismNetworkError/invalidURL`` for an endpoint without a URL; `CancellationError` when the task is
   ///   cancelled; the error of middleware that does not pass the request on, without which the response is not known:
@@ -229,7 +230,8 @@ extension PrismNetworkAdapter {
   }
 
   /// Removes everything from the `URLCache` of this client, for all users: when a user signs out, for example. A cache
-  /// that was passed to the initialiser is emptied, too, whatever else it contains.
+  /// that was passed to the initialiser is emptied, too, whatever else it contains. The responses to requests that are
+  /// under way are not stored afterwards.
   public nonisolated func removeAllCachedResponses() { store.removeAll() }
 
   /// - Parameter policy: `nil` for the policy that follows from the endpoint's `cacheInterval`.
