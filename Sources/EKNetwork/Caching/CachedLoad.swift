@@ -47,8 +47,9 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// decoded is removed.
   private func lookUpBehindMiddleware() async throws -> (CacheDecision, CacheKey?, Value?) {
     guard key != nil else { return (.fetch, nil, nil) }
+    let removals = await store.removalCount
     let fetched = try await fetch(PolicyLookup(.policy(policy), in: store), true)
-    guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched)) }
+    guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched, since: removals)) }
     guard let value = try? decode(fetched.entry, fetched.sent) else {
       await store.remove(found.key)
       return (.fetch, nil, nil)
@@ -75,15 +76,22 @@ struct CachedLoad<Value: Sendable>: Sendable {
   ///
   /// - Parameter isFirst: Whether the load begins with it.
   func fetched(isFirst: Bool = false) async throws -> Value {
-    let isCached = isBehindMiddleware && key != nil
-    return try await keep(try await fetch(isCached ? PolicyLookup(.policy(.networkOnly), in: store) : nil, isFirst))
+    let lookup = isBehindMiddleware && key != nil ? PolicyLookup(.policy(.networkOnly), in: store) : nil
+    // Without a key nothing is stored.
+    let removals = key == nil ? 0 : await store.removalCount
+    return try await keep(try await fetch(lookup, isFirst), since: removals)
   }
 
-  private func keep(_ fetched: Fetched) async throws -> Value {
+  /// - Parameter removals: The number of removals from the store before the request was sent.
+  private func keep(_ fetched: Fetched, since removals: Int) async throws -> Value {
     let value = try decode(fetched.entry, fetched.sent)
     // Of other statuses that a request accepts nothing is kept: another request may not accept them.
     guard let (entry, key) = fetched.kept, StatusCodes.successful.contains(entry.statusCode) else { return value }
-    if entry.mayBeStored { await store.store(entry, for: key) } else { await store.remove(key) }
+    if entry.mayBeStored {
+      await store.store(entry, for: key, since: removals)
+    } else {
+      await store.remove(key)
+    }
     return value
   }
 

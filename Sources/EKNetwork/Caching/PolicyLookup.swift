@@ -70,6 +70,15 @@ final class PolicyLookup: Sendable {
     return found
   }
 
+  /// The key of the latest request that was looked up, whether or not its response is stored; `nil` if none was.
+  var latestKey: CacheKey? {
+    switch state.withLock({ $0.outcomes[$0.url] }) {
+    case .found(let found): found.key
+    case .answer(let answer): CacheKey(answer.sent)
+    case nil: nil
+    }
+  }
+
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
     guard case .answer(let answer)? = outcome(of: sent), let (head, data) = answer.content,
@@ -106,7 +115,9 @@ final class PolicyLookup: Sendable {
     if case .policy(let policy) = use { decision = CacheDecision(policy, isFresh ? .fresh : .stale) }
     guard decision != .fetch else { return nil }
     note(.found(Found(key: key, decision: decision)), for: hop)
-    return TransportResponse(head: ResponseHead(response), body: BufferedBody(entry.data))
+    var head = ResponseHead(response)
+    head.isStored = true
+    return TransportResponse(head: head, body: BufferedBody(entry.data))
   }
 
   /// Records a response, to the request in progress or to a redirect of it, while it is read.

@@ -16,6 +16,7 @@ public actor PrismResponseCache {
   nonisolated let revalidations = RevalidationsInProgress()
   private let time: ElapsedTime
   private var entries: ExpiringLRU<String, PrismCacheEntry>
+  private var removals = InvalidationLog()
 
   /// Creates a cache of at most `maxSize` entries, 100 by default. With zero or less, nothing is ever stored.
   public init(maxSize: Int = 100) {
@@ -56,11 +57,17 @@ public actor PrismResponseCache {
     entries.store(entry, for: key, deadline: now.addingClamped(rest.clampedNanoseconds), now: now)
   }
 
-  /// Removes an entry.
-  public func invalidate(key: String) { entries.remove(key) }
+  /// Removes an entry. The response to a request that is under way is not stored afterwards.
+  public func invalidate(key: String) {
+    removals.note(key)
+    entries.remove(key)
+  }
 
-  /// Removes all entries.
-  public func clear() { entries = ExpiringLRU(capacity: maxSize) }
+  /// Removes all entries. The responses to requests that are under way are not stored afterwards.
+  public func clear() {
+    removals.noteAll()
+    entries = ExpiringLRU(capacity: maxSize)
+  }
 
   /// Returns the entry, however old, and whether it is fresh. It stays.
   func stored(_ key: String) -> (entry: PrismCacheEntry, isFresh: Bool)? {
@@ -143,13 +150,20 @@ public struct PrismCacheEntry: Sendable, Equatable {
 protocol ResponseStore: Sendable {
   /// Returns the response, however old, and whether it is fresh.
   func entry(for key: CacheKey) async -> (entry: PrismCacheEntry, isFresh: Bool)?
-  func store(_ entry: PrismCacheEntry, for key: CacheKey) async
+  /// The number of removals so far, for ``store(_:for:since:)``.
+  var removalCount: Int { get async }
+  /// Stores a response, unless its key was removed since there were this many removals, when it was requested: it may be
+  /// older than the reason for the removal, or belong to a user who has signed out.
+  func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) async
   func remove(_ key: CacheKey) async
 }
 
 extension PrismResponseCache: ResponseStore {
   func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? { stored(key.text) }
-  func store(_ entry: PrismCacheEntry, for key: CacheKey) { set(key.text, entry: entry) }
+  var removalCount: Int { removals.count }
+  func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
+    if removals.epoch(of: key.text) <= removalCount { set(key.text, entry: entry) }
+  }
   func remove(_ key: CacheKey) { invalidate(key: key.text) }
 }
 

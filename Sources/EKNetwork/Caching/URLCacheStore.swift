@@ -18,9 +18,9 @@ struct URLCacheStore: ResponseStore {
   /// On Linux a `URLCache` crashes some time after an entry was overwritten. Two adapters may share a cache, so looking
   /// up and then storing is done under a lock. Foundation calls none of our code meanwhile.
   ///
-  /// The state counts the changes and is never read: a state of size zero would share its address with another object,
-  /// and the thread sanitizer would confuse the two.
-  private static let lock = Locked(0)
+  /// The state has the removals from every cache, by the cache's address and the key. A cache at the address of an
+  /// earlier one is not affected by that one's: they have happened before any of its requests.
+  private static let lock = Locked(InvalidationLog())
 
   private let cache: AdapterURLCache
   let now: @Sendable () -> Date
@@ -45,7 +45,9 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  func store(_ entry: PrismCacheEntry, for key: CacheKey) {
+  var removalCount: Int { Self.lock.withLock { $0.count } }
+
+  func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
     guard let response = entry.urlResponse(for: key.request.url) else { return }
     let cache = cache.value
     let new = CachedURLResponse(
@@ -54,8 +56,9 @@ struct URLCacheStore: ResponseStore {
         Self.expirationField: entry.expiresAt.timeIntervalSince1970,
         Self.storedField: entry.cachedAt.timeIntervalSince1970, Self.keyField: key.text,
       ], storagePolicy: .allowed)
-    Self.lock.withLock { changes in
-      changes &+= 1
+    let (all, own) = Self.names(cache, key)
+    Self.lock.withLock { removals in
+      guard max(removals.epoch(of: all), removals.epoch(of: own)) <= removalCount else { return }
       let displaced = cache.cachedResponse(for: key.request)
       cache.removeCachedResponse(for: key.request)
       cache.removeCachedResponse(for: Self.spareRequest(key.request, key.text))
@@ -70,8 +73,9 @@ struct URLCacheStore: ResponseStore {
 
   func remove(_ key: CacheKey) {
     let cache = cache.value
-    Self.lock.withLock { changes in
-      changes &+= 1
+    let name = Self.names(cache, key).own
+    Self.lock.withLock { removals in
+      removals.note(name)
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.matches(found, key) {
           cache.removeCachedResponse(for: request)
@@ -82,10 +86,20 @@ struct URLCacheStore: ResponseStore {
 
   func removeAll() {
     let cache = cache.value
-    Self.lock.withLock { changes in
-      changes &+= 1
+    let name = Self.name(cache)
+    Self.lock.withLock { removals in
+      removals.note(name)
       cache.removeAllCachedResponses()
     }
+  }
+
+  /// The name of a cache in the log of removals.
+  private static func name(_ cache: URLCache) -> String { "\(UInt(bitPattern: ObjectIdentifier(cache)))" }
+
+  /// The names of a cache, and of a key in it.
+  private static func names(_ cache: URLCache, _ key: CacheKey) -> (all: String, own: String) {
+    let all = name(cache)
+    return (all, "\(all) \(key.text)")
   }
 
   /// Returns whether an entry is a response to the key's request: one that other code stored, with an expiry but

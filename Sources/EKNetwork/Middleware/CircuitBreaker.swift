@@ -8,9 +8,10 @@ import Foundation
 /// request tests whether the server has recovered.
 ///
 /// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a response of
-/// the library's own cache, and any other error do not count. Add it to ``NetworkManager/attemptMiddleware``, so that
-/// every attempt counts; several managers may share one. A request that is sent inside `next`, by another middleware or
-/// a token refresh, is part of the request that was let through: it passes, and a failure of it counts.
+/// the library's own cache or of a ``PrismCachePolicy``, and any other error do not count. Add it to
+/// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one. A request that is
+/// sent inside `next`, by another middleware or a token refresh, is part of the request that was let through: it passes,
+/// and a failure of it counts.
 public final class CircuitBreaker: NetworkMiddleware {
   /// The error of a request that is refused. A retry policy does not retry it.
   public struct OpenError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
@@ -142,9 +143,11 @@ public final class CircuitBreaker: NetworkMiddleware {
 }
 
 extension NetworkMiddlewareResponse {
-  /// The status that the server responded with; `nil` if the library's cache responded without contacting it (RFC 9211
-  /// §2).
+  /// The status that the server responded with; `nil` if a cache policy, or the library's cache (RFC 9211 §2), responded
+  /// without contacting it.
   fileprivate var statusOfServer: Int? {
+    // Its own `Cache-Status` is about the exchange in which it was received.
+    if isStored { return nil }
     guard let caches = value(forHTTPHeaderField: CacheStatus.field),
       let own = FieldList.members(caches).last?.split(separator: ";"), own.first == CacheStatus.name[...]
     else { return statusCode }

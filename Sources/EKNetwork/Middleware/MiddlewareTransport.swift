@@ -69,7 +69,7 @@ extension Transport {
     var transport: any Transport = cache.map { CachingTransport(wire: self, cache: $0) } ?? self
     if let lookup { transport = PolicyTransport(wire: transport, lookup: lookup) }
     guard !calls.isEmpty || !attempts.isEmpty else { return transport }
-    return MiddlewareTransport(wire: transport, middleware: attempts, owner: owner)
+    return MiddlewareTransport(wire: transport, middleware: attempts.used(for: lookup), owner: owner)
   }
 }
 

@@ -94,6 +94,19 @@ extension NetworkMiddlewareError: LocalizedError {
 /// Middleware that reads the timings of the connection, which are measured only on request.
 protocol TimedMiddleware: NetworkMiddleware {}
 
+/// Middleware that only decides whether, and when, a request is sent. Where none is sent, it is not used.
+protocol AdmissionMiddleware: NetworkMiddleware {}
+
+extension CircuitBreaker: AdmissionMiddleware {}
+extension RateLimiter: AdmissionMiddleware {}
+
+extension [any NetworkMiddleware] {
+  /// Returns the middleware that a request with this lookup passes through.
+  func used(for lookup: PolicyLookup?) -> Self {
+    lookup?.isStoredOnly == true ? filter { !($0 is any AdmissionMiddleware) } : self
+  }
+}
+
 /// A response that passes through ``NetworkMiddleware``.
 ///
 /// The body can be read once. Middleware that needs it calls ``data(maximumSize:)``, after which it can still be read,
@@ -198,6 +211,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     return fields
   }
 
+  /// Whether a cache policy has stored the response: it says nothing about the server now.
+  var isStored: Bool { head?.isStored == true }
+
   /// The reason phrase; empty if there is none.
   var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
 
@@ -214,8 +230,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
       fields.append(field.name, value)
     }
     guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
-      let head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
+      var head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
+    head.isStored = isStored
     return TransportResponse(head: head, body: content.take(), redirect: redirect)
   }
 }

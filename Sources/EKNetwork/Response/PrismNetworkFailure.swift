@@ -80,10 +80,13 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
     }
   }
 
+  /// The result of an operation, with the failures of its requests.
+  typealias Recorded<Success> = (result: Result<Success, any Error>, record: FailureRecord)
+
   /// Runs `body`, and returns its result, with the failures of its requests.
   nonisolated(nonsending) static func recorded<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
-  ) async -> (result: Result<Success, any Error>, record: FailureRecord) {
+  ) async -> Recorded<Success> {
     let inner = Locked(FailureRecord())
     let result: Result<Success, any Error>
     do {
@@ -102,6 +105,9 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
     guard let recorder, !isIdempotent() else { return }
     recorder.withLock { $0.add(.completed(isIdempotent: false)) }
   }
+
+  /// Records the requests of work whose result this task has received, and may throw, as if they were its own.
+  static func record(_ shared: FailureRecord) { recorder?.withLock { $0.merge(shared) } }
 
   /// The record in which ``detailed(_:)`` of this task finds the failures.
   @TaskLocal private static var recorder: Locked<FailureRecord>?
@@ -194,10 +200,14 @@ struct FailureRecord: Sendable {
   private(set) var forbidsRepetition = false
 
   mutating func add(_ failure: PrismNetworkFailure, thrownAs error: any Error) {
-    if entries.count == Self.maximumCount { entries.removeFirst() }
-    entries.append(Entry(failure: failure, error: error))
+    append(Entry(failure: failure, error: error))
     counts[failure.error, default: 0] += 1
     if let repeatability = failure.repeatability { add(repeatability) }
+  }
+
+  private mutating func append(_ entry: Entry) {
+    if entries.count == Self.maximumCount { entries.removeFirst() }
+    entries.append(entry)
   }
 
   /// Adds a request that has ended.
@@ -210,6 +220,13 @@ struct FailureRecord: Sendable {
   mutating func add(_ part: FailureRecord) {
     if !part.isHarmlessToRepeat { isHarmlessToRepeat = false }
     if part.forbidsRepetition { forbidsRepetition = true }
+  }
+
+  /// Adds the requests of work that the operation has shared with others, with the details of their failures.
+  mutating func merge(_ shared: FailureRecord) {
+    add(shared)
+    for entry in shared.entries { append(entry) }
+    counts.merge(shared.counts, uniquingKeysWith: +)
   }
 
   /// Returns the details of an error that the operation has thrown; `nil` if it is not that of a recorded failure, or

@@ -14,6 +14,8 @@ struct ResponseHead: Sendable {
   private let source: Source
   /// Whether redirects have led to another origin, to which the request's credentials were not sent.
   var isFromOtherOrigin = false
+  /// Whether it is that of a response which a cache policy has stored: the server was not contacted.
+  var isStored = false
 
   init(_ response: URLResponse) { source = .foundation(response) }
 

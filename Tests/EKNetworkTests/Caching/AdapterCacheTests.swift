@@ -197,6 +197,50 @@ import Testing
     #expect(try await client.cachedResponse(on: kept()).id == 1)
   }
 
+  /// It may be older than the reason for the removal, or belong to a user who has signed out.
+  @Test(arguments: [false, true], [false, true])
+  func responseRequestedBeforeRemovalIsNotStored(removesAll: Bool, hasMiddleware: Bool) async throws {
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .json(Teapot(id: 1))
+    }
+    if hasMiddleware { client.middleware = [Intercept { request, _, next in try await next(request) }] }
+    let early = Task { [client, request = kept()] in try await client.request(on: request, policy: .networkOnly) }
+    await server.expectRequests(1)
+    if removesAll {
+      // Of all the adapters that share the cache.
+      PrismNetworkAdapter.forTests(cache: cache).removeAllCachedResponses()
+    } else {
+      try await client.removeCachedResponse(on: kept())
+    }
+    gate.open()
+    #expect(try await early.value.id == 1)
+    await #expect(throws: PrismNetworkError.noCache) { _ = try await client.cachedResponse(on: kept()) }
+    // What is requested afterwards is stored.
+    #expect(try await client.request(on: kept()).id == 1)
+    #expect(try await client.cachedResponse(on: kept()).id == 1)
+    #expect(server.requestCount == 2)
+  }
+
+  /// Neither that of another response nor one from another cache.
+  @Test func otherRemovalsDoNotPreventStoring() async throws {
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .json(Teapot(id: 1))
+    }
+    let early = Task { [client, request = kept()] in try await client.request(on: request) }
+    await server.expectRequests(1)
+    try await client.removeCachedResponse(on: kept { $0.path = "/other" })
+    let other = PrismNetworkAdapter.forTests()
+    try await other.removeCachedResponse(on: kept())
+    other.removeAllCachedResponses()
+    gate.open()
+    #expect(try await early.value.id == 1)
+    #expect(try await client.cachedResponse(on: kept()).id == 1)
+  }
+
   @Test func diskCacheServesOtherAdapters() async throws {
     let disk = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)
     let other = URLCache(memoryCapacity: 0, diskCapacity: 4_000_000)

@@ -24,6 +24,23 @@ import Testing
     #expect(cache.maxSize == 100)
   }
 
+  /// What was requested before a removal is not stored after it.
+  @Test(arguments: [false, true]) func removalIsNotUndoneByEarlierRequest(clears: Bool) async throws {
+    let url = try #require(URL(string: "https://api.example.com/users"))
+    let key = CacheKey(HopRequest(URLRequest(url: url)))
+    let cache = PrismResponseCache()
+    let before = await cache.removalCount
+    await cache.invalidate(key: "another")
+    await cache.store(entry("1"), for: key, since: before)
+    #expect(await cache.get(key.text)?.data == Data("1".utf8))
+    if clears { await cache.clear() } else { await cache.invalidate(key: key.text) }
+    await cache.store(entry("1"), for: key, since: before)
+    #expect(await cache.get(key.text) == nil)
+    let after = await cache.removalCount
+    await cache.store(entry("2"), for: key, since: after)
+    #expect(await cache.get(key.text)?.data == Data("2".utf8))
+  }
+
   @Test func entryDefaults() {
     let entry = PrismCacheEntry(data: Data(), ttl: .seconds(300))
     #expect(entry.statusCode == 200 && entry.headers.isEmpty && !entry.isExpired)

@@ -146,6 +146,39 @@ import Testing
     #expect(server.requestCount == 3)
   }
 
+  /// Nor is a response that a cache policy has stored one of the server, for which it would also end a trial.
+  @Test func responseStoredByPolicyIsNotSuccess() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/kept") { _ in .json(Teapot(id: 1)) }
+    server.route("/down") { _ in .status(500) }
+    let passed = Locked(Duration.zero)
+    let adapter = PrismNetworkAdapter.forTests()
+    adapter.attemptMiddleware = [
+      CircuitBreaker(failures: 2, cooldown: .seconds(30)) { [start] in start + passed.withLock { $0 } }
+    ]
+    let kept = server.teapot {
+      $0.path = "/kept"
+      $0.cacheInterval = 60
+    }
+    let failing = server.teapot { $0.path = "/down" }
+    for _ in 0..<2 {
+      // The second one from the store.
+      #expect(try await adapter.request(on: kept).id == 1)
+      await #expect(throws: PrismNetworkError.serverError) { _ = try await adapter.request(on: failing) }
+    }
+    #expect(server.requestCount == 3)
+    passed.withLock { $0 = .seconds(30) }
+    // In the place of the trial, which the next request is then.
+    #expect(try await adapter.request(on: kept).id == 1)
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await adapter.request(on: failing) }
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { try await adapter.request(on: failing) }
+    }
+    #expect(failure?.underlyingError is CircuitBreaker.OpenError)
+    #expect(server.requestCount == 4)
+  }
+
   @Test func clientErrorsDoNotOpenCircuit() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }

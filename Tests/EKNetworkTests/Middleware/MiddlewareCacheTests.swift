@@ -120,4 +120,52 @@ import Testing
     #expect(try await client.request(on: request).id == (hasMiddleware ? 1 : 0))
     #expect(await stored() == (hasMiddleware ? 1 : 0))
   }
+
+  // MARK: - Without a request
+
+  @Test(arguments: [false, true]) func storedResponsesDoNotCountTowardsRateLimit(isAttempt: Bool) async throws {
+    let rules = RateLimitRules(requests: 1, period: .seconds(1), maximumWait: .zero)
+    let limiter = RateLimiter(rules, clock: RateLimitClock(ManualClock()))
+    let adapter = client(.adapter, isAttempt: isAttempt, [limiter]).adapter
+    let request = server.teapot { $0.cacheInterval = 60 }
+    #expect(try await adapter.request(on: request).id == 1)
+    await #expect(throws: PrismNetworkError.self) { _ = try await adapter.request(on: request, policy: .networkOnly) }
+    for _ in 0..<2 { #expect(try await adapter.cachedResponse(on: request).id == 1) }
+    try await adapter.removeCachedResponse(on: request)
+    await #expect(throws: PrismNetworkError.noCache) { _ = try await adapter.cachedResponse(on: request) }
+    // There is nothing to remove, which is no error.
+    try await adapter.removeCachedResponse(on: request)
+    #expect(server.requestCount == 1)
+  }
+
+  @Test func storedResponsesAreUsedWhileCircuitIsOpen() async throws {
+    server.route("/down") { _ in .status(500) }
+    let adapter = client(.adapter, isAttempt: true, [CircuitBreaker(failures: 1)]).adapter
+    let (request, failing) = (server.teapot { $0.cacheInterval = 60 }, server.teapot { $0.path = "/down" })
+    #expect(try await adapter.request(on: request).id == 1)
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await adapter.request(on: failing) }
+    await #expect(throws: PrismNetworkError.self) { _ = try await adapter.request(on: request, policy: .networkOnly) }
+    #expect(try await adapter.cachedResponse(on: request).id == 1)
+    try await adapter.removeCachedResponse(on: request)
+    await #expect(throws: PrismNetworkError.noCache) { _ = try await adapter.cachedResponse(on: request) }
+    #expect(server.requestCount == 2)
+  }
+
+  /// Without the credentials that middleware adds, it is not known whose response is to be removed.
+  @Test(arguments: [false, true]) func removalThrowsErrorOfMiddleware(isAttempt: Bool) async throws {
+    let isOffline = Locked(false)
+    let renewing = Intercept { request, _, next in
+      if isOffline.withLock({ $0 }) { throw URLError(.notConnectedToInternet) }
+      return try await next(request)
+    }
+    let adapter = client(.adapter, isAttempt: isAttempt, [renewing]).adapter
+    let request = server.teapot { $0.cacheInterval = 60 }
+    #expect(try await adapter.request(on: request).id == 1)
+    isOffline.withLock { $0 = true }
+    await #expect(throws: PrismNetworkError.noConnectivity) { try await adapter.removeCachedResponse(on: request) }
+    isOffline.withLock { $0 = false }
+    #expect(try await adapter.cachedResponse(on: request).id == 1)
+    try await adapter.removeCachedResponse(on: request)
+    await #expect(throws: PrismNetworkError.noCache) { _ = try await adapter.cachedResponse(on: request) }
+  }
 }

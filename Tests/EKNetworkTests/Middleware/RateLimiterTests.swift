@@ -205,6 +205,22 @@ import Testing
     #expect(server.requestCount == 21)
   }
 
+  /// Those of a response that a cache policy has stored are about the time at which it was received.
+  @Test func limitsOfStoredResponseAreNotAppliedAgain() async throws {
+    server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"q\";r=0;t=30"]) }
+    server.route("/other") { _ in .json(Item(id: 2)) }
+    let adapter = PrismNetworkAdapter.forTests()
+    adapter.attemptMiddleware = [limiter(wait: .zero)]
+    let kept = LocalRequest<Item>(server.endpoint { $0.cacheInterval = 60 })
+    let other = LocalRequest<Item>(server.endpoint { $0.path = "/other" })
+    #expect(try await adapter.request(on: kept) == Item(id: 1))
+    await #expect(throws: PrismNetworkError.self) { _ = try await adapter.request(on: other) }
+    clock.advance(by: .seconds(30))
+    for _ in 0..<2 { #expect(try await adapter.request(on: kept) == Item(id: 1)) }
+    #expect(try await adapter.request(on: other) == Item(id: 2))
+    #expect(server.requestCount == 2)
+  }
+
   // MARK: - Scope
 
   @Test(arguments: Wire.allCases)

@@ -21,7 +21,8 @@ import Foundation
 ///
 /// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. A request that is
 /// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share
-/// one. A request that the ``HTTPCache`` serves counts too; the limits in a stored response are ignored.
+/// one. A request that the ``HTTPCache`` or a ``PrismCachePolicy`` serves counts too; the limits in a stored response are
+/// ignored.
 public final class RateLimiter: NetworkMiddleware {
   /// The error of a request that would have to wait too long. A retry policy does not retry it.
   public struct LimitError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
@@ -113,7 +114,7 @@ public final class RateLimiter: NetworkMiddleware {
       let report = RateLimitReport(status: response.statusCode, now: clock.date()) {
         response.value(forHTTPHeaderField: $0)
       }
-      line.leave(key, report: report)
+      line.leave(key, report: response.isStored ? .notSent : report)
       return response
     } catch {
       // Another middleware may have refused it.

@@ -67,7 +67,7 @@ struct EndpointRunner: Sendable {
       shared: isShared && middleware.attempts.isEmpty && lookup == nil ? sharedExchanges : nil,
       wasCarriedOut: attempts.wasCarriedOut,
       wasStarted: wasStarted)
-    runner.middleware = middleware.calls
+    runner.middleware = middleware.calls.used(for: lookup)
     do {
       let fetched = try await runner.fetch(
         attempts, policy: policy(for: lookup), over: exchange)

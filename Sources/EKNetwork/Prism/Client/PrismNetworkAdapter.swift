@@ -176,7 +176,8 @@ extension PrismNetworkAdapter {
     PrismResponses { try self.load(request, with: formatter, policy: policy) }
   }
 
-  /// Returns the stored response to a GET, however old, without sending a request.
+  /// Returns the stored response to a GET, however old, without sending a request, and so also while a
+  /// ``CircuitBreaker`` or a ``RateLimiter`` sends none.
   ///
   /// - Throws: ``PrismNetworkError/noCache`` if there is none, or none that can be decoded.
   public nonisolated func cachedResponse<Request: PrismNetworkRequest>(
@@ -205,24 +206,32 @@ extension PrismNetworkAdapter {
     }
   }
 
-  /// Removes the stored response to a GET, as this client would send it now: for the current user. Others remain.
+  /// Removes the stored response to a GET, as this client would send it now: for the current user. Others remain. The
+  /// response to such a request that is under way is not stored afterwards.
   ///
   /// - Throws: ``PrismNetworkError/invalidURL`` for an endpoint without a URL; `CancellationError` when the task is
-  ///   cancelled.
+  ///   cancelled; the error of middleware that does not pass the request on, without which the response is not known:
+  ///   nothing has been removed then.
   public nonisolated func removeCachedResponse<Request: PrismNetworkRequest>(on request: Request) async throws {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try urlRequest(for: request.endpoint)
       guard urlRequest.isCacheable else { return }
       guard runner.hasMiddleware else { return store.remove(CacheKey(try hop(urlRequest))) }
       let lookup = PolicyLookup(.storedOnly, in: store)
-      let sent = try? await runner.fetch(urlRequest, lookup: lookup).sent
-      try Task.checkCancellation()
-      if let sent, let found = lookup.found(for: sent) { store.remove(found.key) }
+      var key: CacheKey?
+      do {
+        key = lookup.found(for: try await runner.fetch(urlRequest, lookup: lookup).sent)?.key
+      } catch let failure as PrismNetworkFailure {
+        // After the lookup, it is that nothing is stored, or that middleware has refused what is.
+        guard lookup.latestKey != nil else { throw failure }
+      }
+      if let key = key ?? lookup.latestKey { store.remove(key) }
     }
   }
 
   /// Removes everything from the `URLCache` of this client, for all users: when a user signs out, for example. A cache
-  /// that was passed to the initialiser is emptied, too, whatever else it contains.
+  /// that was passed to the initialiser is emptied, too, whatever else it contains. The responses to requests that are
+  /// under way are not stored afterwards.
   public nonisolated func removeAllCachedResponses() { store.removeAll() }
 
   /// - Parameter policy: `nil` for the policy that follows from the endpoint's `cacheInterval`.

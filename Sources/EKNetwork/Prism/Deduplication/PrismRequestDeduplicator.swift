@@ -34,19 +34,28 @@ public actor PrismRequestDeduplicator {
   ///   - request: The request to run. It runs in a task of its own, which is cancelled once every waiting caller has
   ///     been cancelled.
   ///   - key: The key of the request.
-  /// - Throws: What the request throws, to every caller that waits for it; `CancellationError` at once when the task of
-  ///   this caller is cancelled, while the request continues for the others.
+  /// - Throws: What the request throws, to every caller that waits for it, with the details that
+  ///   ``PrismNetworkFailure`` has of it; `CancellationError` at once when the task of this caller is cancelled, while
+  ///   the request continues for the others.
   public nonisolated func deduplicate<T: Sendable>(
     _ request: @Sendable @escaping () async throws -> T, key: String
   ) async throws -> T {
-    try await flights.run(key, request)
+    // The request runs in a task that one of the callers has started. To the retry policy of each of them it is a
+    // request that was sent, and possibly processed (RFC 9110 §9.2.2).
+    let (result, record) = try await flights.run(key) {
+      await PrismNetworkFailure.recorded { try await request() }
+    }
+    PrismNetworkFailure.record(record)
+    return try result.get()
   }
 
   /// The number of requests in flight that can be joined.
   nonisolated var count: Int { flights.count }
 
   /// Returns the number of callers that wait for the request with a key.
-  nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int { flights.waiterCount(key, type) }
+  nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int {
+    flights.waiterCount(key, PrismNetworkFailure.Recorded<T>.self)
+  }
 }
 
 extension PrismRequestDeduplicator {

@@ -176,6 +176,59 @@ import Testing
     #expect(deduplicator.count == 0)
   }
 
+  /// Neither a shared POST that may have been processed nor one that has succeeded is sent again by any of its callers.
+  @Test(arguments: [500, 200]) func sharedPostIsNotRepeated(_ status: Int) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    let gate = Gate()
+    server.route("POST", "/item") { _ in
+      gate.waitBlocking()
+      return .json(Teapot(id: 1), status: status)
+    }
+    server.route("GET", "/receipt") { _ in .status(503) }
+    let client = PrismNetworkAdapter.forTests()
+    let (pay, receipt) = (server.teapot { $0.method = .post }, server.teapot { $0.path = "/receipt" })
+    let tasks = (0..<2).map { _ in
+      Task { [deduplicator] in
+        let operation = PrismRetryableRequest<Teapot>(policy: PrismLinearRetry(), clock: RecordingClock()) {
+          _ = try await deduplicator.deduplicate({ try await client.request(on: pay) }, key: "pay 1")
+          return try await client.request(on: receipt)
+        }
+        return try await operation.execute()
+      }
+    }
+    await wait(2, "pay 1", Teapot.self)
+    gate.open()
+    for task in tasks { await #expect(throws: PrismNetworkError.serverError) { _ = try await task.value } }
+    #expect(server.requests(path: "/item").count == 1)
+  }
+
+  @Test func everyCallerReceivesDetails() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    let gate = Gate()
+    server.route("GET", "/item") { _ in
+      gate.waitBlocking()
+      return .status(404)
+    }
+    let client = PrismNetworkAdapter.forTests()
+    let request = server.teapot()
+    let tasks = (0..<2).map { _ in
+      Task { [deduplicator] in
+        try await PrismNetworkFailure.detailed {
+          try await deduplicator.deduplicate({ try await client.request(on: request) }, key: "a")
+        }
+      }
+    }
+    await wait(2, "a", Teapot.self)
+    gate.open()
+    for task in tasks {
+      let failure = await #expect(throws: PrismNetworkFailure.self) { _ = try await task.value }
+      #expect(failure?.statusCode == 404)
+    }
+    #expect(server.requestCount == 1)
+  }
+
   @Test func keys() throws {
     let url = try #require(URL(string: "https://api.example.com/users/42"))
     typealias Key = PrismRequestDeduplicator

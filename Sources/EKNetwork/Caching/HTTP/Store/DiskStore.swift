@@ -358,13 +358,14 @@ struct DiskSurvey {
   }
 }
 
-/// A log of when the responses for a URL were last invalidated or removed: a response that was requested before that is
-/// outdated, and must not be stored afterwards.
+/// A log of when the responses for a URL, or a key, were last invalidated or removed: a response that was requested
+/// before that is outdated, and must not be stored afterwards.
 struct InvalidationLog: Sendable {
   /// The maximum number of URLs remembered; all others are then treated as having just been invalidated.
   private static let memory = 1024
 
-  private var count = 0
+  /// The number of invalidations so far. No epoch is greater, and that of each later invalidation is.
+  private(set) var count = 0
   private var latest: [String: Int] = [:]
   private var latestOfOthers = 0
 
