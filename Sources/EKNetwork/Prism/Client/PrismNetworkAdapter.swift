@@ -70,7 +70,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
 
   /// Whether a GET that is identical to one in flight, header fields included except for `traceparent` and
   /// `tracestate`, waits for that one's response instead of being sent, as with
-  /// ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
+  /// ``NetworkManager/sharesIdenticalRequests``. With ``middleware``, a GET that has a `cacheInterval` or a policy is
+  /// not shared; with ``attemptMiddleware``, nothing is. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { runner.sharesIdenticalRequests.withLock { $0 } }
     set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
