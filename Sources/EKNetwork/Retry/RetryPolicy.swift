@@ -126,13 +126,15 @@ extension RetryPolicy {
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
-  /// Closures that decide, by the number of the retry, whether to retry and how long to wait.
-  case custom(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (Int) -> Duration)
+  /// Closures that decide, by the error and the number of the retry, whether to retry and how long to wait.
+  case custom(allows: @Sendable (any Error, Int) -> Bool, delay: @Sendable (any Error, Int) -> Duration)
 
   /// Returns the delay before a retry, the first of which is number 0.
   ///
-  /// - Parameter random: A number from 0 to 1, only requested if there is jitter.
-  func delay(beforeRetry number: Int, random: () -> Double) -> Duration {
+  /// - Parameters:
+  ///   - error: The error of the last attempt.
+  ///   - random: A number from 0 to 1, only requested if there is jitter.
+  func delay(beforeRetry number: Int, after error: any Error, random: () -> Double) -> Duration {
     switch self {
     case .constant(let seconds):
       return .clamped(seconds: seconds)
@@ -144,7 +146,7 @@ enum RetryBackoff: Sendable {
       guard share > 0 else { return .clamped(seconds: full) }
       return .clamped(seconds: full * (1 - share * random().clampedToUnit))
     case .custom(_, let delay):
-      return min(max(delay(number), .zero), .clamped(seconds: .infinity))
+      return min(max(delay(error, number), .zero), .clamped(seconds: .infinity))
     }
   }
 }

@@ -41,11 +41,14 @@ struct RetryState {
     guard
       isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
       // Checked before the policy: a closure that retries everything must not revive a cancelled request.
-      !error.isCancellation,
-      RetryPolicy.$refusal.withValue(refusal(), operation: { allowsRetry(after: error) })
+      !error.isCancellation
     else { return .fail(error) }
 
-    let own = policy.backoff.delay(beforeRetry: retryCount, random: random)
+    let own = RetryPolicy.$refusal.withValue(refusal()) {
+      allowsRetry(after: error)
+        ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
+    }
+    guard let own else { return .fail(error) }
     let wished = min(retryAfter ?? .zero, .clamped(seconds: policy.maxRetryAfter))
     retryCount += 1
     return .retry(after: max(own, wished))

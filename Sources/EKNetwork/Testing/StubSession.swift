@@ -93,7 +93,7 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
   private func reply(to request: URLRequest) async throws -> (Reply, HTTPURLResponse) {
     guard let url = request.url else { throw URLError(.badURL) }
     let method = request.httpMethod ?? "GET"
-    let path = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? url.path
+    let path = StubRoutes.sent(URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? url.path)
     let (source, routes) = state.withLock { state in
       state.requests.append(request)
       return (state.routes.next(method, path), state.routes.descriptions)
@@ -186,8 +186,8 @@ struct StubRoutes {
 
     init(_ method: String, _ path: String) {
       self.method = method
-      self.path = path
-      segments = path.split(separator: "/", omittingEmptySubsequences: false)
+      self.path = StubRoutes.sent(path)
+      segments = self.path.split(separator: "/", omittingEmptySubsequences: false)
     }
 
     func matches(_ method: String, _ path: [Substring]) -> Bool {
@@ -198,12 +198,15 @@ struct StubRoutes {
 
   private var routes: [Route] = []
 
+  /// Returns a path as it is sent (RFC 9112 §3.2.1).
+  static func sent(_ path: String) -> String { path.isEmpty ? "/" : path }
+
   var descriptions: [String] { routes.map { "\($0.method) \($0.path)" } }
 
   mutating func set(_ method: String, _ path: String, replies: [StubSession.Reply]) {
-    routes.removeAll { $0.method == method && $0.path == path }
-    guard !replies.isEmpty else { return }
     var route = Route(method, path)
+    routes.removeAll { $0.method == method && $0.path == route.path }
+    guard !replies.isEmpty else { return }
     route.replies = replies[...]
     routes.append(route)
   }
@@ -211,8 +214,8 @@ struct StubRoutes {
   mutating func set(
     _ method: String, _ path: String, closure: @escaping @Sendable (URLRequest) async throws -> StubSession.Reply
   ) {
-    routes.removeAll { $0.method == method && $0.path == path }
     var route = Route(method, path)
+    routes.removeAll { $0.method == method && $0.path == route.path }
     route.closure = closure
     routes.append(route)
   }

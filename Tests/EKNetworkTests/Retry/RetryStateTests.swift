@@ -103,15 +103,15 @@ import Testing
       for maximum in extremes {
         for number in [0, 1, 63, 64, 1023, 1024, 5000, .max, -1, .min] {
           let backoff = RetryBackoff.exponential(base: delay, maximum: maximum, jitter: 0.5)
-          let result = backoff.delay(beforeRetry: number, random: { 0.5 })
+          let result = backoff.delay(beforeRetry: number, after: Oops(), random: { 0.5 })
           #expect(result >= .zero && result <= year)
         }
       }
-      let result = RetryBackoff.constant(delay).delay(beforeRetry: 5000, random: { 0 })
+      let result = RetryBackoff.constant(delay).delay(beforeRetry: 5000, after: Oops(), random: { 0 })
       #expect(result >= .zero && result <= year)
     }
-    #expect(RetryBackoff.constant(.infinity).delay(beforeRetry: 0, random: { 0 }) == year)
-    #expect(RetryBackoff.constant(.nan).delay(beforeRetry: 0, random: { 0 }) == .zero)
+    #expect(RetryBackoff.constant(.infinity).delay(beforeRetry: 0, after: Oops(), random: { 0 }) == year)
+    #expect(RetryBackoff.constant(.nan).delay(beforeRetry: 0, after: Oops(), random: { 0 }) == .zero)
 
     var state = RetryState(policy: .exponentialBackoff(maxRetryCount: .max, baseDelay: 1, maxDelay: 1e300, jitter: 0))
     for _ in 0..<5000 { #expect(self.delay(state.failed(with: Oops())) != nil) }

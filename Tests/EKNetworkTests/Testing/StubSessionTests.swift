@@ -75,6 +75,22 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     await #expect(throws: StubSession.UnexpectedRequest.self) { try await manager.send(ItemProbe(path: "/users")) }
   }
 
+  /// RFC 9112 §3.2.1: what is sent for an empty path is "/".
+  @Test func emptyPathIsRoot() async throws {
+    let addresses = ["https://x", "https://x?a=b", "https://x/"]
+    let requests = try addresses.map { URLRequest(url: try #require(URL(string: $0))) }
+    for path in ["", "/", "/*"] {
+      session.on(.get, path, .status(204))
+      #expect(try await manager.send(Probe<StatusCodeResponse>(path: "")).statusCode == 204)
+      for request in requests { #expect(try await session.data(for: request).0.isEmpty) }
+      session.on(.get, path == "" ? "/" : path)
+      let error = await #expect(throws: StubSession.UnexpectedRequest.self) {
+        _ = try await session.data(for: requests[0])
+      }
+      #expect(error?.description == "No route for GET /. Routes: none")
+    }
+  }
+
   @Test func closureReceivesRequest() async throws {
     session.on(.post, "/item") { request in
       item(request.httpBody?.count ?? 0)

@@ -41,7 +41,7 @@ struct EndpointRunner: Sendable {
   /// Nothing is retried that is not sent.
   private func policy(for lookup: PolicyLookup?) -> RetryPolicy {
     guard let retryPolicy, lookup?.isStoredOnly != true else { return RetryPolicy() }
-    return RetryPolicy(retryPolicy)
+    return RetryPolicy(asking: retryPolicy)
   }
 
   /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it

@@ -70,7 +70,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
 
   /// Whether a GET that is identical to one in flight, header fields included except for `traceparent` and
   /// `tracestate`, waits for that one's response instead of being sent, as with
-  /// ``NetworkManager/sharesIdenticalRequests``. Defaults to `false`.
+  /// ``NetworkManager/sharesIdenticalRequests``. With ``middleware``, a GET that has a `cacheInterval` or a policy is
+  /// not shared; with ``attemptMiddleware``, nothing is. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { runner.sharesIdenticalRequests.withLock { $0 } }
     set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
@@ -107,22 +108,23 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// Sends a request and returns the target of the server's redirect, without following it or waiting for the
   /// response's body.
   ///
-  /// - Returns: The absolute URL of the response's `Location`, resolved against that of the request (RFC 3986 §5). It
-  ///   may have any scheme.
+  /// - Returns: The absolute URL of the response's `Location`, resolved against that of the request as it was sent
+  ///   (RFC 9110 §10.2.2). It may have any scheme.
   /// - Throws: ``PrismNetworkError/invalidResponse`` for a response that is not a redirect; otherwise what
   ///   ``request(on:with:)`` throws.
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      let response = try await runner.fetch(
+      let (response, sent) = try await runner.fetch(
         urlRequest, redirectPolicy: .reject, accepting: .range(200..<400),
-        limits: ResponseLimits(size: 1 << 20, readsRedirects: false)
-      ).response
+        limits: ResponseLimits(size: 1 << 20, readsRedirects: false))
+      // Of the request as it was sent: call middleware may have changed the URL of the endpoint.
+      let url = sent.own.url ?? urlRequest.url
       guard response.head.isRedirect, let location = response.head.hint("location"),
-        let target = ServerURL.resolve(location, against: urlRequest.url)
+        let target = ServerURL.resolve(location, against: url)
       else {
         throw PrismNetworkFailure(
-          .invalidResponse, url: urlRequest.url, statusCode: response.head.statusCode, data: response.data)
+          .invalidResponse, url: url, statusCode: response.head.statusCode, data: response.data)
       }
       return target
     }

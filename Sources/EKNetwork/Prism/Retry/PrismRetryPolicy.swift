@@ -123,34 +123,51 @@ extension RetryPolicy {
   ///   - policy: The policy that decides whether and when. A delay of more than a year is shortened to a year.
   ///   - maxRetryAfter: The longest `Retry-After` that is honoured, in seconds. Defaults to 60.
   public init(_ policy: any PrismRetryPolicy, maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter) {
-    self.init(
-      maxRetryCount: .max, delay: policy.delay(for: 0).timeInterval,
-      backoff: .custom(
-        allows: { policy.allowsRetry(after: $0, attempt: $1) }, delay: { policy.delay(for: $0) }),
-      shouldRetry: { policy.allowsRetry(after: $0, attempt: 0) })
+    self.init(asking: policy, delay: policy.delay(for: 0).timeInterval)
     self.maxRetryAfter = maxRetryAfter
+  }
+
+  /// Creates a policy that calls the other one only after a failure. ``delay`` is for readers of the policy, and is not
+  /// waited for.
+  init(asking policy: any PrismRetryPolicy, delay: TimeInterval = 0) {
+    self.init(
+      maxRetryCount: .max, delay: delay,
+      backoff: .custom(
+        allows: { policy.allowsRetry(after: $0, attempt: $1) }, delay: { policy.delay(after: $0, attempt: $1) }),
+      shouldRetry: { policy.allowsRetry(after: $0, attempt: 0) })
   }
 }
 
 extension PrismRetryPolicy {
   /// Returns the policy's decision about any error of the library.
   func allowsRetry(after error: any Error, attempt: Int) -> Bool {
-    let failure: PrismNetworkFailure
+    let cause = (error as? PrismNetworkFailure)?.underlyingError ?? error
+    if cause is NonRetriableError { return false }
+    return PrismNetworkFailure.passing(error) { shouldRetry(for: $0, attempt: attempt) }
+  }
+
+  /// Returns the policy's delay before a retry after any error of the library.
+  func delay(after error: any Error, attempt: Int) -> Duration {
+    PrismNetworkFailure.passing(error) { _ in delay(for: attempt) }
+  }
+}
+
+extension PrismNetworkFailure {
+  /// Calls a method of a policy with an error as the policy sees it, whose details are in ``current`` meanwhile.
+  fileprivate static func passing<Result>(_ error: any Error, to method: (any Error) -> Result) -> Result {
     switch error {
-    case let error as PrismNetworkFailure: failure = error
-    case is HTTPError, is NetworkError, is URLError: failure = PrismNetworkFailure(causedBy: error, url: nil)
+    case let failure as PrismNetworkFailure:
+      return $taskLocalFailure.withValue(failure) { method(failure.error) }
+    case is HTTPError, is NetworkError, is URLError:
+      let failure = PrismNetworkFailure(causedBy: error, url: nil)
+      return $taskLocalFailure.withValue(failure) { method(failure.error) }
     default:
-      if error is NonRetriableError { return false }
-      guard let refusal = RetryPolicy.refusal else { return shouldRetry(for: error, attempt: attempt) }
+      guard let refusal = RetryPolicy.refusal else { return method(error) }
       // The request's own error: its response goes along with it.
       let failure = PrismNetworkFailure(
         error as? PrismNetworkError ?? PrismNetworkError(status: refusal.statusCode), because: error,
         statusCode: refusal.statusCode, headers: refusal.headers, data: refusal.data)
-      return PrismNetworkFailure.$taskLocalFailure.withValue(failure) { shouldRetry(for: error, attempt: attempt) }
-    }
-    if failure.underlyingError is NonRetriableError { return false }
-    return PrismNetworkFailure.$taskLocalFailure.withValue(failure) {
-      shouldRetry(for: failure.error, attempt: attempt)
+      return $taskLocalFailure.withValue(failure) { method(error) }
     }
   }
 }
@@ -211,7 +228,7 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
           policy.allowsRetry(after: details ?? error, attempt: attempt)
         }
       guard isAllowed else { throw details?.surfaced ?? error }
-      let own = max(policy.delay(for: attempt), .zero)
+      let own = max(policy.delay(after: details ?? error, attempt: attempt), .zero)
       let wished = RetryAfter.delay(in: details ?? error, now: Date()) ?? .zero
       try await clock.sleep(for: max(own, min(wished, .seconds(RetryPolicy.defaultMaxRetryAfter))).sleepable)
       attempt = attempt == .max ? attempt : attempt + 1

@@ -75,8 +75,9 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     session?.cancel()
   }
 
-  /// The reason why the stream of the last connection ended: `nil` if the peer closed it properly, if this side closed
-  /// it, or if it has not ended.
+  /// The reason why the stream of the last connection ended: a ``WebSocketError``, also of a connection without
+  /// WebSocket, or a ``StreamLineTooLongError``; `nil` if the peer closed it properly, if this side closed it, or if it
+  /// has not ended.
   public var disconnectionError: (any Error)? {
     get async { await session?.failure }
   }

@@ -57,9 +57,9 @@ actor SocketSession {
         try await receive()
       } catch {
         // Cancelling the task that reads closes the connection, which may not be known here yet.
-        if !hasEnded.withLock({ $0 }), !(error is CancellationError) { failure = error }
+        if !hasEnded.withLock({ $0 }), !(error is CancellationError) { failure = Self.asThrown(error) }
         // RFC 6455 §7.4.1.
-        cancel(error is SocketLineSplitter.TooLong ? .messageTooBig : .goingAway)
+        cancel(error is StreamLineTooLongError ? .messageTooBig : .goingAway)
       }
     }
     // Releases the rest of a message, which may be long: the session is kept for its failure.
@@ -102,8 +102,13 @@ actor SocketSession {
         turns.withLock { $0.queue.passOn() }?.resume()
         sent.finish(error)
       }
-      try await sent.value()
+      do { try await sent.value() } catch { throw Self.asThrown(error) }
     }
+  }
+
+  /// Returns the error that a WebSocket would throw: that of a transport is not public.
+  private static func asThrown(_ error: any Error) -> any Error {
+    (error as? ByteTransportError).map { WebSocketError.connectionLost(reason: $0.reason) } ?? error
   }
 
   private nonisolated func takeTurn() async throws {
@@ -211,12 +216,11 @@ struct SocketDestination: Sendable {
 /// A splitter of bytes into lines at `\n` or `\r\n`, regardless of how the bytes are chunked. It returns one line at a
 /// time, so that a chunk of nothing but line ends does not become a list many times its size.
 struct SocketLineSplitter {
-  /// The error of a line longer than the limit.
-  struct TooLong: Error {}
-
   private let maximumLength: Int
   private var line = Data()
   private var rest = Data()
+  /// The number of the line, starting at 1.
+  private var number = 1
 
   init(maximumLength: Int) { self.maximumLength = max(0, maximumLength) }
 
@@ -225,8 +229,8 @@ struct SocketLineSplitter {
 
   /// Returns the next complete line, without its line break; `nil` if more bytes are needed.
   ///
-  /// - Throws: ``TooLong``, after all complete lines have been returned.
-  mutating func next() throws(TooLong) -> Data? {
+  /// - Throws: An error, after all complete lines have been returned, if the next one is longer than the limit.
+  mutating func next() throws(StreamLineTooLongError) -> Data? {
     guard let end = rest.firstIndex(of: 0x0A) else {
       try keep(rest)
       rest = Data()
@@ -235,18 +239,26 @@ struct SocketLineSplitter {
     try keep(rest[..<end])
     rest = rest[(end + 1)...]
     if line.last == 0x0D { line.removeLast() }
-    defer { line = Data() }
-    return line
+    return takeLine()
   }
 
   /// Returns the rest without a line break; `nil` if it is empty.
   mutating func finish() -> Data? {
-    defer { line = Data() }
-    return line.isEmpty ? nil : line
+    line.isEmpty ? nil : takeLine()
   }
 
-  private mutating func keep(_ bytes: Data) throws(TooLong) {
-    guard bytes.count <= maximumLength - line.count else { throw TooLong() }
+  private mutating func takeLine() -> Data {
+    defer {
+      line = Data()
+      number += 1
+    }
+    return line
+  }
+
+  private mutating func keep(_ bytes: Data) throws(StreamLineTooLongError) {
+    guard bytes.count <= maximumLength - line.count else {
+      throw StreamLineTooLongError(line: number, limitBytes: maximumLength)
+    }
     line.append(bytes)
   }
 }

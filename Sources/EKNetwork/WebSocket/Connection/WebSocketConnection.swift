@@ -114,8 +114,7 @@ final class WebSocketConnection: Sendable {
   private func lose(_ error: any Error) {
     let (isClosing, given) = state.withLock { ($0.isClosing, $0.lossReason) }
     if let given, !isClosing { return end(.abnormalClosure, "", given) }
-    let reason = (error as? ByteTransportError).flatMap { if case .failed(let text) = $0 { text } else { nil } }
-    let text = reason ?? (error as? ByteTransportError == .cancelled ? "It was cancelled" : error.localizedDescription)
+    let text = (error as? ByteTransportError)?.reason ?? error.localizedDescription
     end(.abnormalClosure, text, isClosing ? nil : .connectionLost(reason: text))
   }
 

@@ -27,6 +27,15 @@ enum ByteTransportError: Error, Equatable {
   case failed(String)
   /// Neither libcurl nor the Network framework is available.
   case unavailable
+
+  /// The reason in an error for the caller.
+  var reason: String {
+    switch self {
+    case .cancelled: "It was cancelled"
+    case .failed(let text): text
+    case .unavailable: "No transport is available"
+    }
+  }
 }
 
 /// The factory for the platform's byte transport.

@@ -194,6 +194,26 @@ import Testing
     #expect(server.requestCount == 5)
   }
 
+  /// RFC 9110 §10.2.2: a relative `Location` is relative to the target of the request, which middleware may change.
+  @Test func redirectIsResolvedAgainstRequestedURL() async throws {
+    let other = try LoopbackServer()
+    other.route("/v2/item", .redirect(to: "there"), .status(302))
+    let url = other.url("/v2/item")
+    client.middleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.url = url
+        return try await next(request)
+      }
+    ]
+    #expect(try await client.redirect(from: server.teapot()) == other.url("/v2/there"))
+    let failure = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed { _ = try await client.redirect(from: server.teapot()) }
+    }
+    #expect(failure?.url == url)
+    #expect(other.requestCount == 2 && server.requestCount == 0)
+  }
+
   @Test func nonRedirectIsInvalidResponse() async throws {
     server.route("/item", .json(Teapot(id: 1)), .status(302), .status(304), .status(404), .status(401))
     for _ in 1...4 {

@@ -200,6 +200,55 @@ import Testing
       ])
   }
 
+  @Test func delayMayDependOnTheResponse() async throws {
+    struct Busy: Error {}
+    struct Obedient: PrismRetryPolicy {
+      func shouldRetry(for error: Error, attempt: Int) -> Bool { attempt < 1 }
+      func delay(for attempt: Int) -> Duration {
+        .seconds(PrismNetworkFailure.current?.headers.field("X-Retry-In").flatMap { Int($0) } ?? 0)
+      }
+    }
+    let server = try LoopbackServer()
+    let (policy, clock) = (Obedient(), clock)
+    let (client, plain) = (
+      PrismNetworkAdapter.forTests(retryPolicy: policy, clock: clock), PrismNetworkAdapter.forTests()
+    )
+    let manager = Wire.automatic.manager(server, clock: clock)
+    let request = server.teapot()
+    let retryable = PrismRetryableRequest(policy: policy, clock: clock) { try await plain.request(on: request) }
+    let loads: [() async throws -> Void] = [
+      { _ = try await client.request(on: request) },
+      { _ = try await manager.send(ItemProbe(retryPolicy: RetryPolicy(policy))) },
+      { _ = try await manager.send(ItemProbe(retryPolicy: RetryPolicy(policy), errorDecoder: { _ in Busy() })) },
+      { _ = try await retryable.execute() },
+    ]
+    for (index, load) in loads.enumerated() {
+      server.route("/item", .status(503, headers: ["X-Retry-In": "\(index + 5)"]), .json(Teapot(id: 1)))
+      try await load()
+    }
+    #expect(clock.sleeps == [.seconds(5), .seconds(6), .seconds(7), .seconds(8)])
+    #expect(PrismNetworkFailure.current == nil)
+  }
+
+  /// The delays of a policy may depend on those before.
+  @Test func adapterCallsItsPolicyOnlyAfterFailure() async throws {
+    struct Counting: PrismRetryPolicy {
+      let delays = Locked(0)
+      func shouldRetry(for error: Error, attempt: Int) -> Bool { attempt < 1 }
+      func delay(for attempt: Int) -> Duration {
+        delays.withLock { delays in
+          delays += 1
+          return .seconds(delays)
+        }
+      }
+    }
+    let server = try LoopbackServer()
+    server.route("/item", .json(Teapot(id: 1)), .status(503), .json(Teapot(id: 2)))
+    let client = PrismNetworkAdapter.forTests(retryPolicy: Counting(), clock: clock)
+    for id in 1...2 { #expect(try await client.request(on: server.teapot()) == Teapot(id: id)) }
+    #expect(clock.sleeps == [.seconds(1)])
+  }
+
   @Test func requestRulesOverridePolicy() async throws {
     struct Final: NonRetriableError {}
     let server = try LoopbackServer()

@@ -105,7 +105,21 @@ struct SocketDisconnectTests {
     #expect(await isClosed.wait())
     // RFC 6455 §7.4.1: 1009.
     #expect(code.withLock { $0 }.prefix(2) == Data([0x03, 0xF1]))
-    #expect(await socket.disconnectionError is SocketLineSplitter.TooLong)
+    let error = await socket.disconnectionError as? StreamLineTooLongError
+    #expect(error == StreamLineTooLongError(line: 1, limitBytes: 100))
+  }
+
+  @Test("A connection of lines that is reset ends with the error of a WebSocket")
+  func resetLines() async throws {
+    server.route("/") { _ in .raw([.reset]) }
+    defer { server.stop() }
+    var frames = try await socket.connect(to: endpoint(isWebSocket: false)).makeAsyncIterator()
+    try await socket.send(command: SocketCommand("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+    #expect(await frames.next() == nil)
+    guard case .connectionLost = await socket.disconnectionError as? WebSocketError else {
+      Issue.record("\(String(describing: await socket.disconnectionError))")
+      return
+    }
   }
 
   @Test("Cancelling the task that reads is not a failure of the connection")

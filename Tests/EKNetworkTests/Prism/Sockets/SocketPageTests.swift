@@ -42,7 +42,7 @@ struct SocketPageTests {
     splitter.append(Data("a\nb\nabcd".utf8))
     #expect(try splitter.next() == Data("a".utf8))
     #expect(try splitter.next() == Data("b".utf8))
-    #expect(throws: SocketLineSplitter.TooLong.self) { try splitter.next() }
+    #expect(throws: StreamLineTooLongError(line: 3, limitBytes: 3)) { try splitter.next() }
     var cut = SocketLineSplitter(maximumLength: 3)
     cut.append(Data("ab".utf8))
     #expect(try cut.next() == nil)
@@ -50,13 +50,13 @@ struct SocketPageTests {
     #expect(try cut.next() == Data("abc".utf8))
     #expect(try cut.next() == nil)
     cut.append(Data("fg\n".utf8))
-    #expect(throws: SocketLineSplitter.TooLong.self) { try cut.next() }
+    #expect(throws: StreamLineTooLongError(line: 2, limitBytes: 3)) { try cut.next() }
     // Also where no line break has arrived, or a piece alone would not be too long.
     var open = SocketLineSplitter(maximumLength: 3)
     open.append(Data("ab".utf8))
     #expect(try open.next() == nil)
     open.append(Data("cd".utf8))
-    #expect(throws: SocketLineSplitter.TooLong.self) { try open.next() }
+    #expect(throws: StreamLineTooLongError(line: 1, limitBytes: 3)) { try open.next() }
   }
 
   @Test("Commands are sent as lines and frames are received over a WebSocket")
