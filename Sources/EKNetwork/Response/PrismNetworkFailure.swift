@@ -72,16 +72,19 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   public nonisolated(nonsending) static func detailed<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async throws -> Success {
-    let (result, record) = await recorded(body)
-    do { return try result.get() } catch {
+    let recorded = await recorded(body)
+    do { return try recorded.result.get() } catch {
       // The error as it was thrown, which a pattern for its type would copy.
       guard let meaning = error as? PrismNetworkError else { throw error }
-      throw record.details(of: error) ?? PrismNetworkFailure(meaning)
+      throw recorded.record.details(of: error) ?? PrismNetworkFailure(meaning)
     }
   }
 
   /// The result of an operation, with the failures of its requests.
-  typealias Recorded<Success> = (result: Result<Success, any Error>, record: FailureRecord)
+  struct Recorded<Success> {
+    let result: Result<Success, any Error>
+    let record: FailureRecord
+  }
 
   /// Runs `body`, and returns its result, with the failures of its requests.
   nonisolated(nonsending) static func recorded<Success>(
@@ -96,7 +99,7 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
     }
     let record = inner.withLock { $0 }
     recorder?.withLock { $0.add(record) }
-    return (result, record)
+    return Recorded(result: result, record: record)
   }
 
   /// Records that a request has ended with a success, after which the operation must not send it again unless it is
@@ -112,6 +115,8 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   /// The record in which ``detailed(_:)`` of this task finds the failures.
   @TaskLocal private static var recorder: Locked<FailureRecord>?
 }
+
+extension PrismNetworkFailure.Recorded: Sendable where Success: Sendable {}
 
 extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
   /// The description of the error, and if they are known the request, the status and the beginning of the body: `"The server

@@ -42,11 +42,9 @@ public actor PrismRequestDeduplicator {
   ) async throws -> T {
     // The request runs in a task that one of the callers has started. To the retry policy of each of them it is a
     // request that was sent, and possibly processed (RFC 9110 §9.2.2).
-    let (result, record) = try await flights.run(key) {
-      await PrismNetworkFailure.recorded { try await request() }
-    }
-    PrismNetworkFailure.record(record)
-    return try result.get()
+    let shared = try await flights.run(key) { await PrismNetworkFailure.recorded { try await request() } }
+    PrismNetworkFailure.record(shared.record)
+    return try shared.result.get()
   }
 
   /// The number of requests in flight that can be joined.

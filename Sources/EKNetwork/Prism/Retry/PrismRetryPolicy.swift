@@ -215,8 +215,9 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
     var attempt = 0
     while true {
       try Task.checkCancellation()
-      let (result, record) = await PrismNetworkFailure.recorded { try await operation() }
-      guard case .failure(let error) = result else { return try result.get() }
+      let recorded = await PrismNetworkFailure.recorded { try await operation() }
+      guard case .failure(let error) = recorded.result else { return try recorded.result.get() }
+      let record = recorded.record
       if Task.isCancelled { throw CancellationError() }
       let details = record.details(of: error)
       // An operation of several requests may be repeated if each of them may, which the error alone does not say.
