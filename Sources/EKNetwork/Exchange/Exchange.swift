@@ -29,7 +29,7 @@ struct Exchange: Sendable {
   var log: RequestLog?
   /// Whether middleware around the call has changed the origin; another origin receives no credentials of the session.
   var hasLeftOrigin = false
-  /// The user and the password for the request's origin.
+  /// The user and the password for the request's origin; they are not for another to which `hasLeftOrigin` applies.
   var credential: PasswordCredential?
   /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
@@ -43,7 +43,8 @@ struct Exchange: Sendable {
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     try HopRequest(
-      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin, credential: credential)
+      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin,
+      credential: hasLeftOrigin ? nil : credential)
   }
 
   /// Returns the final response to a request, with its body.

@@ -336,6 +336,24 @@ import Testing
     #expect(other.data == content)
   }
 
+  @Test(arguments: Wire.allCases, Kind.allCases)
+  func otherOriginGetsNoPassword(_ wire: Wire, _ kind: Kind) async throws {
+    let other = try UploadServer(kind)
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    other.state.withLock {
+      $0.override = { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    }
+    let location = other.server.url("/files/1").absoluteString
+    server.route("/files", .status(201, headers: ["Location": location]))
+    await #expect(throws: NetworkError.unauthorized) {
+      try await wire.manager(server).upload(
+        CreateUpload(credential: PasswordCredential(user: "u", password: "p")), fromFile: file, options: options(kind))
+    }
+    #expect(!other.server.requests.isEmpty)
+    #expect(other.server.requests.allSatisfy { $0.headers["Authorization"] == nil })
+  }
+
   @Test func renewedTokenIsSentAndTheUploadContinued() async throws {
     let server = try UploadServer(.tus)
     server.state.withLock {
