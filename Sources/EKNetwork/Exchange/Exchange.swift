@@ -29,7 +29,7 @@ struct Exchange: Sendable {
   var log: RequestLog?
   /// Whether middleware around the call has changed the origin; another origin receives no credentials of the session.
   var hasLeftOrigin = false
-  /// The user and the password for the request's origin.
+  /// The user and the password for the request's origin; they are not for another to which `hasLeftOrigin` applies.
   var credential: PasswordCredential?
   /// The exchanges in flight that identical safe ones share; `nil` disables sharing.
   var shared: SharedFlights<ExchangeKey>?
@@ -43,7 +43,8 @@ struct Exchange: Sendable {
   @inline(never)
   func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     try HopRequest(
-      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin, credential: credential)
+      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin,
+      credential: hasLeftOrigin ? nil : credential)
   }
 
   /// Returns the final response to a request, with its body.
@@ -56,7 +57,7 @@ struct Exchange: Sendable {
     guard progress == nil, deadline == nil,
       let key = ExchangeKey(
         hop, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits, decodesContent: decodesContent,
-        cacheMode: cacheMode)
+        ignoresContent: ignoresContent, cacheMode: cacheMode)
     else {
       // After an unsafe request, callers must not share a response requested before it.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
@@ -304,13 +305,14 @@ struct ExchangeKey: Hashable, Sendable {
   private let accepted: StatusCodes
   private let limits: ResponseLimits
   private let decodesContent: Bool
+  private let ignoresContent: Bool
   private let cacheMode: CacheMode
 
   /// Returns `nil` for requests that must not be shared: those with a method that is not safe (RFC 9110 §9.2.1), or
   /// with a body.
   init?(
     _ hop: HopRequest, redirectPolicy: RedirectPolicy, accepted: StatusCodes = .successful, limits: ResponseLimits,
-    decodesContent: Bool = true, cacheMode: CacheMode = .default
+    decodesContent: Bool = true, ignoresContent: Bool = false, cacheMode: CacheMode = .default
   ) {
     let request = hop.urlRequest
     guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
@@ -325,6 +327,7 @@ struct ExchangeKey: Hashable, Sendable {
     self.accepted = accepted
     self.limits = limits
     self.decodesContent = decodesContent
+    self.ignoresContent = ignoresContent
     self.cacheMode = cacheMode
   }
 

@@ -229,7 +229,7 @@ struct RequestRunner {
         limits: ResponseLimits(size: request.maximumResponseSize, inflation: request.maximumInflation),
         progress: progress, deadline: request.totalTimeout.map { .now + max(.zero, $0).sleepable },
         onInterim: request.onInterimResponse.map(InterimObserver.init), log: log,
-        hasLeftOrigin: leavesOrigin, credential: leavesOrigin ? nil : request.credential, shared: shared,
+        hasLeftOrigin: leavesOrigin, credential: request.credential, shared: shared,
         wasCarriedOut: wasCarriedOut)
     }
   }

@@ -336,6 +336,41 @@ import Testing
     #expect(other.data == content)
   }
 
+  @Test(arguments: Wire.allCases, Kind.allCases)
+  func otherOriginGetsNoPassword(_ wire: Wire, _ kind: Kind) async throws {
+    let other = try UploadServer(kind)
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    other.state.withLock {
+      $0.override = { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    }
+    let location = other.server.url("/files/1").absoluteString
+    server.route("/files", .status(201, headers: ["Location": location]))
+    await #expect(throws: NetworkError.unauthorized) {
+      try await wire.manager(server).upload(
+        CreateUpload(credential: PasswordCredential(user: "u", password: "p")), fromFile: file, options: options(kind))
+    }
+    #expect(!other.server.requests.isEmpty)
+    #expect(other.server.requests.allSatisfy { $0.headers["Authorization"] == nil })
+  }
+
+  @Test(arguments: [(Wire.automatic, "Basic"), (.urlSession, "Basic"), (.automatic, "Digest")])
+  func userOfTheURLIsAlsoThatOfTheUpload(_ wire: Wire, _ scheme: String) async throws {
+    let server = try UploadServer(.tus)
+    server.state.withLock {
+      $0.override = { request in
+        guard request.headers["Authorization"]?.hasPrefix("\(scheme) ") != true else { return nil }
+        let challenge = scheme == "Basic" ? "Basic realm=\"r\"" : "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
+        return .status(401, headers: ["WWW-Authenticate": challenge])
+      }
+    }
+    let url = try #require(URL(string: server.server.baseURL.absoluteString.replacing("//", with: "//u:p@")))
+    let result = try await wire.manager(url).upload(CreateUpload(), fromFile: file, options: options(.tus))
+    #expect(server.data == content)
+    #expect(result.url == server.server.url("/files/1"))
+    #expect(server.methods == (scheme == "Basic" ? ["POST", "PATCH"] : ["POST", "POST", "PATCH"]))
+  }
+
   @Test func renewedTokenIsSentAndTheUploadContinued() async throws {
     let server = try UploadServer(.tus)
     server.state.withLock {

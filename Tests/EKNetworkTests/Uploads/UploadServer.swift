@@ -139,6 +139,7 @@ struct CreateUpload: NetworkRequest {
   var progress: NetworkProgress?
   var retryPolicy = RetryPolicy()
   var body: RequestBody?
+  var credential: PasswordCredential?
 }
 
 extension RetryPolicy {

@@ -86,6 +86,22 @@ import Testing
     #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
   }
 
+  @Test(arguments: Wire.allCases) func middlewareDoesNotTakeItToAnotherOrigin(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    other.route("/item") { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    let manager = wire.manager(server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.url = other.url("/item")
+        return try await next(request)
+      }
+    ]
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
+    #expect(server.requestCount == 0)
+  }
+
   @Test func ownAuthorizationComesFirst() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
