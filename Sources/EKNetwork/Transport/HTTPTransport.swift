@@ -61,7 +61,8 @@
       return TransportResponse(
         head: head,
         body: ContentCoding.decoding(
-          body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation))
+          body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation,
+          deadline: request.deadline))
     }
 
     func preconnect(_ request: TransportRequest) async throws -> Bool {

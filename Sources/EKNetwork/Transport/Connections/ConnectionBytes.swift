@@ -121,6 +121,8 @@ struct ByteTransportEndpoint: Sendable, Equatable {
     /// Whether HTTP is spoken on it, so that a proxy forwards the requests for an `http` URL (RFC 9112 §3.2.2). Otherwise
     /// it opens a tunnel.
     var isForHTTP = false
+    /// How long the one that opens it waits for it, in nanoseconds.
+    var connectWait = UInt64.max
 
     /// Whether a proxy forwards the requests.
     var isForwarded: Bool { isForHTTP && proxy?.forwards(isSecure: isSecure) == true }

@@ -13,6 +13,7 @@
     private var openerTimer: UInt64?
     /// When it has taken too long.
     private var limit = UInt64.max
+    private var begun: UInt64 = 0
 
     init(
       _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
@@ -37,6 +38,8 @@
       if let timeout = pool.identity.options.connectTimeout {
         limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
       }
+      begun = eventLoop.now
+      endpoint.connectWait = wait(of: transfer)
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
@@ -64,6 +67,14 @@
     func join(_ transfer: Transfer) {
       transfers.append(transfer)
       transfer.loopConnection = self
+      opener?.allow(wait(of: transfer))
+    }
+
+    /// How long a request that begins to wait now can do so, from when the connection was begun.
+    private func wait(of transfer: Transfer) -> UInt64 {
+      let request = transfer.request
+      let end = min(eventLoop.now.addingClamped(request.idleTimeout), request.deadline, limit)
+      return end - min(begun, end)
     }
 
     override func ready(_ descriptor: Int32, events: Int32) { act(on: descriptor, events: events) }
@@ -93,6 +104,8 @@
       for transfer in transfers {
         switch outcome {
         case .opened: break
+        case .failed(let failure) where failure.code == CurlError.timeLimit && limit <= eventLoop.now:
+          eventLoop.finish(transfer, with: tooLate(transfer))
         case .failed(let failure): eventLoop.failed(transfer, failure, .init(code: failure.code))
         case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
         case .noResources: eventLoop.finish(transfer, with: EventLoop.resourceError(url: transfer.request.url))

@@ -36,8 +36,11 @@ enum ContentCoding {
 
     /// Returns the body with its codings removed, the last one first. With an unknown coding, reading it throws
     /// `URLError.cannotDecodeContentData` if there is content: neither a status nor an empty body depends on it.
+    ///
+    /// - Parameter deadline: When to stop with `URLError.timedOut`.
     static func decoding(
-      _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil
+      _ body: any TransportBody, of head: ResponseHead, url: URL, maximumInflation: Int? = nil,
+      deadline: ContinuousInstant? = nil
     ) -> any TransportBody {
       let names = names(head.value("content-encoding"))
       guard !names.isEmpty else { return body }
@@ -51,7 +54,8 @@ enum ContentCoding {
         guard let codec = codec(named: name), let decoder = ContentDecoder(codec) else {
           return undecodable("The content coding \"\(name.prefix(40))\" is unknown")
         }
-        decoded = DecodedBody(decoded, decoder: decoder, url: url, meter: meter, readsWire: layer == 0)
+        decoded = DecodedBody(
+          decoded, decoder: decoder, url: url, meter: meter, deadline: deadline, readsWire: layer == 0)
       }
       return decoded
     }
@@ -98,6 +102,7 @@ enum ContentCoding {
     private let decoder: ContentDecoder
     private let url: URL
     private let meter: InflationMeter
+    private let deadline: ContinuousInstant?
     /// Whether `body` is the one received from the wire.
     private let readsWire: Bool
     private var decoded: Int64 = 0
@@ -107,8 +112,12 @@ enum ContentCoding {
     /// empty members.
     private static let mostSwallowed = 4 * 1024 * 1024
 
-    init(_ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter, readsWire: Bool) {
+    init(
+      _ body: any TransportBody, decoder: ContentDecoder, url: URL, meter: InflationMeter,
+      deadline: ContinuousInstant?, readsWire: Bool
+    ) {
       self.meter = meter
+      self.deadline = deadline
       self.readsWire = readsWire
       self.body = body
       self.decoder = decoder
@@ -120,6 +129,7 @@ enum ContentCoding {
     func next() async throws -> Data? {
       do {
         while true {
+          try checkTime()
           if let data = try decoder.next() {
             decoded += Int64(data.count)
             swallowed = 0
@@ -142,6 +152,17 @@ enum ContentCoding {
     }
 
     func cancel() { body.cancel() }
+
+    /// What has arrived may become gigabytes, long after its transfer, which has the other limits, is over.
+    private func checkTime() throws {
+      if Task.isCancelled {
+        body.cancel()
+        throw CancellationError()
+      }
+      guard let deadline, deadline <= .now else { return }
+      body.cancel()
+      throw CurlError.make(.timedOut, "The request timed out while its body was decoded", url: url)
+    }
 
     private func checkInflation() throws {
       guard let factor = meter.factor, !meter.allows(decoded) else { return }

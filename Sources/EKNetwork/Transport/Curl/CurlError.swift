@@ -20,6 +20,8 @@
 
     /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
     static let framingLoss = 16
+    /// `CURLE_OPERATION_TIMEDOUT`.
+    static let timeLimit = 28
     /// `CURLE_SSL_CONNECT_ERROR`.
     static let handshakeFailure = 35
     /// `CURLE_PARTIAL_FILE`.

@@ -72,6 +72,7 @@ extension ByteTransportEndpoint {
     route = options.route
     #if os(Linux)
       tls = options.tls
+      connectWait = options.connectTimeout.clampedNanoseconds
       proxy = try options.proxies.chosen(forHost: host, port: port, isSecure: isSecure)
         .server(for: host, isSecure: isSecure, isDirect: route.isDirect(to: host))
     #endif

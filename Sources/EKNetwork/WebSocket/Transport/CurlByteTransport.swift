@@ -110,6 +110,7 @@
         phase = .open
         opening?.resume()
         opening = nil
+      case (.failed(let failure), _) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
       case (.failed(let failure), let url?): loopEnd(CurlError.urlError(failure, url: url))
       case (.endlessTunnel, let url?): loopEnd(TunnelWatch.error(url: url))
       default: loopEnd(ByteTransportError.unavailable)

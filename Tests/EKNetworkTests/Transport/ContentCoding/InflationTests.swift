@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import FoundationNetworking
   import LoopbackServer
   import Testing
 
@@ -77,6 +78,39 @@
         try await Wire.automatic.manager(server).send(Probe<Data>())
       }
       #expect(error?.code == .cannotDecodeContentData)
+    }
+
+    /// A frame (RFC 8878 §3.1.1) with a window of 128 KiB, and of blocks of that size with one repeated byte: a gibibyte.
+    private static var gibibyte: Data {
+      var frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38])
+      for _ in 1..<8_192 { frame += [0x02, 0x00, 0x10, 0x61] }
+      return frame + [0x03, 0x00, 0x10, 0x61]
+    }
+
+    /// All of it has arrived before most of it is decoded.
+    @Test func decodingEndsWithTheTotalTimeout() async throws {
+      let frame = Self.gibibyte
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .data(frame).header("Content-Encoding", "zstd") }
+      let error = await #expect(throws: URLError.self) {
+        try await Wire.automatic.manager(server).send(Probe<Data>(totalTimeout: .milliseconds(50)))
+      }
+      #expect(error?.code == .timedOut)
+    }
+
+    @Test func decodingEndsWhenItsTaskIsCancelled() async throws {
+      let frame = Self.gibibyte
+      let server = try LoopbackServer()
+      server.route("/item") { _ in .data(frame).header("Content-Encoding", "zstd") }
+      let transport = try #require(HTTPTransport(configuration: .ephemeral))
+      let request = TransportRequest(URLRequest(url: server.url("/item"), timeoutInterval: 600))
+      let reading = Task {
+        let body = try await transport.start(request).body
+        #expect(try await body.next()?.first == 0x61)
+        withUnsafeCurrentTask { $0?.cancel() }
+        _ = try await body.next()
+      }
+      await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
     @Test func inflationFactorCoversAllLayers() throws {
