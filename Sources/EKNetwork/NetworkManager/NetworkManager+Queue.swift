@@ -120,6 +120,8 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let errorDecoder: ((Data) -> Error?)? = nil
   let responseErrorDecoder: ((NetworkResponse) -> Error?)? = nil
   let maximumResponseSize: Int64? = nil
+  // A request that takes longer would be cut off, and sent again, for ever; `timeout` detects a silent server.
+  let totalTimeout: Duration? = nil
 
   init(_ queued: PrismQueuedRequest) {
     urlRequest = queued.urlRequest

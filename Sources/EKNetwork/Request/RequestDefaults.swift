@@ -23,7 +23,7 @@ public struct RequestDefaults: @unchecked Sendable {
   public var headers: [String: String]?
   /// The default of ``NetworkRequest/timeout``.
   public var timeout: Duration?
-  /// The default of ``NetworkRequest/totalTimeout``.
+  /// The default of ``NetworkRequest/totalTimeout``, but not for subscriptions to events and queued requests.
   public var totalTimeout: Duration?
   /// The default of ``NetworkRequest/retryPolicy``.
   public var retryPolicy: RetryPolicy?
@@ -40,7 +40,7 @@ public struct RequestDefaults: @unchecked Sendable {
   /// The default of ``NetworkRequest/jsonDecoder``, shared by all requests. Unlike `responseDecoderProvider`, it does not
   /// replace a decoder that a request declares.
   public var jsonDecoder: JSONDecoder?
-  /// The default of ``NetworkRequest/maximumResponseSize``.
+  /// The default of ``NetworkRequest/maximumResponseSize``, but not for subscriptions to events and queued requests.
   public var maximumResponseSize: Int64?
 
   /// Creates defaults that change nothing.

@@ -20,16 +20,17 @@ enum RequestURL {
       output.reserveCapacity(base.count + path.utf8.count + 64)
       output.append(contentsOf: base[..<parts.pathEnd])
       try appendPath(path, isPercentEncoded: pathIsPercentEncoded, basePathStart: parts.pathStart, to: &output)
-      var hasQuery = parts.query != nil
+      var separator: UInt8? = UInt8(ascii: "?")
       if let query = parts.query {
         output.append(UInt8(ascii: "?"))
         output.append(contentsOf: base[query])
+        // A `?` at the end of a query is part of its last item (RFC 3986 §3.4).
+        let isOpen = query.isEmpty || output.last == UInt8(ascii: "&")
+        separator = isOpen ? nil : UInt8(ascii: "&")
       }
       func beginQuery() {
-        if !hasQuery || output.last != UInt8(ascii: "&") && output.last != UInt8(ascii: "?") {
-          output.append(hasQuery ? UInt8(ascii: "&") : UInt8(ascii: "?"))
-        }
-        hasQuery = true
+        if let separator { output.append(separator) }
+        separator = UInt8(ascii: "&")
       }
       if let queryParameters, !queryParameters.isEmpty {
         beginQuery()

@@ -67,14 +67,21 @@ public struct RetryPolicy {
 
   /// Returns whether an error is likely to be transient: 408, 425, 429, 500, 502, 503 and 504; connections that could
   /// not be opened, were lost or timed out; and responses that are not valid HTTP. Of an error that the request's
-  /// `errorDecoder` has made, the status of its response decides.
+  /// `errorDecoder` has made, the status of its response decides, unless it is a ``NonRetriableError``.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
   /// connection was lost may have been carried out.
   public static func isTransient(_ error: Error) -> Bool {
-    let kind = FailureKind(error)
-    if kind == .unclear, let refusal { return FailureKind(status: refusal.statusCode) == .temporary }
-    return kind == .temporary
+    kind(of: error) == .temporary
+  }
+
+  /// Returns what an error that a policy is asked about means for another attempt.
+  ///
+  /// An error that the request's own decoder has made says what it could read of the response: a `DecodingError` for
+  /// the page of a gateway, for example. Only the status says whether the server may accept the request later.
+  static func kind(of error: any Error) -> FailureKind {
+    guard let refusal, !(error is NonRetriableError) else { return FailureKind(error) }
+    return FailureKind(status: refusal.statusCode)
   }
 
   /// The response that a policy is deciding about, while it is asked about the error that the request's `errorDecoder`

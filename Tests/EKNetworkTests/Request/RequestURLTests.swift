@@ -25,6 +25,10 @@ import Testing
     #expect(try url("https://h/?", "p", ordered: [flag]) == "https://h/p?flag")
     #expect(try url("https://h/?", "p", query: ["a": "1"]) == "https://h/p?a=1")
     #expect(try url("https://h", "p", query: [:], ordered: []) == "https://h/p")
+    #expect(
+      try url("https://h/?q=what?", "p", query: ["a": "1"], ordered: [flag]) == "https://h/p?q=what?&a=1&flag")
+    #expect(try url("https://h/??", "p", ordered: [flag]) == "https://h/p??&flag")
+    #expect(try url("https://h/?", "p", query: ["a": "1"], ordered: [flag]) == "https://h/p?a=1&flag")
     let hostile = URLQueryItem(name: "a&b=c", value: "é +;#\r\n\0%")
     #expect(try url("https://h", "p", ordered: [hostile]) == "https://h/p?a%26b%3Dc=%C3%A9%20%2B%3B%23%0D%0A%00%25")
   }

@@ -154,7 +154,8 @@ import Testing
 
   private struct Refused: Error {}
 
-  /// The status goes along with the error that the request's own decoder makes of the response.
+  /// The status goes along with the error that the request's own decoder makes of the response, and decides even if that
+  /// error has a meaning of its own.
   @Test(arguments: [422, 404, 401, 501, 503, 500, 429])
   func decodedErrorKeepsItsStatus(_ status: Int) async throws {
     let isRepeated = [503, 500, 429].contains(status)
@@ -163,12 +164,19 @@ import Testing
       RetryPolicy(PrismExponentialBackoff(baseDelay: .zero, maxDelay: .zero, maxAttempts: 1)),
       RetryPolicy(maxRetryCount: 1, delay: 0, shouldRetry: RetryPolicy.isTransient),
     ]
+    let unreadable = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no JSON"))
+    let errors: [any Error] = [Refused(), unreadable, URLError(.cannotDecodeContentData), URLError(.timedOut)]
     for (index, policy) in policies.enumerated() {
-      server.reset()
-      server.route("POST", "/item") { _ in .text("why", status: status) }
-      let probe = ItemProbe(method: .post, retryPolicy: policy, errorDecoder: { _ in Refused() })
-      await #expect(throws: Refused.self) { _ = try await Wire.automatic.manager(server, clock: clock).send(probe) }
-      #expect(server.requestCount == (isRepeated ? 2 : 1), "policy \(index)")
+      for error in errors {
+        server.reset()
+        server.route("POST", "/item") { _ in .text("why", status: status) }
+        let probe = ItemProbe(method: .post, retryPolicy: policy, errorDecoder: { _ in error })
+        let thrown = await #expect(throws: (any Error).self) {
+          _ = try await Wire.automatic.manager(server, clock: clock).send(probe)
+        }
+        #expect(thrown.map { "\(type(of: $0))" } == "\(type(of: error))")
+        #expect(server.requestCount == (isRepeated ? 2 : 1), "policy \(index), \(error)")
+      }
     }
     let byDefault = RetryPolicy(maxRetryCount: 1, delay: 0)
     server.reset()

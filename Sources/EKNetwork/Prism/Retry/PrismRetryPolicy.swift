@@ -94,7 +94,7 @@ extension PrismNetworkError {
     if PrismNetworkFailure.forbidsRepetition { return false }
     let failure = PrismNetworkFailure.details(of: error)
     if failure?.repeatability?.isHarmless == false { return false }
-    return switch FailureKind(failure ?? error) {
+    return switch RetryPolicy.kind(of: failure ?? error) {
     case .temporary, .serverError: true
     // 404, 409, 422 and a body that cannot be decoded will be the same next time.
     case .refused, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
@@ -158,7 +158,8 @@ extension PrismNetworkFailure {
     switch error {
     case let failure as PrismNetworkFailure:
       return $taskLocalFailure.withValue(failure) { method(failure.error) }
-    case is HTTPError, is NetworkError, is URLError:
+    // With a response, the request's own decoder has made the `URLError`.
+    case is URLError where RetryPolicy.refusal == nil, is HTTPError, is NetworkError:
       let failure = PrismNetworkFailure(causedBy: error, url: nil)
       return $taskLocalFailure.withValue(failure) { method(failure.error) }
     default:

@@ -129,7 +129,8 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
       let request = EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
-        refusal: refusal, sequence: sequence, wasCarriedOut: wasCarriedOut)
+        maximumResponseSize: source.request.maximumResponseSize, refusal: refusal, sequence: sequence,
+        wasCarriedOut: wasCarriedOut)
       let response: StreamingResponse
       do {
         response = try await source.stream(request)
@@ -325,6 +326,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   let lastEventID: String
   /// The idle timeout of the exchange; `nil` for that of the request.
   let silence: Duration?
+  /// That of the request itself: a default is the size of a response that ends, which a subscription exceeds in time.
+  let maximumResponseSize: Int64?
   /// The error response.
   let refusal: Locked<NetworkResponse?>
   /// The sequence that is sent as the body.
@@ -370,7 +373,6 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var isIdempotent: Bool { base.isIdempotent }
   var cacheMode: CacheMode { base.cacheMode }
   var decodesContent: Bool { base.decodesContent }
-  var maximumResponseSize: Int64? { base.maximumResponseSize }
   var maximumInflation: Int? { base.maximumInflation }
 
   /// WHATWG HTML §9.2.3. The request's own fields take precedence, except for the ID, which changes with each event.

@@ -122,6 +122,20 @@ import Testing
     #expect(await manager.offlineQueue?.count == 0)
   }
 
+  /// It would cut off a long upload each time.
+  @Test func totalTimeoutOfTheClientDoesNotApply() async throws {
+    server.route("POST", "/order") { _ in .status(201) }
+    let manager = Wire.automatic.manager(server)
+    manager.defaults.totalTimeout = .zero
+    let undelivered = Locked<[any Error]>([])
+    manager.offlineQueue = try open(manager, undelivered: undelivered)
+    defer { manager.offlineQueue = nil }
+    try await manager.enqueue(Order())
+    try await manager.offlineQueue?.flush()
+    #expect(server.requestCount == 1 && undelivered.withLock { $0.isEmpty })
+    #expect(await manager.offlineQueue?.count == 0)
+  }
+
   /// They are sent one by one right away: that is the attempt that counts.
   @Test func failedBatchDoesNotCountAsRetry() async throws {
     let batches = Locked<[[Int]]>([])

@@ -43,6 +43,7 @@ import Testing
     let manager = Wire.automatic.manager(server, clock: clock)
     manager.defaults.acceptedStatuses = .any
     manager.defaults.totalTimeout = .zero
+    manager.defaults.maximumResponseSize = 5
     manager.defaults.errorDecoder = { _ in URLError(.cannotParseResponse) }
     var events: [ServerSentEvent] = []
     for try await event in manager.events(Feed()) { events.append(event) }
