@@ -77,6 +77,8 @@ static struct {
   void (*option_set_no_auto_window_update)(void *, int);
   void (*option_set_no_closed_streams)(void *, int);
   void (*option_set_max_send_header_block_length)(void *, size_t);
+  // Versions without it have no limit.
+  void (*option_set_max_continuations)(void *, size_t);
   const char *(*strerror)(int);
 } base;
 
@@ -123,6 +125,7 @@ static void load(void) {
   EKN_RESOLVE(base, option_set_no_closed_streams, "option_set_no_closed_streams");
   EKN_RESOLVE(base, option_set_max_send_header_block_length, "option_set_max_send_header_block_length");
   EKN_RESOLVE(base, strerror, "strerror");
+  *(void **)&base.option_set_max_continuations = dlsym(library, "nghttp2_option_set_max_continuations");
   loaded = true;
 }
 
@@ -224,6 +227,9 @@ static void *new_session(ekn_http2 *own) {
     base.option_set_no_closed_streams(options, 1);
     // Its own limit is 64 KiB. Requests may be as large as over HTTP/1.1.
     base.option_set_max_send_header_block_length(options, 16 << 20);
+    // Its own limit is 8 frames of 16 KiB, beyond which it ends the connection: a head that HTTP/1.1 would accept, or that is an
+    // error of its stream alone, would end all other streams.
+    if (base.option_set_max_continuations) base.option_set_max_continuations(options, 64);
     if (sessions.client_new2(&session, callbacks, own, options) != 0) session = NULL;
   }
   if (callbacks) sessions.callbacks_del(callbacks);

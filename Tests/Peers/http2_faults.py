@@ -316,8 +316,8 @@ class Faulty(asyncio.Protocol):
                 self.h2.send_data(stream, PART, end_stream=True)
                 self.flush()
             held.append(end)
-        elif kind == "large-head":
-            fields = [(f"x-{number}", os.urandom(2000).hex()[:3000]) for number in range(100)]
+        elif kind == "large-head":  # And the number of its fields.
+            fields = [(f"x-{number}", os.urandom(2000).hex()[:3000]) for number in range(int(path.split("/")[2]))]
             self.respond(stream, b"ok", *fields)
         elif kind == "interim":
             for number in range(100):

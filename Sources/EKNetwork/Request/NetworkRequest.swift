@@ -86,7 +86,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// `%` is itself encoded.
   var pathIsPercentEncoded: Bool { get }
   /// The maximum time without progress before the request fails with `URLError.timedOut`; sub-second values work.
-  /// Defaults to `nil`: the session's `timeoutIntervalForRequest`.
+  /// On Linux, the time in which the request's body has nothing to send does not count, until a response has a status of
+  /// 300 or above. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeout: Duration? { get }
   /// The maximum time for the call as a whole, with its attempts, the waits between them, a token refresh, and the response's
   /// body, also that of a stream; beyond it the request fails with `URLError.timedOut`, or with the last error if there is

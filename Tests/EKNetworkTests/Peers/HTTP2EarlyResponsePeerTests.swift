@@ -119,6 +119,19 @@
       try await isWell()
     }
 
+    /// From the head on it is the server that is silent.
+    @Test("Silence after a refusal is limited while the body has nothing to send", arguments: [0, 1])
+    func silenceAfterARefusal(pieces: Int) async throws {
+      let (body, input) = unending(pieces)
+      defer { input.finish() }
+      var probe = Probe<StatusCodeResponse>(path: "/early-head/413/NO_ERROR/held", method: .post)
+      probe.timeout = .milliseconds(500)
+      probe.body = body
+      let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
+      #expect(error?.code == .timedOut)
+      try await isWell()
+    }
+
     /// A body of which these pieces are there, and that does not end.
     private func unending(_ pieces: Int) -> (RequestBody, AsyncStream<Data>.Continuation) {
       let (stream, input) = AsyncStream<Data>.makeStream()

@@ -94,9 +94,6 @@
       return outcome
     }
 
-    /// Lets the attempt go on as long as one that has joined it waits: see ``CurlHandles/allow(_:)``.
-    func allow(_ wait: UInt64) { handles.allow(wait) }
-
     /// Ends the attempt, before its outcome was returned.
     func cancel() {
       switch outcome {

@@ -263,9 +263,9 @@ protocol Disposable: DeadlineHeapElement {
     /// Returns the connection that is being opened to an origin, if it may become one that is shared.
     func opening(_ origin: Origin) -> OpeningConnection? { http1.contains(origin) ? nil : opening[origin] }
 
-    /// Notes that a connection is being opened.
+    /// Notes that a connection is being opened, which requests may wait for longer than for an earlier one.
     mutating func opens(_ connection: OpeningConnection) {
-      if connection.version != .http1, opening[connection.origin] == nil { opening[connection.origin] = connection }
+      if connection.version != .http1 { opening[connection.origin] = connection }
     }
 
     /// Notes that it is not being opened any more.

@@ -28,7 +28,9 @@
           if connection.isQuiet { return connection.begin(transfer) }
           connection.close()
         }
-        if version != .http1, waits, let opening = pool.shared.opening(origin) { return opening.join(transfer) }
+        if version != .http1, waits, let opening = pool.shared.opening(origin), opening.outlasts(transfer) {
+          return opening.join(transfer)
+        }
       }
       let opening = OpeningConnection(pool, origin, version: version, for: self)
       connections.add(opening)

@@ -13,7 +13,10 @@
     private var openerTimer: UInt64?
     /// When it has taken too long.
     private var limit = UInt64.max
-    private var begun: UInt64 = 0
+    /// When libcurl's own limit ends it, which cannot be moved: an old libcurl has distributed it among the addresses.
+    private var curlEnd = UInt64.max
+    /// Whether that is after a day, for those who wait for longer.
+    private var endsLate = false
 
     init(
       _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
@@ -38,8 +41,11 @@
       if let timeout = pool.identity.options.connectTimeout {
         limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
       }
-      begun = eventLoop.now
-      endpoint.connectWait = wait(of: transfer)
+      let (now, last) = (eventLoop.now, waitEnd(of: transfer))
+      endpoint.connectWait = last - min(now, last)
+      let milliseconds = CurlHandles.limit(for: endpoint.connectWait)
+      curlEnd = now.addingClamped(UInt64(milliseconds) * 1_000_000)
+      endsLate = milliseconds == CurlHandles.longestLimit
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
@@ -67,14 +73,15 @@
     func join(_ transfer: Transfer) {
       transfers.append(transfer)
       transfer.loopConnection = self
-      opener?.allow(wait(of: transfer))
     }
 
-    /// How long a request that begins to wait now can do so, from when the connection was begun.
-    private func wait(of transfer: Transfer) -> UInt64 {
-      let request = transfer.request
-      let end = min(eventLoop.now.addingClamped(request.idleTimeout), request.deadline, limit)
-      return end - min(begun, end)
+    /// Whether a request that begins to wait now may wait for it: it must not be ended earlier because another one waits
+    /// for less.
+    func outlasts(_ transfer: Transfer) -> Bool { waitEnd(of: transfer) <= curlEnd || endsLate }
+
+    /// When a request that begins to wait now stops at the latest.
+    private func waitEnd(of transfer: Transfer) -> UInt64 {
+      min(eventLoop.now.addingClamped(transfer.request.idleTimeout), transfer.request.deadline, limit)
     }
 
     override func ready(_ descriptor: Int32, events: Int32) { act(on: descriptor, events: events) }

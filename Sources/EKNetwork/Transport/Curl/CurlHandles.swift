@@ -14,8 +14,6 @@
     let lookup: UnsafeMutablePointer<ekn_lookup>
     private let joinsResolver: Bool
     private var readsAhead = false
-    /// libcurl's limit for the connection in milliseconds.
-    private var limit = 0
     private let setup: UnsafeMutablePointer<ekn_tls_setup>
     /// The version of the authorities that are trusted, if they can be shared.
     private var authorities: AuthoritiesVersion?
@@ -96,7 +94,7 @@
       } else {
         settings.set(.quickExit, 1)
       }
-      allow(endpoint.connectWait)
+      settings.set(.connecttimeoutMs, Self.limit(for: endpoint.connectWait))
       settings.set(.errorbuffer, pointer: errorText)
       // The one that looks up names is verified by the same authorities.
       settings.apply(
@@ -114,23 +112,15 @@
       return settings.error
     }
 
-    /// Lets libcurl go on for the nanoseconds that are waited for the connection, from its beginning, and somewhat longer.
-    /// libcurl looks at its limit whenever it compares the time, and so it can be raised meanwhile.
-    func allow(_ wait: UInt64) {
-      let limit = Self.limit(for: wait)
-      guard limit > self.limit else { return }
-      self.limit = limit
-      var settings = CurlSettings(easy)
-      settings.set(.connecttimeoutMs, limit)
-    }
+    static let longestLimit = 24 * 3600 * 1000
 
-    /// Returns libcurl's limit in milliseconds. It must not be far beyond the caller's: before it has cf-ip-happy.c,
-    /// libcurl leaves an address that is silent for the next one of its family only after half of the limit. It must be
-    /// later, for the caller's own limit decides, and one that ends a lookup would wait for the resolver. Half of the
-    /// least is the time after which a lost SYN is repeated (RFC 6298 §2).
+    /// Returns libcurl's limit, in milliseconds, for a connection that is waited for that many nanoseconds. It must not be
+    /// far beyond the caller's: before it has cf-ip-happy.c, libcurl leaves an address that is silent for the next one of
+    /// its family only after half of the limit. It must be later, for the caller's own limit decides, and one that ends a
+    /// lookup would wait for the resolver. Half of the least is the time after which a lost SYN is repeated (RFC 6298 §2).
     static func limit(for wait: UInt64) -> Int {
       let milliseconds = Int(clamping: wait / 1_000_000)
-      return min(max(milliseconds + milliseconds / 4, 2_000), 24 * 3600 * 1000)
+      return min(max(milliseconds + milliseconds / 4, 2_000), longestLimit)
     }
 
     /// Keeps the authorities that libcurl has loaded for the next connections.

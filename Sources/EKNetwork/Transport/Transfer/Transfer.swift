@@ -45,6 +45,7 @@
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
     private var loopHasHead = false
+    private var loopIsRefused = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
     private var loopBlock = BodyBlock()
@@ -128,8 +129,9 @@
     /// The time at which the transfer times out if nothing happens, or has to be checked before.
     var loopDeadline: UInt64 {
       // Waiting for a connection, for a consumer that does not read, or for a body that is not ready does not count as
-      // idle time.
-      guard loopIsRunning, loopPauses.isEmpty else { return request.deadline }
+      // idle time. A server that has refused the request does not wait for the body.
+      let pauses = loopIsRefused ? loopPauses.subtracting(.sending) : loopPauses
+      guard loopIsRunning, pauses.isEmpty else { return request.deadline }
       let idleEnd = loopLastActivity.addingClamped(request.idleTimeout)
       let nextCheck = loopIsSending ? loopProgress.nextCheck(after: loopLastActivity, idle: request.idleTimeout) : .max
       return min(idleEnd, nextCheck, request.deadline)
@@ -150,11 +152,16 @@
     func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
 
     func loopReceivedHead(_ head: RawHead) {
+      let isRefused = head.statusCode >= 300
       let head = ResponseHead(head)
       loopExpected = head.contentLength
       loopReportsBody = request.onReceive?.observes(head) == true
       loopHead = head
       loopHasHead = true
+      loopIsRefused = isRefused
+      guard isRefused, loopPauses.contains(.sending) else { return }
+      loopLastActivity = eventLoop.now
+      eventLoop.renewDeadline(of: self)
     }
 
     /// Takes body bytes. Returns `true` if a block is full and must be delivered before more bytes arrive.

@@ -50,9 +50,9 @@
       transport.cancel()
     }
 
-    /// It joins a connection that is being opened for one that waits for less than libcurl's least limit.
+    /// That one waits for less than libcurl's least limit.
     @Test(
-      "A request is not ended by the limit of the one that it has joined",
+      "A request is not ended by the limit of a connection that is being opened for another one",
       .enabled(if: TransportDescription.current.capabilities.contains("http2")))
     func joined() async throws {
       let options = ConnectionOptions(httpVersion: .http2, addresses: [Self.name: ["127.0.0.2"]])
