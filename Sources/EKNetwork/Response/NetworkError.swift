@@ -112,9 +112,12 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
     /// The value contains CR, LF, NUL or a control character other than the tab (RFC 9110 §5.5), or is invalid for the
     /// field: a WebSocket subprotocol that is not a token, or is listed twice (RFC 6455 §4.1).
     case invalidValue
-    /// The library sets the field, because a value that contradicts the body could make one request be read as two
-    /// requests (RFC 9112 §11.2). Only `Transfer-Encoding` is refused for this reason, and in trailers every field that
-    /// frames, routes or controls the message or authenticates its sender (RFC 9110 §6.5.1).
+    /// The library sets the field, or it cannot be set there.
+    ///
+    /// A request's own `Transfer-Encoding` could make it be read as two requests (RFC 9112 §11.2). `Content-Type` and
+    /// `Content-Length` belong to a request, and not into ``RequestDefaults/headers``. The handshake of a WebSocket has
+    /// fields of its own (RFC 6455 §4.1). In trailers, every field is refused that frames, routes or controls the message
+    /// or authenticates its sender (RFC 9110 §6.5.1).
     case managedByLibrary
   }
 
@@ -139,7 +142,7 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
     case .invalidValue where field == Self.subprotocols: "A subprotocol is not a token, or is listed twice"
     case .invalidValue: "The value of the header field \"\(printableField)\" contains a control character"
     case .managedByLibrary where !field.isFieldName("transfer-encoding"):
-      "The field \"\(printableField)\" is not allowed in trailers"
+      "The header field \"\(printableField)\" is set by the library, or cannot be set here"
     case .managedByLibrary: "The header field \"\(printableField)\" is set by the library"
     }
   }

@@ -11,6 +11,9 @@ import Foundation
 /// by its consumer: a loop that stops reading slows the server down. Leaving the loop, by `break`, by an error or by
 /// cancelling the task, ends the exchange, and so does releasing the response unread: an HTTP/1.1 connection is closed,
 /// an HTTP/2 stream is reset.
+///
+/// An `AsyncThrowingStream` whose task is cancelled between two elements ends without an error, as if the body were
+/// complete: call `Task.checkCancellation()` after the loop. The forms of ``body`` throw a `CancellationError`.
 public struct StreamingResponse: ResponseHeaderFields, Sendable {
   /// The status code, which is 2xx, or another that the request accepts.
   public let statusCode: Int
@@ -51,13 +54,16 @@ public struct StreamingResponse: ResponseHeaderFields, Sendable {
   /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
-  /// The body without the overhead of a stream, for iterating over large numbers of elements.
+  /// The body without the overhead of a stream, for iterating over large numbers of elements. A loop over it that ends
+  /// without an error has read the whole body, also if its task is cancelled.
   public var body: StreamingBody { StreamingBody(source, contentType: headers.field("Content-Type")) }
 
-  /// The body in chunks, each delivered as soon as it arrives.
+  /// The body in chunks, each delivered as soon as it arrives. Like every `AsyncThrowingStream`, it can end without an
+  /// error if the task is cancelled.
   public var chunks: AsyncThrowingStream<Data, Error> { body.chunks.stream }
 
-  /// The body byte by byte, in the order of arrival.
+  /// The body byte by byte, in the order of arrival. Like every `AsyncThrowingStream`, it can end without an error if the
+  /// task is cancelled.
   public var bytes: AsyncThrowingStream<UInt8, Error> { body.byteStream }
 }
 

@@ -121,7 +121,9 @@ actor FileUpload {
 
   /// Ends an attempt that has failed.
   func attemptFailed() -> Failure {
-    Failure(hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal, refusal: refusal)
+    // The next attempt may fail before it reaches the server, for example while its token is read.
+    defer { refusal = nil }
+    return Failure(hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal, refusal: refusal)
   }
 
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
