@@ -62,7 +62,9 @@ struct RedirectState {
     let target = ServerURL.resolve(location, against: source)
     if let error = Self.refusal(of: target, from: source) { return .fail(error) }
     guard let target else { return .deliver }
-    return redirect(request.own, to: target.inheritingFragment(of: source), from: source, status: status)
+    return redirect(
+      request.own, to: target.inheritingFragment(of: source).inheritingCredentials(of: source), from: source,
+      status: status)
   }
 
   /// Returns the reason why a target must not be followed, regardless of who chose it.

@@ -14,6 +14,17 @@ extension URL {
     components.password = nil
     return components.url ?? self
   }
+
+  /// The URL with the user and the password of `source`, if both have the same origin and only `source` has some: those in a
+  /// URL are for all of its origin, as in other clients, and a server does not repeat them in a `Location`.
+  func inheritingCredentials(of source: URL) -> URL {
+    guard !source.isPlain, source.credential != nil, user == nil, password == nil, Origin(self) == Origin(source),
+      var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    else { return self }
+    components.user = source.user(percentEncoded: false)
+    components.password = source.password(percentEncoded: false)
+    return components.url ?? self
+  }
 }
 
 /// An origin: scheme, host and port (RFC 6454 §4), to which credentials belong. Compared as in §5.

@@ -200,6 +200,9 @@ actor FileUpload {
     if resource.isOfOtherOrigin {
       request.removeOriginFields()
       exchange.hasLeftOrigin = true
+    } else if let source = own.url {
+      // They are no part of the resource, which a file remembers.
+      request.url = resource.url.inheritingCredentials(of: source)
     }
     return try await exchange.open(request, collectsBody: true)
   }

@@ -54,12 +54,12 @@ import Testing
   }
 
   enum Redirect: CaseIterable {
-    case none, sameOrigin, otherPort, otherHost, otherPortAndBack, otherHostAndBack
+    case none, sameOrigin, sameOriginAbsolute, otherPort, otherHost, otherPortAndBack, otherHostAndBack
 
     /// Whether the credential is sent to where the redirect ends.
     func sends(_ kind: Kind) -> Bool {
       switch (self, kind) {
-      case (_, .ownPlain), (_, .sessionPlain), (.none, _), (.sameOrigin, _): true
+      case (_, .ownPlain), (_, .sessionPlain), (.none, _), (.sameOrigin, _), (.sameOriginAbsolute, _): true
       // RFC 6265 §8.5: cookies know hosts, not ports.
       case (.otherPort, .storedCookie), (.otherPortAndBack, .storedCookie), (.otherHostAndBack, .storedCookie): true
       default: false
@@ -90,6 +90,7 @@ import Testing
     switch redirect {
     case .none: home.route("/item", end)
     case .sameOrigin: home.route("/item") { _ in .redirect(to: "/end", status: 307) }
+    case .sameOriginAbsolute: home.route("/item") { _ in .redirect(to: back, status: 307) }
     case .otherPort, .otherHost:
       let host = redirect == .otherHost ? "localhost" : "127.0.0.1"
       let target = "http://\(host):\(other.port)/end"

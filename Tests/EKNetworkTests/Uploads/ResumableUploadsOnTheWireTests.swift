@@ -354,6 +354,22 @@ import Testing
     #expect(other.server.requests.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
+  @Test(arguments: [(Wire.automatic, "Basic"), (.urlSession, "Basic"), (.automatic, "Digest")])
+  func userOfTheURLIsAlsoThatOfTheUpload(_ wire: Wire, _ scheme: String) async throws {
+    let server = try UploadServer(.tus)
+    server.state.withLock {
+      $0.override = { request in
+        if request.headers["Authorization"]?.hasPrefix("\(scheme) ") == true { return nil }
+        return .status(401, headers: ["WWW-Authenticate": "\(scheme) realm=\"r\", qop=\"auth\", nonce=\"n\""])
+      }
+    }
+    let url = try #require(URL(string: server.server.baseURL.absoluteString.replacing("//", with: "//u:p@")))
+    let result = try await wire.manager(url).upload(CreateUpload(), fromFile: file, options: options(.tus))
+    #expect(server.data == content)
+    #expect(result.url == server.server.url("/files/1"))
+    #expect(server.methods == (scheme == "Basic" ? ["POST", "PATCH"] : ["POST", "POST", "PATCH"]))
+  }
+
   @Test func renewedTokenIsSentAndTheUploadContinued() async throws {
     let server = try UploadServer(.tus)
     server.state.withLock {
