@@ -57,7 +57,7 @@ struct Exchange: Sendable {
     guard progress == nil, deadline == nil,
       let key = ExchangeKey(
         hop, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits, decodesContent: decodesContent,
-        cacheMode: cacheMode)
+        ignoresContent: ignoresContent, cacheMode: cacheMode)
     else {
       // After an unsafe request, callers must not share a response requested before it.
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
@@ -305,13 +305,14 @@ struct ExchangeKey: Hashable, Sendable {
   private let accepted: StatusCodes
   private let limits: ResponseLimits
   private let decodesContent: Bool
+  private let ignoresContent: Bool
   private let cacheMode: CacheMode
 
   /// Returns `nil` for requests that must not be shared: those with a method that is not safe (RFC 9110 §9.2.1), or
   /// with a body.
   init?(
     _ hop: HopRequest, redirectPolicy: RedirectPolicy, accepted: StatusCodes = .successful, limits: ResponseLimits,
-    decodesContent: Bool = true, cacheMode: CacheMode = .default
+    decodesContent: Bool = true, ignoresContent: Bool = false, cacheMode: CacheMode = .default
   ) {
     let request = hop.urlRequest
     guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
@@ -326,6 +327,7 @@ struct ExchangeKey: Hashable, Sendable {
     self.accepted = accepted
     self.limits = limits
     self.decodesContent = decodesContent
+    self.ignoresContent = ignoresContent
     self.cacheMode = cacheMode
   }
 

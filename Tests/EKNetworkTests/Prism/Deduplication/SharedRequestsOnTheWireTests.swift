@@ -65,6 +65,20 @@ import Testing
     for mode in CacheMode.allCases where mode != .default { #expect(key(true, mode) != key()) }
   }
 
+  /// One of them fails because of a body that the other does not read.
+  @Test func requestsThatUseAndIgnoreTheContentAreNotShared() async throws {
+    holdItem { _ in .text("not compressed", headers: ["Content-Encoding": "gzip"]) }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    let reading = Task { try await manager.send(ItemProbe()) }
+    await server.expectRequests(1)
+    let ignoring = Task { try await manager.send(Probe<EmptyResponse>()) }
+    await server.expectRequests(2)
+    gate.open()
+    _ = try await ignoring.value
+    await #expect(throws: (any Error).self) { _ = try await reading.value }
+  }
+
   /// A span of its own does not make a request another one.
   @Test func keyIgnoresTraceFields() throws {
     func key(_ fields: [String: String]) -> ExchangeKey? {
