@@ -162,7 +162,7 @@ public final class HTTPCache: Sendable {
       state.statistics.stores += 1
       switch body {
       case .data(let data): return state.memory.insert(CacheEntry(response: response, body: data), at: location)
-      case .written: return state.memory.remove(response.varying, at: location)
+      case .written: return state.memory.removeSuperseded(by: response.varying, at: location)
       }
     }
     if isLate { disk?.remove(response, at: location) }

@@ -68,6 +68,22 @@ import Testing
     #expect(server.requestCount == 4)
   }
 
+  /// RFC 9111 §4: the most recent response, even if another one that is selected as well is in memory.
+  @Test func largeResponseWithVaryIsUsedInsteadOfEarlierOneWithoutIt() async throws {
+    server.route("/list") { request in
+      request.headers["Pragma"] == nil
+        ? .text("short", headers: ["Cache-Control": "max-age=3600"])
+        : .data(.noise(300_000), headers: ["Cache-Control": "max-age=3600", "Vary": "X-Kind"])
+    }
+    let (manager, cache) = bench()
+    #expect(try await manager.send(CacheProbe(path: "/list")).text == "short")
+    date.advance(by: 1)
+    _ = try await manager.send(CacheProbe(path: "/list", cacheMode: .reload))
+    #expect(cache.statistics.memoryCount == 0)
+    let (data, isHit) = try await read(manager, "/list")
+    #expect(data == .noise(300_000) && isHit)
+  }
+
   @Test func secretsAreNotReadableOnDisk() async throws {
     _ = try await read(bench().0, "/10?key=qu3ry", token: "t0ken")
     for name in files() {

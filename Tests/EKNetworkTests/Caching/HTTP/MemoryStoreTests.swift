@@ -42,6 +42,18 @@ import Testing
     #expect(store.count == 0 && store.cost == 0)
   }
 
+  /// Those that a request may select instead of a more recent response, which is too large.
+  @Test func variantsAreRemovedForOneThatIsTooLarge() {
+    var store = MemoryStore(capacity: 10_000)
+    _ = store.insert(entry(10), at: place("a"))
+    for value in ["1", "2"] { _ = store.insert(entry(10, vary: value), at: place("a")) }
+    #expect(store.insert(entry(2600, vary: "2"), at: place("a")).count == 2)
+    #expect(store.find(place("a")) { $0.varying.selectors.first?.value == "1" }.entry != nil)
+    #expect(store.count == 1)
+    #expect(store.insert(entry(2600), at: place("a")).count == 1)
+    #expect(store.count == 0 && store.cost == 0)
+  }
+
   @Test func variantsReplaceOnlyThemselves() {
     var store = MemoryStore(capacity: 1_000_000)
     for value in ["1", "2", "1"] { _ = store.insert(entry(10, vary: value), at: place("a")) }

@@ -187,8 +187,11 @@ extension CachingTransport {
       noteIfShareable(stored, response.head.contentLength ?? 0, query)
       let (cache, key, epoch) = (cache, query.key, query.epoch)
       response.body = StoringBody(response.body, gatherer: gatherer) { body in
-        // Even if it turns out to be too large, it is what the server has now.
-        guard let body else { return cache.remove(stored, url: key) }
+        guard let body else {
+          // Even if it turns out to be too large, it is what the server has now.
+          if let old { cache.remove(old.response, url: key) }
+          return cache.remove(stored, url: key)
+        }
         cache.store(stored, body, url: key, replacing: old?.response, since: epoch)
       }
     } else if query.isCacheable {

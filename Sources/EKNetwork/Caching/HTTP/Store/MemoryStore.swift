@@ -62,8 +62,8 @@ struct MemoryStore: Sendable {
 
   /// Inserts a response, replacing the variant with the same selecting fields. Returns the entries to release.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
+    guard entry.cost <= greatestCost else { return removeSuperseded(by: entry.response.varying, at: location) }
     var released = remove(entry.response.varying, at: location)
-    guard entry.cost <= greatestCost else { return released }
     let index = places[location.url]?[location.partition] ?? addNode(at: location)
     nodes[index]?.variants.insert(entry, at: 0)
     nodes[index]?.cost += entry.cost
@@ -88,6 +88,18 @@ struct MemoryStore: Sendable {
     forget(entry, of: index)
     if nodes[index]?.variants.isEmpty == true { _ = removeNode(index) }
     return [entry]
+  }
+
+  /// Removes what would be found here instead of a more recent response with these selecting fields, which is stored
+  /// elsewhere: the variant with the same fields, and those whose `Vary` names others, so that a request may select both.
+  mutating func removeSuperseded(by varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
+    guard let index = places[location.url]?[location.partition], let variants = nodes[index]?.variants else {
+      return []
+    }
+    let names = varying.selectors.map(\.name)
+    return variants.map(\.response.varying)
+      .filter { $0.selectors == varying.selectors || $0.selectors.map(\.name) != names }
+      .flatMap { remove($0, at: location) }
   }
 
   /// Removes all responses for a URL, of all users.
