@@ -144,21 +144,26 @@ public final class HTTPCache: Sendable {
   /// Returns the number that ``store(_:_:url:since:)`` and ``replace(_:with:url:since:)`` compare.
   func epoch(of url: String) -> Int { state.withLock { $0.invalidations.epoch(of: url) } }
 
-  /// Stores a response, unless its URL was invalidated since the request was sent.
+  /// Stores a response, unless its URL was invalidated since the request was sent, or a response is stored that was
+  /// requested later: a body may be read slowly, and ends after that of a newer response.
   ///
   /// - Parameter old: The response that it replaces, which may be stored for other users than the new one.
   func store(
     _ response: StoredResponse, _ body: BodyGatherer.Content, url: String, replacing old: StoredResponse? = nil,
     since epoch: Int
   ) {
-    guard self.epoch(of: url) == epoch else { return }
+    let now = now()
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
+    func isTooLate(_ state: State) -> Bool {
+      let current = state.memory.response(response.varying, at: location)
+      return state.invalidations.epoch(of: url) != epoch || current?.supersedes(response, at: now) == true
+    }
+    guard !state.withLock(isTooLate), disk?.store(response, body, at: location, now: now) != false else { return }
     if let old, CacheLocation(url: url, identity: old.identity, directives: old.directives) != location {
       remove(old, url: url)
     }
-    disk?.store(response, body, at: location)
     let isLate = change { state in
-      guard state.invalidations.epoch(of: url) == epoch else { return nil }
+      guard !isTooLate(state) else { return nil }
       state.statistics.stores += 1
       switch body {
       case .data(let data): return state.memory.insert(CacheEntry(response: response, body: data), at: location)
@@ -174,6 +179,7 @@ public final class HTTPCache: Sendable {
   /// Replaces a stored response with its freshened version.
   func replace(_ old: StoredResponse, with entry: CacheEntry, url: String, since epoch: Int) {
     guard self.epoch(of: url) == epoch else { return }
+    let now = now()
     let from = CacheLocation(url: url, identity: old.identity, directives: old.directives)
     let to = CacheLocation(url: url, identity: entry.response.identity, directives: entry.response.directives)
     // What has been confirmed for one user remains as it is for others, who have not asked.
@@ -182,10 +188,13 @@ public final class HTTPCache: Sendable {
     if from == to {
       disk?.renew(old, as: entry.response, at: to)
     } else if case .data(let data) = entry.body {
-      disk?.store(entry.response, .data(data), at: to)
+      disk?.store(entry.response, .data(data), at: to, now: now)
     }
     let isLate = change { state in
       guard state.invalidations.epoch(of: url) == epoch else { return nil }
+      // As on the disk: what has been stored since is more recent, and not what the server has confirmed.
+      let current = state.memory.response(from == to ? old.varying : entry.response.varying, at: to)
+      if let current, from == to ? !current.isSame(as: old) : current.supersedes(entry.response, at: now) { return [] }
       // `Vary` may name other fields now.
       let former = from == to ? state.memory.remove(old.varying, at: to) : []
       if case .data = entry.body { return former + state.memory.insert(entry, at: to) }

@@ -62,6 +62,17 @@ import Testing
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
   }
 
+  @Test func earlierRequestDoesNotReplaceLaterOne() {
+    #expect(store.store(response(at: 2), .data(Data("two".utf8)), at: location))
+    #expect(!store.store(response(at: 1), .data(Data("one".utf8)), at: location))
+    #expect(store.store(response("x", at: 1), .data(Data()), at: location))
+    #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("two".utf8))
+    // The clock was set back since.
+    let now = Date(timeIntervalSince1970: 1)
+    #expect(store.store(response(at: 1), .data(Data("one".utf8)), at: location, now: now))
+    #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("one".utf8))
+  }
+
   /// A time in a file is less precise than that in memory.
   @Test func responseOfAnyTimeIsRenewed() {
     for step in 0..<200 {

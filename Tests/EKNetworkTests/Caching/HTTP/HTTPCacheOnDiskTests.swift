@@ -84,6 +84,30 @@ import Testing
     #expect(data == .noise(300_000) && isHit)
   }
 
+  /// A body that is read slowly does not replace what was requested after it, whether by this process or by another.
+  @Test(arguments: [10, 300_000], [false, true])
+  func laterRequestPrevailsOverOneThatEndsAfterIt(_ size: Int, inOtherProcess: Bool) async throws {
+    let gate = Gate()
+    server.route("/list") { request in
+      guard request.headers["Pragma"] == nil else {
+        return .text("second", headers: ["Cache-Control": "max-age=3600"])
+      }
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\nCache-Control: max-age=3600\r\n\r\n"
+      return .raw([.sendString(head), .wait(gate), .sendString(String(repeating: "1", count: size))])
+    }
+    let (manager, _) = bench()
+    let first = try await manager.stream(CacheProbe(path: "/list"))
+    date.advance(by: 1)
+    let later = inOtherProcess ? bench().0 : manager
+    #expect(try await later.send(CacheProbe(path: "/list", cacheMode: .reload)).text == "second")
+    gate.open()
+    for try await _ in first.body {}
+    for client in [manager, bench().0] {
+      let found = try await client.send(CacheProbe(path: "/list"))
+      #expect(found.isHit && found.text == "second")
+    }
+  }
+
   @Test func secretsAreNotReadableOnDisk() async throws {
     _ = try await read(bench().0, "/10?key=qu3ry", token: "t0ken")
     for name in files() {

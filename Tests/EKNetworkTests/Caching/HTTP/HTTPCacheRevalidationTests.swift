@@ -18,6 +18,30 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
+  /// It is about the response that the request has asked for, not about one that was stored meanwhile.
+  @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { request in
+      let isReload = request.headers["Pragma"] != nil
+      guard !isReload, request.headers["If-None-Match"] != nil else {
+        let text = isReload ? "second" : "first"
+        return .text(text, headers: ["Cache-Control": "max-age=60", "ETag": "\"\(text)\""])
+      }
+      return .raw([.wait(gate), .sendString("HTTP/1.1 304 Not Modified\r\nETag: \"first\"\r\n\r\n")])
+    }
+    #expect(try await bench.send().text == "first")
+    bench.date.advance(by: 61)
+    let validation = Task { try await bench.send() }
+    await bench.server.expectRequests(2)
+    bench.date.advance(by: 1)
+    #expect(try await bench.send(CacheProbe(cacheMode: .reload)).text == "second")
+    gate.open()
+    #expect(try await validation.value.text == "first")
+    let found = try await bench.send()
+    #expect(found.isHit && found.text == "second")
+  }
+
   @Test(.timeLimit(.minutes(10))) func backgroundRequestDoesNotReadForever() async throws {
     let bench = try CacheBench(memory: 100_000)
     bench.server.route(

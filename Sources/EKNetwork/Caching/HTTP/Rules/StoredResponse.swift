@@ -48,6 +48,25 @@ struct StoredResponse: Sendable, Equatable {
     validators = ResponseValidators(fields)
   }
 
+  // The last bit of a time is lost in a file, which counts from another year than `Date` does.
+  private static let greatestRounding = 1e-5
+
+  /// Returns whether this is the same response, rather than an earlier or later one of the same variant.
+  func isSame(as other: StoredResponse) -> Bool {
+    func isSame(_ time: Date, _ other: Date) -> Bool { abs(time.timeIntervalSince(other)) < Self.greatestRounding }
+    return varying.selectors == other.varying.selectors && isSame(requestTime, other.requestTime)
+      && isSame(responseTime, other.responseTime)
+  }
+
+  /// Returns whether this is the more recent response of the same variant, although the other one has ended now: it was
+  /// requested later.
+  func supersedes(_ other: StoredResponse, at now: Date) -> Bool {
+    // A time in the future is that of a clock that was set back since, and says nothing.
+    varying.selectors == other.varying.selectors
+      && requestTime.timeIntervalSince(other.requestTime) > Self.greatestRounding
+      && requestTime.timeIntervalSince(now) < Self.greatestRounding
+  }
+
   /// Returns the response updated with newer header fields, which the server has sent to another request. They are for
   /// its sender: what is received for one identity stays with it.
   func freshened(

@@ -38,14 +38,6 @@ struct DiskRecord: Sendable {
     bodyLength = length
   }
 
-  /// Returns whether this is the record of a response, rather than of an earlier or later one of the same variant.
-  func isRecord(of other: StoredResponse) -> Bool {
-    // The last bit of a time is lost in a record, which counts from another year than `Date` does.
-    func isSame(_ time: Date, _ other: Date) -> Bool { abs(time.timeIntervalSince(other)) < 1e-5 }
-    return response.varying.selectors == other.varying.selectors && isSame(response.requestTime, other.requestTime)
-      && isSame(response.responseTime, other.responseTime)
-  }
-
   // MARK: - Writing
 
   func encoded() -> Data {

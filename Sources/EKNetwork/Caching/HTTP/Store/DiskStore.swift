@@ -127,12 +127,16 @@ final class DiskStore: Sendable {
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
   /// Stores a response, replacing the variant with the same selecting fields. If writing fails, the replaced variant is
-  /// removed nevertheless.
-  func store(_ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation) {
-    guard folder.prepare() else { return }
+  /// removed nevertheless. Returns whether the response is the most recent one: nothing is stored otherwise.
+  @discardableResult
+  func store(
+    _ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation, now: Date = Date()
+  ) -> Bool {
+    guard folder.prepare() else { return true }
     let name = DiskName(location)
     folder.makeFolder(name.folder)
     let (path, replaced) = slot(for: response, name)
+    guard !replaced.contains(where: { $0.response.supersedes(response, at: now) }) else { return false }
     var stored: DiskRecord?
     if usage.withLock({ $0.hasPlace(for: body.length) }), let (record, inline) = place(body, of: response, name, path) {
       let bytes = record.encoded() + inline
@@ -147,6 +151,7 @@ final class DiskStore: Sendable {
       if stored == nil || old.path != path { folder.remove(old.path) }
       if old.record.bodyFile != 0 { folder.remove(DiskName.body(old.path, old.record.bodyFile)) }
     }
+    return true
   }
 
   /// Rewrites the fields of a stored response, unless another process has stored another version since, whose body does
@@ -154,7 +159,7 @@ final class DiskStore: Sendable {
   func renew(_ former: StoredResponse, as response: StoredResponse, at location: CacheLocation) {
     guard folder.prepare() else { return }
     let name = DiskName(location)
-    guard let old = variants(name).first(where: { $0.record.isRecord(of: former) }) else { return }
+    guard let old = variants(name).first(where: { $0.response.isSame(as: former) }) else { return }
     var record = old.record
     record.response = response
     let bytes = record.encoded() + old.inlineBody

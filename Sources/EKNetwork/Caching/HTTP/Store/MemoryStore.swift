@@ -49,6 +49,12 @@ struct MemoryStore: Sendable {
     return (variants[position], false)
   }
 
+  /// Returns the response with these selecting fields, which does not count as a use.
+  func response(_ varying: VaryingFields, at location: CacheLocation) -> StoredResponse? {
+    guard let index = places[location.url]?[location.partition] else { return nil }
+    return nodes[index]?.variants.first { $0.response.varying.selectors == varying.selectors }?.response
+  }
+
   /// The locations of all responses, the least recently used first.
   var locations: [CacheLocation] {
     var locations: [CacheLocation] = []
