@@ -359,9 +359,8 @@ import Testing
     let server = try UploadServer(.tus)
     server.state.withLock {
       $0.override = { request in
-        guard request.headers["Authorization"]?.hasPrefix("\(scheme) ") != true else { return nil }
-        let challenge = scheme == "Basic" ? "Basic realm=\"r\"" : "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
-        return .status(401, headers: ["WWW-Authenticate": challenge])
+        if request.headers["Authorization"]?.hasPrefix("\(scheme) ") == true { return nil }
+        return .status(401, headers: ["WWW-Authenticate": "\(scheme) realm=\"r\", qop=\"auth\", nonce=\"n\""])
       }
     }
     let url = try #require(URL(string: server.server.baseURL.absoluteString.replacing("//", with: "//u:p@")))

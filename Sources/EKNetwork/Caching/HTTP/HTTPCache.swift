@@ -144,8 +144,8 @@ public final class HTTPCache: Sendable {
   /// Returns the number that ``store(_:_:url:since:)`` and ``replace(_:with:url:since:)`` compare.
   func epoch(of url: String) -> Int { state.withLock { $0.invalidations.epoch(of: url) } }
 
-  /// Stores a response, unless its URL was invalidated since the request was sent, or a response is stored that was requested
-  /// later: a body may be read slowly, and ends after that of a newer response.
+  /// Stores a response, unless its URL was invalidated since the request was sent, or a response is stored that was
+  /// requested later: a body may be read slowly, and ends after that of a newer response.
   ///
   /// - Parameter old: The response that it replaces, which may be stored for other users than the new one.
   func store(

@@ -94,6 +94,9 @@ final class CookieJar: Sendable {
     #endif
   }
 
+  /// Notes that cookies are sent: those that are not are evicted before them.
+  func noteUse(of sent: [StoredCookie]) { state.withLock { $0.noteUse(of: sent) } }
+
   /// Reads the storage, in which other code may have changed something; returns `nil` while it is being written, which
   /// may take long.
   private func contents(whileWriting: Bool = false) -> CookieJarState.Contents? {
@@ -257,6 +260,7 @@ struct SessionCookies: Sendable {
     guard !stored.isEmpty else { return false }
     let cookies = rules.sent(stored, to: url, method: request.httpMethod ?? "GET", start: start?.cookieURL)
     guard !cookies.isEmpty else { return false }
+    jar.noteUse(of: cookies)
     request.setValue(cookies.map(\.pair).joined(separator: "; "), forHTTPHeaderField: "Cookie")
     return true
   }

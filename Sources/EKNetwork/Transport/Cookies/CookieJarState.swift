@@ -34,6 +34,10 @@ struct CookieJarState {
   }
 
   private var cookies: [String: StoredCookie] = [:]
+  /// When each cookie was last sent, set or read from the storage (§5.7, "last-access-time"), as a number that
+  /// increases, which no change of the clock affects. It is not written to the storage.
+  private var accesses: [String: UInt64] = [:]
+  private var lastAccess: UInt64 = 0
   /// The keys of the cookies of each domain, without its dot.
   private var keys: [String: [String]] = [:]
 
@@ -64,6 +68,12 @@ struct CookieJarState {
     return found
   }
 
+  /// Notes that cookies were used, all at the same time (§5.8.3, step 3).
+  mutating func noteUse(of used: [StoredCookie]) {
+    lastAccess += 1
+    for cookie in used where cookies[cookie.key] != nil { accesses[cookie.key] = lastAccess }
+  }
+
   // MARK: - Changing
 
   /// Stores a received cookie, or removes it if it has expired.
@@ -82,6 +92,7 @@ struct CookieJarState {
       return writeLater(key)
     }
     put(cookie, key)
+    noteUse(of: [cookie])
     if known[key].map({ Self.isKept(cookie, by: $0.cookie, now: now) }) == true {
       unwritten.remove(key)
     } else {
@@ -120,21 +131,27 @@ struct CookieJarState {
   }
 
   /// Evicts cookies beyond the limits (§5.7, at its end): those that have expired, then from domains with too many,
-  /// then from all; those that are not secure first, then the oldest. Those that were not written never are.
+  /// then from all; the least recently used first, after those of a domain that are not secure. Those that were not
+  /// written never are.
   mutating func evict(now: Date) {
     guard cookies.count > Self.mostOfADomain else { return }
     // The storage drops those by itself.
     for (key, cookie) in cookies where cookie.hasExpired(by: now) { remove(key) }
     for keys in keys.values where keys.count > Self.mostOfADomain {
-      evict(keys.count - Self.mostOfADomain, of: keys)
+      evict(keys.count - Self.mostOfADomain, of: keys, sparingSecure: true)
     }
-    if cookies.count > Self.mostOfAll { evict(cookies.count - Self.mostOfAll, of: Array(cookies.keys)) }
+    if cookies.count > Self.mostOfAll {
+      evict(cookies.count - Self.mostOfAll, of: Array(cookies.keys), sparingSecure: false)
+    }
   }
 
-  private mutating func evict(_ count: Int, of keys: [String]) {
-    let ordered = keys.compactMap { key in cookies[key].map { (key: key, secure: $0.isSecure ? 1 : 0, $0.created) } }
-      .sorted { ($0.secure, $0.2) < ($1.secure, $1.2) }
-    for (key, _, _) in ordered.prefix(count) {
+  private mutating func evict(_ count: Int, of keys: [String], sparingSecure: Bool) {
+    let ordered = keys.compactMap { key in
+      cookies[key].map {
+        (key: key, secure: sparingSecure && $0.isSecure ? 1 : 0, access: accesses[key] ?? 0, created: $0.created)
+      }
+    }.sorted { ($0.secure, $0.access, $0.created) < ($1.secure, $1.access, $1.created) }
+    for (key, _, _, _) in ordered.prefix(count) {
       remove(key)
       writeLater(key)
     }
@@ -148,6 +165,7 @@ struct CookieJarState {
 
   private mutating func remove(_ key: String) {
     guard let old = cookies.removeValue(forKey: key) else { return }
+    accesses[key] = nil
     let domain = old.domainName
     keys[domain]?.removeAll { $0 == key }
     if keys[domain]?.isEmpty == true { keys[domain] = nil }
@@ -190,10 +208,13 @@ struct CookieJarState {
   /// Takes over what other code has changed in the storage.
   mutating func accept(_ contents: Contents, now: Date) {
     guard contents.writes == writes, let fresh = contents.known else { return }
+    var changed: [StoredCookie] = []
     for (key, entry) in fresh where known[key]?.object !== entry.object {
       put(entry.cookie, key)
+      changed.append(entry.cookie)
       unwritten.remove(key)
     }
+    noteUse(of: changed)
     for (key, old) in known where fresh[key] == nil {
       // A storage drops what has expired. The server may have extended its life since.
       if old.cookie.hasExpired(by: now), let cookie = cookies[key], !cookie.hasExpired(by: now) {

@@ -75,6 +75,43 @@ import Testing
     #expect(state.matching("d30.com").count == 1)
   }
 
+  /// A session that is sent with each request outlives the cookies that are set for single pages, and are not.
+  @Test(arguments: [CookieJarState.mostOfADomain, CookieJarState.mostOfAll])
+  func leastRecentlyUsedIsEvictedFirst(_ limit: Int) {
+    var state = CookieJarState()
+    func domain(_ number: Int) -> String {
+      limit == CookieJarState.mostOfAll ? "d\(number / 100).com" : "example.com"
+    }
+    let session = cookie("session")
+    state.set(session, isSecureOrigin: true, now: Self.now)
+    for number in 1...limit + 1 {
+      // Secure cookies are spared only among those of their domain.
+      let isSecure = limit == CookieJarState.mostOfAll
+      state.set(
+        cookie("n\(number)", domain: domain(number), secure: isSecure), isSecureOrigin: true, now: Self.now)
+      state.noteUse(of: [session])
+    }
+    state.evict(now: Self.now)
+    #expect(names(state).contains("session"))
+    #expect(!names(state, domain(1)).contains("n1") && !names(state, domain(1)).contains("n2"))
+    #expect(names(state, domain(3)).contains("n3"))
+  }
+
+  /// What the program itself puts into the storage is used then.
+  @Test func cookiesOfTheStorageAreNotEvictedFirst() {
+    var state = CookieJarState()
+    for number in 1...CookieJarState.mostOfADomain {
+      state.set(cookie("n\(number)"), isSecureOrigin: true, now: Self.now)
+    }
+    var storage: [String: CookieJarState.Known] = [:]
+    write(&state, to: &storage)
+    let login = cookie("login")
+    storage[login.key] = login.foundationCookie.map { .init(object: $0, cookie: login) }
+    accept(storage, &state)
+    state.evict(now: Self.now)
+    #expect(names(state).contains("login") && !names(state).contains("n1"))
+  }
+
   @Test func contentsFromBeforeAWriteAreIgnored() {
     var state = CookieJarState()
     var storage: [String: CookieJarState.Known] = [:]
