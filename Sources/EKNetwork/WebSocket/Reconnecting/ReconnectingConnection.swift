@@ -71,7 +71,7 @@ final class ReconnectingConnection: Sendable {
     events.yield(.connected(subprotocol: socket.subprotocol))
     waiter?.resume(returning: socket)
     let error = await read(socket, received: received)
-    state.withLock { $0.drop(socket) }
+    state.withLock { $0.drop(socket) }?.resume()
     return (error, .nanoseconds(Int64(clamping: elapsed.nanoseconds)))
   }
 
@@ -79,7 +79,9 @@ final class ReconnectingConnection: Sendable {
     do {
       while let message = try await socket.receive() {
         received()
-        await deliver(message)
+        guard await deliver(message) else {
+          return WebSocketError.connectionLost(reason: "Too many of its messages wait to be read")
+        }
       }
       return WebSocketError.closed(code: socket.closeCode ?? .noStatusReceived, reason: socket.closeReason ?? "")
     } catch {
@@ -87,16 +89,22 @@ final class ReconnectingConnection: Sendable {
     }
   }
 
-  private func deliver(_ message: WebSocketMessage) async {
+  /// Returns whether to read on.
+  private func deliver(_ message: WebSocketMessage) async -> Bool {
+    var hasRoom = true
     await withCheckedContinuation { deliverer in
       switch state.withLock({ $0.deliver(message, deliverer) }) {
       case .handOver(let receiver):
         receiver.resume(returning: message)
         deliverer.resume()
       case .done: deliverer.resume()
+      case .full:
+        hasRoom = false
+        deliverer.resume()
       case .wait: break
       }
     }
+    return hasRoom
   }
 
   // MARK: - Reading
@@ -140,7 +148,7 @@ final class ReconnectingConnection: Sendable {
       } catch let error as CancellationError {
         throw error
       } catch {
-        state.withLock { $0.drop(socket) }
+        state.withLock { $0.drop(socket) }?.resume()
       }
     }
   }

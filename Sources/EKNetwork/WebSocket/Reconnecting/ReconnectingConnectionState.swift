@@ -13,6 +13,9 @@ struct ReconnectingConnectionState {
     case over((any Error)?)
   }
 
+  /// The total size of kept messages from which no further one of a lost connection is kept.
+  private static let maximumKeptBytes = 16 << 20
+
   private let maximumCount: Int
   private let maximumBytes: Int
   private var phase = Phase.running
@@ -21,7 +24,9 @@ struct ReconnectingConnectionState {
   private var pendingCount = 0
   private var pendingBytes = 0
   private var turns = TurnQueue()
-  private var parked: (message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)?
+  /// The messages that nobody has read yet: those of lost connections, and one of the open connection, whose deliverer
+  /// waits. Only the last one has a deliverer.
+  private var parked: [(message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)] = []
   private var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
   /// The task that reads the connections.
@@ -39,7 +44,7 @@ struct ReconnectingConnectionState {
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var waitingTurns: Int { turns.count }
-  var isParked: Bool { parked != nil }
+  var isParked: Bool { !parked.isEmpty }
 
   // MARK: - Connections
 
@@ -51,8 +56,18 @@ struct ReconnectingConnectionState {
 
   /// Removes a connection that accepts no more messages. The caller still holds a reference, so that it is not released
   /// in here.
-  mutating func drop(_ socket: WebSocket) {
-    if link === socket { link = nil }
+  ///
+  /// - Returns: The deliverer to resume. Its message is kept: the reader may be what sends, and so would wait for the next
+  ///   connection, which the deliverer would not open before its message is read.
+  mutating func drop(_ socket: WebSocket) -> CheckedContinuation<Void, Never>? {
+    guard link === socket else { return nil }
+    link = nil
+    return takeDeliverer()
+  }
+
+  private mutating func takeDeliverer() -> CheckedContinuation<Void, Never>? {
+    guard let last = parked.indices.last else { return nil }
+    return parked[last].deliverer.take()
   }
 
   // MARK: - Sending
@@ -109,17 +124,25 @@ struct ReconnectingConnectionState {
     case handOver(Receiver)
     /// Resume the deliverer: the message is kept, or dropped because nothing reads any more.
     case done
+    /// Resume the deliverer: the message is dropped, because too many of lost connections are kept already.
+    case full
     case wait
   }
 
   mutating func deliver(_ message: WebSocketMessage, _ deliverer: CheckedContinuation<Void, Never>) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     guard isRunning else {
-      if parked == nil { parked = (message, nil) }
+      if parked.isEmpty { parked = [(message, nil)] }
       return .done
     }
-    parked = (message, deliverer)
-    return .wait
+    guard link == nil else {
+      parked.append((message, deliverer))
+      return .wait
+    }
+    // The connection has been dropped. It receives nothing new, so that little is left of it.
+    guard parked.reduce(0, { $0 + $1.message.byteCount }) < Self.maximumKeptBytes else { return .full }
+    parked.append((message, nil))
+    return .done
   }
 
   enum Reception {
@@ -129,8 +152,8 @@ struct ReconnectingConnectionState {
   }
 
   mutating func receive(_ id: UInt64, _ receiver: Receiver) -> Reception {
-    if let (message, deliverer) = parked {
-      parked = nil
+    if !parked.isEmpty {
+      let (message, deliverer) = parked.removeFirst()
       return .message(message, deliverer)
     }
     if case .over(let error) = phase { return .end(error) }
@@ -171,8 +194,8 @@ struct ReconnectingConnectionState {
     phase = .closing
     (ending.turns, ending.linkWaiter) = takeSenders()
     ending.sendError = sendError
-    ending.deliverer = parked?.deliverer
-    parked?.deliverer = nil
+    ending.deliverer = takeDeliverer()
+    parked = Array(parked.prefix(1))
     return ending
   }
 

@@ -13,9 +13,10 @@ import Foundation
 /// ``WebSocketReconnectPolicy/refreshToken``), an untrusted certificate, or
 /// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads.
 ///
-/// Keep reading, even if you ignore the messages: while a received message waits to be read, a lost connection is not
-/// noticed, and once the queue of the connection is full (``WebSocketOptions/maximumQueuedMessages``,
-/// ``WebSocketOptions/maximumQueuedBytes``), nothing more is received.
+/// Keep reading, even if you ignore the messages: while a received message waits to be read, a lost connection is noticed
+/// only by sending, and once the queue of the connection is full (``WebSocketOptions/maximumQueuedMessages``,
+/// ``WebSocketOptions/maximumQueuedBytes``), nothing more is received. A reader may send: if the connection is lost
+/// meanwhile, the messages that it had still received are read before those of the next one.
 ///
 /// Messages are sent at most once. A message that the system has accepted is not sent again, even if its connection is
 /// lost before the peer has read it. A message that was not accepted completely is sent again on the next connection;

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import EKNetwork
@@ -51,14 +52,16 @@ import Testing
   @Test("After the end, sending throws its error, and a kept message can still be received")
   func ending() async throws {
     let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
-    async let delivered: Void = withCheckedContinuation { deliverer in
-      if case .wait = state.withLock({ $0.deliver(.text("kept"), deliverer) }) { return }
-      Issue.record("nobody reads")
+    await withCheckedContinuation { (deliverer: CheckedContinuation<Void, Never>) in
+      // There is no connection, so it is one that is left of a lost connection.
+      guard case .done = state.withLock({ $0.deliver(.text("kept"), deliverer) }) else {
+        Issue.record("It waits")
+        return
+      }
       deliverer.resume()
     }
-    while !state.withLock({ $0.isParked }) { await Task.yield() }
+    #expect(state.withLock { $0.isParked })
     state.withLock { $0.close() }.resume()
-    await delivered
     state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
     func receive() async throws -> WebSocketMessage? {
       try await withCheckedThrowingContinuation { continuation in
@@ -78,5 +81,34 @@ import Testing
         if case .fail(let error) = state.withLock({ $0.awaitLink(waiter) }) { waiter.resume(throwing: error) }
       } as WebSocket
     }
+  }
+
+  @Test("What is left of lost connections is kept in order, up to a total size")
+  func leftMessages() async throws {
+    let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
+    func deliver(_ message: WebSocketMessage) async -> Bool {
+      var isKept = false
+      await withCheckedContinuation { (deliverer: CheckedContinuation<Void, Never>) in
+        if case .done = state.withLock({ $0.deliver(message, deliverer) }) { isKept = true }
+        deliverer.resume()
+      }
+      return isKept
+    }
+    #expect(await deliver(.text("a")))
+    #expect(await deliver(.binary(Data(count: 16 << 20))))
+    #expect(await deliver(.text("b")) == false, "there is no room")
+    func receive() async throws -> WebSocketMessage? {
+      try await withCheckedThrowingContinuation { continuation in
+        if case .message(let message, nil) = state.withLock({ $0.receive(1, continuation) }) {
+          continuation.resume(returning: message)
+        } else {
+          continuation.resume(returning: nil)
+        }
+      }
+    }
+    #expect(try await receive() == .text("a"))
+    #expect(try await receive() == .binary(Data(count: 16 << 20)))
+    #expect(await deliver(.text("c")))
+    #expect(try await receive() == .text("c"))
   }
 }

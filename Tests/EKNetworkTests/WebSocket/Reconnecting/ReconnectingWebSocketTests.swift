@@ -89,6 +89,52 @@ struct ReconnectingWebSocketTests {
     #expect(messages == (1...3).flatMap { number in (0..<40).map { .text("\(number) \($0)") } })
   }
 
+  /// The reader is what sends, so nothing reads the second message meanwhile.
+  @Test("A reader that replies on a lost connection does so on the next one, and misses no message")
+  func replyingReader() async throws {
+    let isLost = Gate()
+    let received = Locked<[Data]>([])
+    serve { number, peer in
+      guard number == 1 else {
+        if let message = peer.readMessage() { received.withLock { $0.append(message) } }
+        peer.send("d")
+        while peer.readMessage() != nil {}
+        return
+      }
+      for text in ["a", "b", "c"] { peer.send(text) }
+      peer.close(1012)
+      // The response to the close frame: the client sends nothing more on this connection.
+      _ = peer.readMessage()
+      isLost.open()
+    }
+    let socket = try socket()
+    #expect(try await socket.receive() == .text("a"))
+    #expect(await isLost.wait())
+    try await socket.send("reply to a")
+    for text in ["b", "c", "d"] { #expect(try await socket.receive() == .text(text)) }
+    #expect(received.withLock { $0 } == [Data("reply to a".utf8)])
+    try await socket.close()
+  }
+
+  @Test("A reader that replies after a final close code gets its error, and then the messages before it")
+  func replyAfterTheEnd() async throws {
+    let isOver = Gate()
+    serve { _, peer in
+      for text in ["a", "b", "c"] { peer.send(text) }
+      peer.close(1008)
+      _ = peer.readMessage()
+      isOver.open()
+    }
+    let socket = try socket()
+    let error = WebSocketError.closed(code: .policyViolation, reason: "")
+    #expect(try await socket.receive() == .text("a"))
+    #expect(await isOver.wait())
+    await #expect(throws: error) { try await socket.send("reply to a") }
+    for text in ["b", "c"] { #expect(try await socket.receive() == .text(text)) }
+    await #expect(throws: error) { try await socket.receive() }
+    #expect(server.requestCount == 1)
+  }
+
   @Test("Messages sent while disconnected go out on the next connection")
   func waitingMessages() async throws {
     let connected = Gate()
