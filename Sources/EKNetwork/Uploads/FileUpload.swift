@@ -371,7 +371,10 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
       },
       outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
-        guard StatusCodes.successful.contains(status) else { return try await RequestRunner.refusal(response) }
+        // A 404 to a cancellation is its result: the upload is not there any more.
+        guard StatusCodes.successful.contains(status) || status == last?.response.statusCode else {
+          return try await RequestRunner.refusal(response)
+        }
         // Whatever middleware makes of the response: a file that was not sent must not count as uploaded.
         guard let last else { throw NetworkMiddlewareError.invalidResponse }
         return .success(
