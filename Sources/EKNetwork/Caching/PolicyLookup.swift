@@ -148,6 +148,7 @@ struct PolicyTransport: Transport {
   let lookup: PolicyLookup
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var countsSentBytes: Bool { wire.countsSentBytes }
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var implementation: TransportDescription? { wire.implementation }
   var sessionSettings: SessionSettings { wire.sessionSettings }

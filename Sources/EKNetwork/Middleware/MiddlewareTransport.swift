@@ -14,6 +14,7 @@ struct MiddlewareTransport: Transport {
   let owner: String
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var countsSentBytes: Bool { wire.countsSentBytes }
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var implementation: TransportDescription? { wire.implementation }
   var connectionSettings: ConnectionSettings { wire.connectionSettings }

@@ -144,6 +144,8 @@ struct SessionTransport: Transport {
   let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { true }
+  /// A session does not tell what it has sent when it fails.
+  var countsSentBytes: Bool { false }
 
   var resourceTimeout: Duration? { nil }
 
@@ -182,6 +184,7 @@ struct StreamingSessionTransport: Transport {
   let sessionSettings = SessionSettings.opaque()
 
   var resolvesRedirects: Bool { true }
+  var countsSentBytes: Bool { false }
   var resourceTimeout: Duration? { nil }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {

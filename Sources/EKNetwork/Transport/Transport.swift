@@ -19,6 +19,9 @@ protocol Transport: Sendable {
   /// The session's `timeoutIntervalForResource`, which limits one attempt with all its redirects.
   var resourceTimeout: Duration? { get }
 
+  /// Whether ``TransportRequest/onSend`` is called with what is sent: without a call, nothing was.
+  var countsSentBytes: Bool { get }
+
   /// The implementation that sends the requests, for the log; `nil` for a user's own code.
   var implementation: TransportDescription? { get }
 
@@ -37,6 +40,7 @@ protocol Transport: Sendable {
 }
 
 extension Transport {
+  var countsSentBytes: Bool { true }
   var implementation: TransportDescription? { nil }
   var connectionSettings: ConnectionSettings { ConnectionSettings(proxies: sessionSettings.proxies) }
   func preconnect(_ request: TransportRequest) async throws -> Bool { false }

@@ -79,12 +79,13 @@ actor FileUpload {
     var action = state.begin()
     while true {
       try Task.checkCancellation()
-      let sent = Locked<Int64>(0)
+      let sent = Locked<Int64?>(exchange.transport.countsSentBytes ? 0 : nil)
       let response: TransportResponse
       do {
         response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
       } catch {
         state.interrupted(sent: sent.withLock { $0 })
+        remember(state)
         throw error
       }
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
@@ -101,6 +102,8 @@ actor FileUpload {
         if isFinal {
           self.isFinal = true
           discard()
+        } else {
+          remember(state)
         }
         let refusal = await Self.collect(response, limit: Self.largestAnswer, clock)
         try Task.checkCancellation()
@@ -114,7 +117,7 @@ actor FileUpload {
       case .create, .requestOffset, .append:
         try await response.drain()
         if action == .create { resumedBytes = 0 }
-        remember(state.resource)
+        remember(state, before: action)
       }
     }
   }
@@ -142,20 +145,24 @@ actor FileUpload {
     defer { record = current }
     if let state, let record, record.destination == current.destination {
       // The token may have been renewed meanwhile: the upload is still that of this call.
-      current.resource = state.resource
+      current.remember(state)
       if current.resource != nil { recordFile?.save(current) }
       return state
     }
-    if let held, held.isSameUpload(as: current) { current.resource = held.resource }
+    if let held, held.isSameUpload(as: current) {
+      current.resource = held.resource
+      current.mayBeComplete = held.mayBeComplete
+    }
     resumedBytes = current.resource == nil ? 0 : nil
     return ResumableUpload(
-      options.resumptionProtocol, to: url, size: segment.size, chunkSize: options.chunkSize, resource: current.resource)
+      options.resumptionProtocol, to: url, size: segment.size, chunkSize: options.chunkSize, resource: current.resource,
+      mayBeComplete: current.mayBeComplete == true)
   }
 
   /// Sends the request of an action.
   private func send(
     _ action: ResumableUpload.Action, of state: ResumableUpload, creation own: URLRequest, over exchange: Exchange,
-    sent: Locked<Int64>
+    sent: Locked<Int64?>
   ) async throws -> TransportResponse {
     var fields = try state.fields(of: action, metadata: options.metadata)
     guard action != .create, let resource = state.resource else {
@@ -232,10 +239,11 @@ actor FileUpload {
 
   // MARK: - The state file
 
-  private func remember(_ resource: UploadResource?) {
-    guard resource != record?.resource else { return }
-    record?.resource = resource
-    if let record, resource != nil { recordFile?.save(record) }
+  /// Saves where the upload is, and whether it may be complete: before the last part is sent, because the process may end
+  /// with it.
+  private func remember(_ state: ResumableUpload, before next: ResumableUpload.Action? = nil) {
+    record?.remember(state, before: next)
+    if let record, record.resource != nil { recordFile?.save(record) }
   }
 
   private func discard() {
@@ -368,7 +376,10 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
       },
       outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
-        guard StatusCodes.successful.contains(status) else { return try await RequestRunner.refusal(response) }
+        // A 404 to a cancellation is its result: the upload is not there any more.
+        guard StatusCodes.successful.contains(status) || status == last?.response.statusCode else {
+          return try await RequestRunner.refusal(response)
+        }
         // Whatever middleware makes of the response: a file that was not sent must not count as uploaded.
         guard let last else { throw NetworkMiddlewareError.invalidResponse }
         return .success(

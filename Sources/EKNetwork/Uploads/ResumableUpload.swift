@@ -48,20 +48,28 @@ struct ResumableUpload: Equatable, Sendable {
   private var idleRequests = 0
   private var hasAdvanced = false
   /// Whether the server may have received the whole file, although it has not said so.
-  private var mayBeComplete = false
+  private var mayHaveArrived: Bool
 
   /// - Parameters:
   ///   - destination: The URL at which the upload is created.
   ///   - size: The size of the file.
   ///   - chunkSize: The maximum number of bytes in one request.
   ///   - resource: The upload of an earlier call.
-  init(_ kind: Kind, to destination: URL, size: Int64, chunkSize: Int64? = nil, resource: UploadResource? = nil) {
+  ///   - mayBeComplete: Whether that call may have completed it.
+  init(
+    _ kind: Kind, to destination: URL, size: Int64, chunkSize: Int64? = nil, resource: UploadResource? = nil,
+    mayBeComplete: Bool = false
+  ) {
     self.kind = kind
     self.destination = destination
     self.size = size
     self.chunkSize = max(1, chunkSize ?? .max)
     self.resource = resource
+    mayHaveArrived = mayBeComplete
   }
+
+  /// Whether the server may have completed the upload, which it then need not know any longer.
+  var mayBeComplete: Bool { mayHaveArrived || acknowledged == size && size > 0 }
 
   /// Returns the first request of an attempt. It must ask for the offset if there was an attempt before: the server may
   /// have received less, or more, than it has acknowledged.
@@ -78,9 +86,9 @@ struct ResumableUpload: Equatable, Sendable {
 
   /// Records that a request has ended without a response.
   ///
-  /// - Parameter sent: The number of bytes of its body that were sent.
-  mutating func interrupted(sent: Int64) {
-    if case .append(let part) = request, part.isLast, sent >= part.length { mayBeComplete = true }
+  /// - Parameter sent: The number of bytes of its body that were sent; `nil` if it is unknown.
+  mutating func interrupted(sent: Int64?) {
+    if case .append(let part) = request, part.isLast, sent ?? part.length >= part.length { mayHaveArrived = true }
   }
 
   /// Handles the response to the request that was asked for last.
@@ -117,7 +125,7 @@ struct ResumableUpload: Equatable, Sendable {
     guard let offset = head.offset else { return .fail(.missingOffset) }
     // Draft §4.3: more than was sent is possible, if the server has obtained it elsewhere; it cannot be more than there is.
     if let error = acknowledge(offset, upTo: size) { return .fail(error) }
-    mayBeComplete = false
+    mayHaveArrived = false
     if kind == .draft, head.isComplete == true {
       return offset == size ? .complete : .fail(.lengthMismatch(announced: offset, size: size))
     }
@@ -140,7 +148,11 @@ struct ResumableUpload: Equatable, Sendable {
     if kind == .draft {
       // §4.4.2: a response to the last part says that the upload is complete. To another one, it need not have an offset.
       let isUnclear = head.isComplete == nil || part.isLast && head.offset == nil
-      if isUnclear { return idle(.requestOffset, instead: stalled) }
+      if isUnclear {
+        // An intermediary may have removed the field that says so, or the response be that of a redirect's target.
+        if part.isLast, head.isComplete == nil { mayHaveArrived = true }
+        return idle(.requestOffset, instead: stalled)
+      }
     } else if head.offset == nil {
       return .fail(.missingOffset)
     }
@@ -162,7 +174,7 @@ struct ResumableUpload: Equatable, Sendable {
     case let status where isLoss(status):
       return lost()
     default:
-      if head.status >= 500, part.isLast { mayBeComplete = true }
+      if head.status >= 500, part.isLast { mayHaveArrived = true }
       return refusal(head, of: part.length)
     }
   }
@@ -209,8 +221,7 @@ struct ResumableUpload: Equatable, Sendable {
   private func isLoss(_ status: Int) -> Bool { status == 404 || status == 410 }
 
   private mutating func lost() -> Action {
-    // A completed upload need not be known any longer.
-    if mayBeComplete || acknowledged == size && size > 0 { return .fail(.outcomeUnknown) }
+    if mayBeComplete { return .fail(.outcomeUnknown) }
     losses += 1
     guard losses < Self.maximumLosses else { return .fail(.uploadLost) }
     resource = nil

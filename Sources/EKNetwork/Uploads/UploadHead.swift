@@ -116,6 +116,8 @@ struct UploadRecord: Codable, Equatable, Sendable {
   /// ``FileStamp/text``; `nil` if only the upload is to be found.
   var file: String?
   var resource: UploadResource?
+  /// Whether the server may have completed the upload; `nil` if it has not.
+  var mayBeComplete: Bool?
 
   /// Describes the upload that a request creates.
   init(_ hop: HopRequest, _ options: UploadOptions, file: String?, salt: String) {
@@ -129,6 +131,14 @@ struct UploadRecord: Codable, Equatable, Sendable {
     } else {
       requester = RequestIdentity.of(hop, salt: salt).text
     }
+  }
+
+  /// Takes over the state of the upload, before a request or after one.
+  mutating func remember(_ state: ResumableUpload, before next: ResumableUpload.Action? = nil) {
+    resource = state.resource
+    var mayBeComplete = state.mayBeComplete
+    if case .append(let part) = next, part.isLast { mayBeComplete = true }
+    self.mayBeComplete = mayBeComplete ? true : nil
   }
 
   /// Returns whether the upload may be resumed for another record: the same user, destination and file.

@@ -102,8 +102,8 @@ public enum UploadError: NonRetriableError, LocalizedError, Equatable, Sendable 
   case noProgress(offset: Int64)
   /// The server has lost the upload (404 or 410) three times.
   case uploadLost
-  /// The connection was lost after the last byte was sent, and the server no longer knows the upload. It may have been
-  /// completed: whether to send the whole file again is the caller's decision.
+  /// The connection was lost after the last byte was sent, in this call or in an earlier one, and the server no longer knows
+  /// the upload. It may have been completed: whether to send the whole file again is the caller's decision.
   case outcomeUnknown
 
   /// A description of the error.

@@ -94,6 +94,34 @@ import Testing
     expect(upload.received(head(410)), .fail(.outcomeUnknown))
   }
 
+  /// The response of an intermediary, or of the target of a redirect, does not say whether the upload is complete.
+  @Test func lastPartWithUnclearResponseMayBeComplete() throws {
+    var upload = try created(.draft, size: 10)
+    expect(upload.received(head(200)), .requestOffset)
+    expect(upload.received(head(404)), .fail(.outcomeUnknown))
+    upload = try created(.draft, size: 10)
+    expect(upload.received(head(204, complete: false)), .requestOffset)
+    expect(upload.received(head(404)), .create)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func uploadOfAnEarlierCallMayBeComplete(_ kind: Kind) throws {
+    let resource = try created(kind, size: 10).resource
+    let earlier = ResumableUpload(
+      kind, to: try url("https://a.example/files"), size: 10, resource: resource, mayBeComplete: true)
+    var upload = earlier
+    expect(upload.begin(), .requestOffset)
+    expect(upload.received(head(404)), .fail(.outcomeUnknown))
+    upload = earlier
+    expect(upload.begin(), .requestOffset)
+    expect(upload.received(head(200, offset: 3, complete: false)), part(3, 7, isLast: true))
+    upload.interrupted(sent: 6)
+    expect(upload.mayBeComplete, false)
+    // How much was sent is unknown.
+    upload.interrupted(sent: nil)
+    expect(upload.mayBeComplete, true)
+  }
+
   @Test func conflictsEnd() throws {
     var upload = try created(.tus, size: 10)
     for _ in 0..<ResumableUpload.maximumIdleRequests {

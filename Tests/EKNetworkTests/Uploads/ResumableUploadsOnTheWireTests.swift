@@ -431,6 +431,26 @@ import Testing
     }
   }
 
+  /// What the server has no longer is cancelled as well, with middleware around the call.
+  @Test(arguments: [404, 410])
+  func uploadThatIsGoneIsCancelledThroughMiddleware(_ status: Int) async throws {
+    let server = try UploadServer(.tus)
+    server.state.withLock { state in
+      state.cuts = [1_000]
+      state.override = { $0.method == "DELETE" ? .status(status) : nil }
+    }
+    let call = Recorder(name: "X-Call")
+    let manager = Wire.automatic.manager(server.server)
+    manager.middleware = [call]
+    await #expect(throws: URLError.self) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options(.tus))
+    }
+    #expect(try await !manager.cancelUpload(CreateUpload(), options: options(.tus)))
+    #expect(call.seen.withLock { $0.last } == "POST \(status)")
+    #expect(server.methods == ["POST", "PATCH", "DELETE"])
+    #expect(folder.names == ["a.bin"])
+  }
+
   // MARK: - Bodies
 
   @Test func endlessFinalBodyDoesNotFailTheUpload() async throws {

@@ -4,6 +4,10 @@ import Testing
 
 @testable import EKNetwork
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Servers that do not keep to the protocol: each lie ends with its error, after a bounded number of requests.
 @Suite struct UploadLiesTests {
   typealias Kind = UploadOptions.ResumptionProtocol
@@ -185,6 +189,48 @@ import Testing
   func lostUploadIsNotRepeatedOnceAllWasSent(_ kind: Kind) async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("a", Data.noise(1_000))
+    let server = try Self.forgettingServer(kind)
+    await #expect(throws: UploadError.outcomeUnknown) {
+      try await Wire.automatic.manager(server.server).upload(
+        CreateUpload(retryPolicy: .immediate(5)), fromFile: file, options: UploadOptions(using: kind))
+    }
+    #expect(server.methods == ["POST", "PATCH", "HEAD"])
+  }
+
+  /// The response was lost in one call; the next one knows it from the state file.
+  @Test(arguments: Kind.allCases)
+  func laterCallDoesNotRepeatWhatMayBeComplete(_ kind: Kind) async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(1_000))
+    let server = try Self.forgettingServer(kind)
+    let options = UploadOptions(using: kind, state: folder["state"])
+    await #expect(throws: URLError.self) {
+      try await Wire.automatic.manager(server.server).upload(CreateUpload(), fromFile: file, options: options)
+    }
+    #expect(folder.names == ["a", "state"])
+    await #expect(throws: UploadError.outcomeUnknown) {
+      try await Wire.automatic.manager(server.server).upload(CreateUpload(), fromFile: file, options: options)
+    }
+    #expect(server.methods == ["POST", "PATCH", "HEAD"])
+    #expect(folder.names == ["a"])
+  }
+
+  /// An injected session does not tell how much of the last part it has sent.
+  @Test(arguments: Kind.allCases)
+  func sessionThatDoesNotCountMayHaveSentAll(_ kind: Kind) async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(1_000))
+    let session = LosingSession()
+    let manager = NetworkManager(baseURL: try #require(URL(string: "https://a.example")), session: session)
+    await #expect(throws: UploadError.outcomeUnknown) {
+      try await manager.upload(
+        CreateUpload(retryPolicy: .immediate(5)), fromFile: file, options: UploadOptions(using: kind))
+    }
+    #expect(session.methods.withLock { $0 } == ["POST", "PATCH", "HEAD"])
+  }
+
+  /// A server that ends the connection once it has a part, and then no longer knows the upload.
+  private static func forgettingServer(_ kind: Kind) throws -> UploadServer {
     let server = try UploadServer(kind)
     server.state.withLock { state in
       state.override = { request in
@@ -195,10 +241,21 @@ import Testing
         }
       }
     }
-    await #expect(throws: UploadError.outcomeUnknown) {
-      try await Wire.automatic.manager(server.server).upload(
-        CreateUpload(retryPolicy: .immediate(5)), fromFile: file, options: UploadOptions(using: kind))
-    }
-    #expect(server.methods == ["POST", "PATCH", "HEAD"])
+    return server
+  }
+}
+
+/// A session whose connection is lost during each PATCH, and whose server then no longer knows the upload.
+private final class LosingSession: URLSessionProtocol, Sendable {
+  let methods = Locked<[String]>([])
+
+  func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    let method = request.httpMethod ?? ""
+    methods.withLock { $0.append(method) }
+    guard method != "PATCH" else { throw URLError(.networkConnectionLost) }
+    let url = try #require(request.url)
+    let response = HTTPURLResponse(
+      url: url, statusCode: method == "POST" ? 201 : 404, httpVersion: nil, headerFields: ["Location": "/files/1"])
+    return (Data(), try #require(response))
   }
 }

@@ -33,6 +33,28 @@ import Testing
     #expect(try UploadRecordFile(file).record == record)
   }
 
+  /// From before the last part is sent until its outcome is known, because the process may end in between.
+  @Test func recordKnowsWhetherTheUploadMayBeComplete() throws {
+    var record = try record()
+    let url = try #require(URL(string: "https://a.example/files"))
+    var upload = ResumableUpload(.tus, to: url, size: 10)
+    _ = upload.begin()
+    var created = UploadHead(status: 201)
+    created.location = "/files/1"
+    let last = upload.received(created)
+    record.remember(upload)
+    #expect(record.resource == upload.resource)
+    #expect(record.mayBeComplete == nil)
+    record.remember(upload, before: last)
+    #expect(record.mayBeComplete == true)
+    upload.interrupted(sent: 9)
+    record.remember(upload)
+    #expect(record.mayBeComplete == nil)
+    upload.interrupted(sent: 10)
+    record.remember(upload)
+    #expect(record.mayBeComplete == true)
+  }
+
   @Test func otherFilesAreLeftAsTheyAre() throws {
     try folder.file("state", Data("precious".utf8))
     chmod(file.path, 0o600)

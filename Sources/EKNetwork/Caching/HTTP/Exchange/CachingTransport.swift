@@ -11,6 +11,7 @@ struct CachingTransport: Transport {
   let cache: HTTPCache
 
   var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var countsSentBytes: Bool { wire.countsSentBytes }
   var resourceTimeout: Duration? { wire.resourceTimeout }
   var implementation: TransportDescription? { wire.implementation }
   var sessionSettings: SessionSettings { wire.sessionSettings }
