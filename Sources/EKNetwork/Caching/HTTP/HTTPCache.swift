@@ -158,7 +158,9 @@ public final class HTTPCache: Sendable {
       let current = state.memory.response(response.varying, at: location)
       return state.invalidations.epoch(of: url) != epoch || current?.supersedes(response, at: now) == true
     }
-    guard !state.withLock({ isTooLate($0) }), disk?.store(response, body, at: location, now: now) != false else { return }
+    guard !state.withLock({ isTooLate($0) }),
+      disk?.store(response, body, at: location, now: now) != false
+    else { return }
     if let old, CacheLocation(url: url, identity: old.identity, directives: old.directives) != location {
       remove(old, url: url)
     }

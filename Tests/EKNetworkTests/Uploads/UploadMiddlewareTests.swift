@@ -1,0 +1,89 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct UploadMiddlewareTests {
+  typealias Kind = UploadOptions.ResumptionProtocol
+
+  private let folder: ScratchFolder
+  private let content = Data.noise(300_000)
+  private let file: URL
+
+  init() throws {
+    folder = try ScratchFolder()
+    file = try folder.file("a.bin", content)
+  }
+
+  private func options(_ kind: Kind) -> UploadOptions { UploadOptions(using: kind, state: folder["state"]) }
+
+  private struct Recorder: NetworkMiddleware {
+    let name: String
+    let seen = Locked<[String]>([])
+
+    func intercept(
+      _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+    ) async throws -> NetworkMiddlewareResponse {
+      let method = request.httpMethod ?? ""
+      var request = request
+      request.setValue("1", forHTTPHeaderField: name)
+      do {
+        let response = try await next(request)
+        seen.withLock { $0.append("\(method) \(response.statusCode)") }
+        return response
+      } catch {
+        seen.withLock { $0.append("\(method) failed") }
+        throw error
+      }
+    }
+  }
+
+  /// Around calls it sees each attempt as one call, that of the request which creates the upload; around attempts it sees every
+  /// request. What either changes of the header fields is sent with all requests.
+  @Test(arguments: Wire.allCases, Kind.allCases)
+  func middlewareSeesAttemptsAsCallsAndEachRequest(_ wire: Wire, kind: Kind) async throws {
+    let server = try UploadServer(kind)
+    server.state.withLock { $0.cuts = [100_000] }
+    let (call, attempt) = (Recorder(name: "X-Call"), Recorder(name: "X-Attempt"))
+    let manager = wire.manager(server.server)
+    manager.middleware = [call]
+    manager.attemptMiddleware = [attempt]
+    let result = try await manager.upload(
+      CreateUpload(retryPolicy: .immediate(1)), fromFile: file, options: options(kind))
+    let (offset, end) = kind == .tus ? (200, 204) : (204, 200)
+    #expect(attempt.seen.withLock { $0 } == ["POST 201", "PATCH failed", "HEAD \(offset)", "PATCH \(end)"])
+    #expect(call.seen.withLock { $0 } == ["POST failed", "POST \(end)"])
+    #expect(result.response.statusCode == end)
+    #expect(server.data == content)
+    #expect(server.received == content.count)
+    for request in server.server.requests {
+      #expect(request.headers["X-Call"] == "1")
+      #expect(request.headers["X-Attempt"] == "1")
+    }
+  }
+
+  /// What the server has no longer is cancelled as well, with middleware around the call.
+  @Test(arguments: [404, 410])
+  func uploadThatIsGoneIsCancelledThroughMiddleware(_ status: Int) async throws {
+    let server = try UploadServer(.tus)
+    server.state.withLock { state in
+      state.cuts = [1_000]
+      state.override = { $0.method == "DELETE" ? .status(status) : nil }
+    }
+    let call = Recorder(name: "X-Call")
+    let manager = Wire.automatic.manager(server.server)
+    manager.middleware = [call]
+    await #expect(throws: URLError.self) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options(.tus))
+    }
+    #expect(try await !manager.cancelUpload(CreateUpload(), options: options(.tus)))
+    #expect(call.seen.withLock { $0.last } == "POST \(status)")
+    #expect(server.methods == ["POST", "PATCH", "DELETE"])
+    #expect(folder.names == ["a.bin"])
+  }
+}
