@@ -127,8 +127,8 @@
       var probe = Probe<StatusCodeResponse>(path: "/early-head/413/NO_ERROR/held", method: .post)
       probe.timeout = .milliseconds(500)
       probe.body = body
-      let error = await #expect(throws: URLError.self) { try await manager.send(probe) }
-      #expect(error?.code == .timedOut)
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(probe) }
+      #expect(error?.statusCode == 413)
       try await isWell()
     }
 

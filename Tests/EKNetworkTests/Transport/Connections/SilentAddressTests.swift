@@ -28,7 +28,9 @@
     @Test("The next address of the same family is tried before the request's time is over")
     func timeout() async throws {
       let transport = try #require(HTTPTransport(configuration: .ephemeral, options: both))
-      #expect(try await transport.fetch(request(timeout: 5)).data == Data("ok".utf8))
+      try await expecting(.staysWithASilentAddress) {
+        #expect(try await transport.fetch(request(timeout: 5)).data == Data("ok".utf8))
+      }
     }
 
     @Test("The next address of the same family is tried before the connection's time is over")
@@ -36,7 +38,9 @@
       var options = both
       options.connectTimeout = .seconds(5)
       let transport = try #require(HTTPTransport(configuration: .ephemeral, options: options))
-      #expect(try await transport.fetch(request(timeout: 600)).data == Data("ok".utf8))
+      try await expecting(.staysWithASilentAddress) {
+        #expect(try await transport.fetch(request(timeout: 600)).data == Data("ok".utf8))
+      }
     }
 
     @Test("The next address of the same family is tried for a WebSocket")
@@ -46,7 +50,7 @@
       options.connectTimeout = .seconds(5)
       let endpoint = try ByteTransportEndpoint(host: Self.name, port: port, isSecure: false, options: options)
       let transport = try ByteTransports.make(endpoint, options)
-      try await transport.open()
+      try await expecting(.staysWithASilentAddress) { try await transport.open() }
       transport.cancel()
     }
 
