@@ -62,7 +62,8 @@
         head: head,
         body: ContentCoding.decoding(
           body, of: head, url: transfer.request.url, maximumInflation: request.maximumInflation,
-          deadline: request.deadline))
+          // Who reads a stream takes time, too, which is not that of the request.
+          deadline: request.collectsBody ? request.deadline : nil))
     }
 
     func preconnect(_ request: TransportRequest) async throws -> Bool {
