@@ -67,7 +67,8 @@ public struct RetryPolicy {
 
   /// Returns whether an error is likely to be transient: 408, 425, 429, 500, 502, 503 and 504; connections that could
   /// not be opened, were lost or timed out; and responses that are not valid HTTP. Of an error that the request's
-  /// `errorDecoder` has made, the status of its response decides, unless it is a ``NonRetriableError``.
+  /// `errorDecoder` has made, the status of its response decides, unless it is a ``NonRetriableError``, or one of the
+  /// library's errors, such as ``PrismNetworkError/badRequest``, which says so itself.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
   /// connection was lost may have been carried out.
@@ -78,9 +79,15 @@ public struct RetryPolicy {
   /// Returns what an error that a policy is asked about means for another attempt.
   ///
   /// An error that the request's own decoder has made says what it could read of the response: a `DecodingError` for
-  /// the page of a gateway, for example. Only the status says whether the server may accept the request later.
+  /// the page of a gateway, for example. Only the status says whether the server may accept the request later, unless the
+  /// decoder has chosen an error of the library for what it means.
   static func kind(of error: any Error) -> FailureKind {
-    guard let refusal, !(error is NonRetriableError) else { return FailureKind(error) }
+    let cause = (error as? PrismNetworkFailure)?.underlyingError ?? error
+    guard let refusal, !(cause is NonRetriableError) else { return FailureKind(error) }
+    if cause is any ClassifiedError {
+      let kind = FailureKind(cause)
+      if kind != .unclear { return kind }
+    }
     return FailureKind(status: refusal.statusCode)
   }
 

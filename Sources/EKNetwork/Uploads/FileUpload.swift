@@ -77,14 +77,16 @@ actor FileUpload {
     var state = try prepare(creation)
     defer { self.state = state }
     var action = state.begin()
+    try Task.checkCancellation()
     while true {
-      try Task.checkCancellation()
       let sent = Locked<Int64?>(exchange.transport.countsSentBytes ? 0 : nil)
       let response: TransportResponse
       do {
         response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
       } catch {
-        state.interrupted(sent: sent.withLock { $0 })
+        // Without a connection, nothing was sent.
+        let isUnsent = Repeatability(after: error, isIdempotent: false).isHarmless
+        state.interrupted(sent: isUnsent ? 0 : sent.withLock { $0 })
         remember(state)
         throw error
       }
@@ -117,6 +119,8 @@ actor FileUpload {
       case .create, .requestOffset, .append:
         try await response.drain()
         if action == .create { resumedBytes = 0 }
+        // Before the file says that the last part is sent.
+        try Task.checkCancellation()
         remember(state, before: action)
       }
     }

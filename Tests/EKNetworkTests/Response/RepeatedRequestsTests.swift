@@ -178,6 +178,16 @@ import Testing
         #expect(server.requestCount == (isRepeated ? 2 : 1), "policy \(index), \(error)")
       }
     }
+    // Those of the library say themselves what they mean.
+    for (index, policy) in policies.enumerated() {
+      for (error, count) in [(PrismNetworkError.badRequest, 1), (.serverError, 2)] {
+        server.reset()
+        server.route("PUT", "/item") { _ in .status(status) }
+        let probe = ItemProbe(method: .put, retryPolicy: policy, errorDecoder: { _ in error })
+        await #expect(throws: error) { _ = try await Wire.automatic.manager(server, clock: clock).send(probe) }
+        #expect(server.requestCount == count, "policy \(index), \(error)")
+      }
+    }
     let byDefault = RetryPolicy(maxRetryCount: 1, delay: 0)
     server.reset()
     server.route("POST", "/item") { _ in .status(status) }

@@ -172,7 +172,7 @@ public final class HTTPCache: Sendable {
       case .written: return state.memory.removeSuperseded(by: response.varying, at: location)
       }
     }
-    if isLate { disk?.remove(response, at: location) }
+    if isLate { disk?.remove(response, at: location, isOwn: true) }
   }
 
   /// A text that is part of the digests of secrets in this cache, none if they are only kept in memory.
@@ -202,7 +202,7 @@ public final class HTTPCache: Sendable {
       if case .data = entry.body { return former + state.memory.insert(entry, at: to) }
       return former
     }
-    if isLate { disk?.remove(entry.response, at: to) }
+    if isLate { disk?.remove(entry.response, at: to, isOwn: true) }
   }
 
   func remove(_ response: StoredResponse, url: String) {

@@ -263,9 +263,10 @@ protocol Disposable: DeadlineHeapElement {
     /// Returns the connection that is being opened to an origin, if it may become one that is shared.
     func opening(_ origin: Origin) -> OpeningConnection? { http1.contains(origin) ? nil : opening[origin] }
 
-    /// Notes that a connection is being opened, which requests may wait for longer than for an earlier one.
-    mutating func opens(_ connection: OpeningConnection) {
-      if connection.version != .http1 { opening[connection.origin] = connection }
+    /// Notes that a connection is being opened for a request, unless the request could wait for an earlier one.
+    mutating func opens(_ connection: OpeningConnection, for transfer: Transfer) {
+      let origin = connection.origin
+      if connection.version != .http1, opening[origin]?.outlasts(transfer) != true { opening[origin] = connection }
     }
 
     /// Notes that it is not being opened any more.

@@ -34,7 +34,7 @@
       }
       let opening = OpeningConnection(pool, origin, version: version, for: self)
       connections.add(opening)
-      pool.shared.opens(opening)
+      pool.shared.opens(opening, for: transfer)
       if let error = opening.open(for: transfer) { finish(transfer, with: error) }
     }
 

@@ -13,10 +13,9 @@
     private var openerTimer: UInt64?
     /// When it has taken too long.
     private var limit = UInt64.max
-    /// When libcurl's own limit ends it, which cannot be moved: an old libcurl has distributed it among the addresses.
+    /// When libcurl's own limit ends it, if not after a day. It cannot be moved: an old libcurl has distributed it among the
+    /// addresses.
     private var curlEnd = UInt64.max
-    /// Whether that is after a day, for those who wait for longer.
-    private var endsLate = false
 
     init(
       _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
@@ -44,8 +43,7 @@
       let (now, last) = (eventLoop.now, waitEnd(of: transfer))
       endpoint.connectWait = last - min(now, last)
       let milliseconds = CurlHandles.limit(for: endpoint.connectWait)
-      curlEnd = now.addingClamped(UInt64(milliseconds) * 1_000_000)
-      endsLate = milliseconds == CurlHandles.longestLimit
+      if milliseconds < CurlHandles.longestLimit { curlEnd = now.addingClamped(UInt64(milliseconds) * 1_000_000) }
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
       do {
         opener = try ConnectionOpener(
@@ -77,7 +75,7 @@
 
     /// Whether a request that begins to wait now may wait for it: it must not be ended earlier because another one waits
     /// for less.
-    func outlasts(_ transfer: Transfer) -> Bool { waitEnd(of: transfer) <= curlEnd || endsLate }
+    func outlasts(_ transfer: Transfer) -> Bool { waitEnd(of: transfer) <= curlEnd }
 
     /// When a request that begins to wait now stops at the latest.
     private func waitEnd(of transfer: Transfer) -> UInt64 {

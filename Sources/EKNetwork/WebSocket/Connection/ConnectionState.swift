@@ -84,7 +84,7 @@ struct ConnectionState {
 
   private var isFull: Bool { queue.count >= capacity || queuedBytes >= byteCapacity }
 
-  private static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
+  static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
 
   /// Makes the reader wait for room and returns what to do meanwhile; `nil` if there is room already.
   ///

@@ -13,8 +13,8 @@ struct ReconnectingConnectionState {
     case over((any Error)?)
   }
 
-  /// The total size of kept messages from which no further one of a lost connection is kept.
-  private static let maximumKeptBytes = 16 << 20
+  /// The total cost of kept messages from which no further one of a lost connection is kept.
+  private static let maximumKept = 16 << 20
 
   private let maximumCount: Int
   private let maximumBytes: Int
@@ -58,12 +58,14 @@ struct ReconnectingConnectionState {
   /// in here.
   ///
   /// - Returns: The deliverer to resume. Its message is kept: the reader may be what sends, and so would wait for the next
-  ///   connection, which the deliverer would not open before its message is read.
+  ///   connection, which the deliverer would not open before its message is read. Once too many are kept, it waits.
   mutating func drop(_ socket: WebSocket) -> CheckedContinuation<Void, Never>? {
     guard link === socket else { return nil }
     link = nil
-    return takeDeliverer()
+    return keepsMore ? takeDeliverer() : nil
   }
+
+  private var keepsMore: Bool { parked.reduce(0) { $0 + ConnectionState.cost(of: $1.message) } < Self.maximumKept }
 
   private mutating func takeDeliverer() -> CheckedContinuation<Void, Never>? {
     guard let last = parked.indices.last else { return nil }
@@ -140,7 +142,7 @@ struct ReconnectingConnectionState {
       return .wait
     }
     // The connection has been dropped. It receives nothing new, so that little is left of it.
-    guard parked.reduce(0, { $0 + $1.message.byteCount }) < Self.maximumKeptBytes else { return .full }
+    guard keepsMore else { return .full }
     parked.append((message, nil))
     return .done
   }

@@ -62,6 +62,14 @@ import Testing
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
   }
 
+  @Test func lateResponseRemovesOnlyItsOwnRecord() {
+    store.store(response(at: 2), .data(Data("two".utf8)), at: location)
+    store.remove(response(at: 1), at: location, isOwn: true)
+    #expect(found()?.1 == Data("two".utf8))
+    store.remove(response(at: 2), at: location, isOwn: true)
+    #expect(found() == nil)
+  }
+
   @Test func earlierRequestDoesNotReplaceLaterOne() {
     #expect(store.store(response(at: 2), .data(Data("two".utf8)), at: location))
     #expect(!store.store(response(at: 1), .data(Data("one".utf8)), at: location))

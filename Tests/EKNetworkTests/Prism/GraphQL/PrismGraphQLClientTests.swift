@@ -153,8 +153,9 @@ import Testing
     #expect(server.requests.filter { $0.path == "/graphql" }.count == count)
   }
 
-  @Test func tokenIsRefreshed() async throws {
-    server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : .status(401) }
+  /// Returns a client whose token was refused with a response, and was renewed; now it is refused, and not renewed.
+  private func refreshing(after refusal: LoopbackServer.Response) async throws -> PrismGraphQLClient {
+    server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : refusal }
     let tokens = TestTokens("old")
     let manager = Wire.automatic.manager(server)
     manager.tokenRefresher = tokens
@@ -162,23 +163,18 @@ import Testing
     #expect((try await client.execute(query) as Result).data == Answer(a: 1))
     manager.tokenRefresher = nil
     tokens.token.withLock { $0 = "old" }
+    return client
+  }
+
+  @Test func tokenIsRefreshed() async throws {
+    let client = try await refreshing(after: .status(401))
     await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.execute(query) as Result }
   }
 
   /// The token is refreshed first, even though the 401 is a GraphQL response.
   @Test func refusedTokenIsRefreshedBeforeItsErrorsAreReturned() async throws {
     let refusal = #"{"errors":[{"message":"sign in"}]}"#
-    server.route("/graphql") { request in
-      request.header("Authorization") == "Bearer new"
-        ? Self.success : Self.response(refusal, status: 401, type: "application/json")
-    }
-    let tokens = TestTokens("old")
-    let manager = Wire.automatic.manager(server)
-    manager.tokenRefresher = tokens
-    let client = client({ $0.accessToken = { tokens.current } }, manager: manager)
-    #expect((try await client.execute(query) as Result).data == Answer(a: 1))
-    manager.tokenRefresher = nil
-    tokens.token.withLock { $0 = "old" }
+    let client = try await refreshing(after: Self.response(refusal, status: 401, type: "application/json"))
     #expect((try await client.execute(query) as Result).errors == [PrismGraphQLError(message: "sign in")])
   }
 

@@ -111,22 +111,18 @@ import Testing
   /// Its body is discarded.
   @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
     server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }
-    let manager = Wire.automatic.manager(server)
-    manager.defaults.maximumResponseSize = 1_000
-    let undelivered = Locked<[any Error]>([])
-    manager.offlineQueue = try open(manager, undelivered: undelivered)
-    defer { manager.offlineQueue = nil }
-    try await manager.enqueue(Order())
-    try await manager.offlineQueue?.flush()
-    #expect(server.requestCount == 1 && undelivered.withLock { $0.isEmpty })
-    #expect(await manager.offlineQueue?.count == 0)
+    try await expectDelivery { $0.maximumResponseSize = 1_000 }
   }
 
   /// It would cut off a long upload each time.
   @Test func totalTimeoutOfTheClientDoesNotApply() async throws {
     server.route("POST", "/order") { _ in .status(201) }
+    try await expectDelivery { $0.totalTimeout = .zero }
+  }
+
+  private func expectDelivery(with change: (inout RequestDefaults) -> Void) async throws {
     let manager = Wire.automatic.manager(server)
-    manager.defaults.totalTimeout = .zero
+    change(&manager.defaults)
     let undelivered = Locked<[any Error]>([])
     manager.offlineQueue = try open(manager, undelivered: undelivered)
     defer { manager.offlineQueue = nil }

@@ -204,10 +204,12 @@ final class DiskStore: Sendable {
 
   // MARK: - Removing
 
-  func remove(_ response: StoredResponse, at location: CacheLocation) {
-    for loaded in variants(DiskName(location))
-    where loaded.response.varying.selectors == response.varying.selectors {
-      remove(loaded.path, loaded.record.bodyFile)
+  /// Removes the variant with the selecting fields of a response.
+  ///
+  /// - Parameter isOwn: Whether only this response is removed, and not another one that has replaced it.
+  func remove(_ response: StoredResponse, at location: CacheLocation, isOwn: Bool = false) {
+    for loaded in variants(DiskName(location)) where loaded.response.varying.selectors == response.varying.selectors {
+      if !isOwn || loaded.response.isSame(as: response) { remove(loaded.path, loaded.record.bodyFile) }
     }
   }
 
