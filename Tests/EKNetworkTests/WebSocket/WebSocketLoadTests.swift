@@ -154,6 +154,30 @@ struct WebSocketLoadTests {
     clock.advance(by: .seconds(1))
   }
 
+  @Test("A peer that never responds times out, although small messages are sent to it all the time")
+  func silentPeer() async throws {
+    let clock = ManualClock()
+    server.route("/") { .webSocket($0) { peer in while peer.readFrame() != nil {} } }
+    let socket = try await connect {
+      $0.keepAliveInterval = .seconds(10)
+      $0.clock = clock
+    }
+    let ticking = Task {
+      for _ in 0..<10 where !Task.isCancelled && socket.closeCode == nil {
+        try? await socket.send("x")
+        await clock.waitForSleepers()
+        // The peer's system takes them.
+        while await socket.connection.transport.unsentBytes() ?? 0 > 0 { await Task.yield() }
+        clock.advance(by: .seconds(10))
+        await Task.yield()
+      }
+      socket.cancel()
+    }
+    await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
+    ticking.cancel()
+    clock.advance(by: .seconds(1))
+  }
+
   @Test("A ping queued behind pongs is sent and answered")
   func pingBehindPongs() async throws {
     let mayRead = Gate()

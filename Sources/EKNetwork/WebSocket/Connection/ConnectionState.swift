@@ -36,7 +36,7 @@ struct ConnectionState {
   var isKeepAlivePingPending = false
   /// The number of successful reads.
   var received = 0
-  /// The number of message frames that the system has accepted.
+  /// The number of bytes of message frames that the system has accepted.
   var sent = 0
   /// Why this side gave the connection up.
   var lossReason: WebSocketError?
@@ -159,6 +159,9 @@ struct ConnectionState {
 
   mutating func takeFreeTurn() -> Bool { !isClosing && outcome == nil && turns.takeFree() }
 
+  /// Whether a message is being sent that the system has not accepted completely.
+  var isSending: Bool { turns.isTaken }
+
   /// Ends a turn; returns the close frame to send now, and the next sender.
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     (closeFrame.take(), turns.passOn())
@@ -269,15 +272,15 @@ struct ConnectionState {
   }
 }
 
-/// Decides at each interval whether a peer is alive. It is if there is progress in either direction: bytes are
-/// received, frames of a message are sent, or the system transmits bytes that it has accepted. The first interval
-/// has none before it to compare with: a peer that is silent from the start is pinged after two intervals and given up
-/// after three.
+/// Decides at each interval whether a peer is alive. It is if bytes are received, or if it takes more of what waits to be
+/// sent. That the system accepts bytes proves nothing: until its buffer is full, it accepts them for a dead peer as well.
+/// The first interval has none before it to compare with: a peer that is silent from the start is pinged after two
+/// intervals and given up after three.
 struct KeepAliveState {
   enum Action { case wait, ping, end }
 
   private var received: Int?
-  private var sent: Int?
+  private var sent = 0
   private var unsent = 0
   private var isPinged = false
 
@@ -285,11 +288,16 @@ struct KeepAliveState {
   ///
   /// - Parameters:
   ///   - received: The number of successful reads.
-  ///   - sent: The number of message frames that the system has accepted.
+  ///   - sent: The number of bytes of messages that the system has accepted.
   ///   - unsent: The number of accepted bytes that have not arrived; 0 if that is unknown.
+  ///   - isSending: Whether the system has accepted only a part of a message: its buffer is full, so that what it accepts
+  ///     takes the place of what the peer has taken.
   ///   - isHeld: Whether nothing is read because the queue is full: the silence says nothing about the peer then.
-  mutating func tick(received: Int, sent: Int, unsent: Int, isHeld: Bool) -> Action {
-    let hasMoved = received != self.received || sent != self.sent || unsent < self.unsent
+  mutating func tick(received: Int, sent: Int, unsent: Int, isSending: Bool, isHeld: Bool) -> Action {
+    // A peer that takes all at once does so in its system, and says nothing about itself: a ping shows whether it lives.
+    let isBehind = isSending || unsent > 0
+    let hasTaken = unsent < self.unsent || isBehind && sent - unsent > self.sent - self.unsent
+    let hasMoved = received != self.received || hasTaken
     self.received = received
     self.sent = sent
     self.unsent = unsent

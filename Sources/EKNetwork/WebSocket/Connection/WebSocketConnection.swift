@@ -167,8 +167,9 @@ final class WebSocketConnection: Sendable {
   /// Sends the next frame of a message, and then the remaining ones. Control frames can be sent between them.
   private func sendFrame(of message: OutgoingMessage, _ waiter: SingleResult) {
     let (frame, isLast) = message.next()
+    let size = frame.count
     transport.send(frame, isLast: false) { error in
-      if error == nil { self.state.withLock { $0.sent &+= 1 } }
+      if error == nil { self.state.withLock { $0.sent &+= size } }
       if error == nil, !isLast { return self.sendFrame(of: message, waiter) }
       let (closeFrame, next) = self.state.withLock { $0.endTurn() }
       if let closeFrame { self.transport.send(closeFrame, isLast: true) { _ in } }
@@ -319,7 +320,9 @@ extension WebSocketConnection {
       let unsent = await transport.unsentBytes() ?? 0
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
-        return keeper.tick(received: state.received, sent: state.sent, unsent: unsent, isHeld: state.isReadingStopped)
+        return keeper.tick(
+          received: state.received, sent: state.sent, unsent: unsent, isSending: state.isSending,
+          isHeld: state.isReadingStopped)
       }
       switch action {
       case nil: return
