@@ -96,10 +96,12 @@ struct MessageDecoder {
       kind = header.opcode
       isCompressed = header.isCompressed
     }
-    // Checked before any of the payload is stored. A compressed message is measured as it is inflated, and is rarely
-    // larger when compressed.
-    guard header.length <= maximumMessageSize - (isCompressed ? 0 : message.count) else { throw Self.tooBig }
-    if !isCompressed { message.reserveCapacity(message.count + min(header.length, 1 << 20)) }
+    // A compressed message is measured as it is inflated, and nothing of it is stored before: what cannot be compressed
+    // is larger when it is (RFC 1951 §3.2.4).
+    guard !isCompressed else { return }
+    // Checked before any of the payload is stored.
+    guard header.length <= maximumMessageSize - message.count else { throw Self.tooBig }
+    message.reserveCapacity(message.count + min(header.length, 1 << 20))
   }
 
   private mutating func add(_ piece: UnsafeRawBufferPointer) throws(ProtocolFailure) {

@@ -125,6 +125,23 @@ struct MessageDecoderTests {
     #expect(failure.code == .messageTooBig)
   }
 
+  @Test("The size limit applies to the inflated size, also of a message that is larger when compressed")
+  func incompressible() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
+    let noise = Data.noise(1000)
+    let deflated = try #require(noise.withUnsafeBytes { deflater.deflate($0) })
+    #expect(deflated.count > noise.count)
+    let input = Data(serverFrame(0xC2, deflated))
+    for pieces in cuts(of: input) {
+      #expect(events(pieces, limit: noise.count, inflates: true) == [.message(.binary(noise))])
+    }
+    guard case .failure(let failure)? = events([input], limit: noise.count - 1, inflates: true).last else {
+      Issue.record("It was taken")
+      return
+    }
+    #expect(failure.code == .messageTooBig)
+  }
+
   @Test("The first of two faults in a compressed message is reported for any chunking")
   func firstFault() throws {
     let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: true))
