@@ -235,6 +235,7 @@ struct ReconnectRetryState {
   private let policy: WebSocketReconnectPolicy
   private let backoff: RetryBackoff
   private var failures = 0
+  private var hasConnected = false
 
   init(policy: WebSocketReconnectPolicy) {
     var policy = policy
@@ -256,6 +257,7 @@ struct ReconnectRetryState {
   ///   - lasted: How long the connection was open; `nil` if it never was.
   ///   - now: The date that a date in `Retry-After` is compared with.
   mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {
+    if lasted != nil { hasConnected = true }
     switch verdict(on: error) {
     case .done: return .stop(nil)
     case .final: return .stop(error)
@@ -283,6 +285,11 @@ struct ReconnectRetryState {
     switch repeatability.kind {
     case _ where repeatability.isForbidden: return .final
     case .temporary, .serverError, .refused: return .temporary
+    // At first, it is the configuration that is wrong: a file of authorities is missing, or libcurl. Once a connection
+    // was open, a server sends an alert while it is being restarted, or descriptors are short.
+    case .unclear where hasConnected:
+      let code = error.urlErrorCode
+      return code == .secureConnectionFailed || code == .resourceUnavailable ? .temporary : .final
     default: return .final
     }
   }

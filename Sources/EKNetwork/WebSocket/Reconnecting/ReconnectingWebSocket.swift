@@ -10,8 +10,10 @@ import Foundation
 /// ``events`` reports what happens to them. The delay before an attempt doubles, with jitter, while attempts fail. It
 /// does not reconnect after a final close code (``WebSocketReconnectPolicy/finalCodes``), a permanent refusal of the
 /// handshake (any status but 408, 425, 429 and 5xx other than 501 and 505; after a 401 it can renew its token, see
-/// ``WebSocketReconnectPolicy/refreshToken``), an untrusted certificate, or
-/// ``close(code:reason:)``. Releasing the last reference ends it, and so does cancelling the task that reads.
+/// ``WebSocketReconnectPolicy/refreshToken``), a response that is not a handshake, an untrusted certificate, or
+/// ``close(code:reason:)``; nor, before a connection has been open, after another failure of TLS or without the resources
+/// to connect (`URLError.secureConnectionFailed`, `URLError.resourceUnavailable`). Releasing the last reference
+/// ends it, and so does cancelling the task that reads.
 ///
 /// Keep reading, even if you ignore the messages: while a received message waits to be read, a lost connection is noticed
 /// only by sending, and once the queue of the connection is full (``WebSocketOptions/maximumQueuedMessages``,
@@ -62,7 +64,8 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   ///     detected.
   ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
   ///   - request: Returns the URL and the header fields, as for `WebSocket.connect`. An error that is not transient by
-  ///     ``RetryPolicy/isTransient(_:)``, nor a temporary refusal by middleware, ends the WebSocket. When the WebSocket is
+  ///     ``RetryPolicy/isTransient(_:)``, nor a temporary refusal by middleware, ends the WebSocket; the two `URLError`
+  ///     codes that ``ReconnectingWebSocket`` names do so only before a connection has been open. When the WebSocket is
   ///     closed, a closure that is running is cancelled and not waited for.
   public init(
     protocols: [String] = [], options: WebSocketOptions = .keptAlive,

@@ -114,6 +114,21 @@ import Testing
     }
   }
 
+  @Test("A failure of TLS or a lack of resources ends the retries only before the first connection")
+  func failuresOfTheSystem() {
+    for code in [URLError.Code.secureConnectionFailed, .resourceUnavailable] {
+      var state = ReconnectRetryState(policy: policy())
+      #expect(delay(&state, URLError(code)) == nil)
+      // Another attempt that opened nothing changes nothing.
+      #expect(delay(&state) != nil)
+      #expect(delay(&state, URLError(code)) == nil)
+      #expect(delay(&state, after: .zero) != nil)
+      #expect(delay(&state, URLError(code)) != nil)
+      #expect(delay(&state, URLError(.serverCertificateUntrusted)) == nil)
+      #expect(delay(&state, URLError(.clientCertificateRejected)) == nil)
+    }
+  }
+
   @Test("The final close codes are configurable")
   func privateCodes() {
     let code = WebSocketCloseCode(rawValue: 4001)
