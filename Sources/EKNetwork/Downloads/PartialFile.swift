@@ -93,12 +93,17 @@ final class PartialFile: Sendable {
         return true
       }
       guard errno != EEXIST else { return false }
-      // A file system without hard links.
-      guard [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK].contains(errno) else { throw DownloadError(errno, destination) }
+      guard Self.meansNoHardLinks(errno) else { throw DownloadError(errno, destination) }
       guard access(destination.path, F_OK) != 0 else { return false }
     }
     guard rename(url.path, destination.path) == 0 else { throw DownloadError(errno, destination) }
     return true
+  }
+
+  /// Returns whether `link` has failed with a code of a file system without hard links. FUSE passes ENOSYS on from one that
+  /// does not implement the operation.
+  static func meansNoHardLinks(_ code: Int32) -> Bool {
+    [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK, ENOSYS].contains(code)
   }
 
   private func synchronizeFolder() {

@@ -114,6 +114,12 @@ import Testing
     #expect(folder.names == ["file"])
   }
 
+  /// Whether a file is moved with `rename` because its file system has no hard links.
+  @Test(arguments: [(EPERM, true), (ENOTSUP, true), (ENOSYS, true), (ENOSPC, false), (EACCES, false), (EEXIST, false)])
+  func codesOfAFileSystemWithoutHardLinks(_ code: Int32, isOne: Bool) {
+    #expect(PartialFile.meansNoHardLinks(code) == isOne)
+  }
+
   @Test func removedFolderIsAnError() async throws {
     let inner = folder["inner"]
     try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
