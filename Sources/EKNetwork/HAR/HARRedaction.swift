@@ -16,6 +16,9 @@ struct HARRedaction: Sendable, Equatable {
   private static let block = 65_536
   /// Fields whose values are URLs.
   private static let urlFields: Set<String> = ["location", "content-location", "referer"]
+  /// Fields with a challenge of the server (RFC 9110 §11.6.1, §11.7.1), which is no secret of the user: in a replay, a
+  /// password is only sent in response to it.
+  private static let challengeFields: Set<String> = ["www-authenticate", "proxy-authenticate"]
 
   /// Makes the digests of one recording different from those of any other.
   let salt: String
@@ -75,6 +78,7 @@ struct HARRedaction: Sendable, Equatable {
       return ServerURL.resolve(value, against: url).map { self.url($0) } ?? Self.hidden
     }
     if name == "link" { return link(value, of: url) }
+    if Self.challengeFields.contains(name) { return value }
     return SecretFields.contains(name) || name == "refresh" ? Self.hidden : value
   }
 

@@ -56,6 +56,26 @@ import Testing
     #expect(error?.recorded.allSatisfy { $0.hasSuffix("/turn (used)") } == true)
   }
 
+  private struct Ask: NetworkRequest {
+    typealias Response = StatusCodeResponse
+    var path = "/secret"
+    var method = HTTPMethod.get
+    var credential: PasswordCredential? = PasswordCredential(user: "u", password: "p")
+  }
+
+  /// A password is only sent in response to a challenge.
+  @Test(arguments: ["Basic realm=\"r\"", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+  func passwordChallengeIsReplayed(_ challenge: String) async throws {
+    server.route("/secret") { request in
+      request.headers["Authorization"] == nil ? .status(401, headers: ["WWW-Authenticate": challenge]) : .status(200)
+    }
+    #expect(try await recording.send(Ask()).statusCode == 200)
+    let (manager, session) = try replaying()
+    #expect(try await manager.send(Ask()).statusCode == 200)
+    #expect(session.unusedRequests.isEmpty)
+    #expect(server.requestCount == 0)
+  }
+
   @Test func retryAndRedirectAreReplayed() async throws {
     server.route("/start", .status(503), .redirect(to: "/item?id=7&code=secret"))
     var probe = ItemProbe(path: "/start")
