@@ -302,9 +302,12 @@ final class SystemSessionHost: Sendable {
     let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
     var urlRequest = original
     caching.apply(to: &urlRequest)
-    if let body = original.httpBodyStream as? BodyInputStream {
-      urlRequest.httpBodyStream = session.makeStream(body, for: taskResponse)
-    }
+    let body = original.httpBodyStream as? BodyInputStream
+    if let body { urlRequest.httpBodyStream = session.makeStream(body, for: taskResponse) }
+    // The session announces a given length whatever that of the stream is (RFC 9112 §6.3), and knows that of data.
+    // Middleware may have replaced the body since the length was set.
+    urlRequest.setValue(body?.source.length.map { "\($0)" }, forHTTPHeaderField: "Content-Length")
+    urlRequest.setValue(nil, forHTTPHeaderField: "Transfer-Encoding")
     let sessionTask = SessionTask(
       taskResponse: taskResponse, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
       refusesKeys: isOwn)

@@ -117,6 +117,10 @@ extension URLRequest {
       guard HeaderSyntax.trimmedValue(value) != nil else {
         throw InvalidHeaderError(field: name, reason: .invalidValue)
       }
+      // The session, too, sets it for the body. Another coding would let the server see the end of the request elsewhere.
+      if name.isFieldName("transfer-encoding"), value.lowercased() != "chunked" {
+        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+      }
     }
     if bodyStreamWasOpened {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")

@@ -54,6 +54,40 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
+  @Test("The length that is announced is that of the body which is sent")
+  func contentLength() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .text("hello") }
+    let session = SessionDouble(port: server.port)
+    let host = SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    let bodies: [InputStream?] = [
+      BodyInputStream(.segments([.data(Data(count: 9))])), InputStream(data: Data(count: 9)), nil,
+    ]
+    for body in bodies {
+      var changed = try request(server).urlRequest
+      changed.httpMethod = "POST"
+      changed.setValue("5", forHTTPHeaderField: "Content-Length")
+      changed.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
+      if let body { changed.httpBodyStream = body }
+      _ = try await host.start(TransportRequest(changed), limit: 1_000).head()
+    }
+    let sent = session.requests.withLock { $0 }
+    #expect(sent.map { $0.value(forHTTPHeaderField: "Content-Length") } == ["9", nil, nil])
+    #expect(sent.allSatisfy { $0.value(forHTTPHeaderField: "Transfer-Encoding") == nil })
+    server.stop()
+  }
+
+  @Test("A transfer coding that the session does not apply is refused")
+  func transferEncoding() throws {
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
+    request.setValue("gzip, chunked", forHTTPHeaderField: "Transfer-Encoding")
+    #expect(throws: InvalidHeaderError(field: "Transfer-Encoding", reason: .managedByLibrary)) {
+      try request.checkIsSendable()
+    }
+    request.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
+    try request.checkIsSendable()
+  }
+
   @Test("Background and invalidated sessions throw an error instead of ending the process")
   func unusable() async throws {
     let server = try LoopbackServer()
