@@ -138,6 +138,8 @@ public final class BackgroundTransfers: Sendable {
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL)
     var sent = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin).urlRequest
     try sent.checkIsSendable()
+    // They are in `Authorization` already. The session would show them in its errors.
+    sent.url = sent.url?.withoutCredentials
     // The session adds that of the file.
     sent.setValue(nil, forHTTPHeaderField: "Content-Length")
     return sent

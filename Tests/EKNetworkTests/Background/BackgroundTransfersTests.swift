@@ -303,6 +303,15 @@ private struct FilmRequest: NetworkRequest {
     other.stop()
   }
 
+  @Test func passwordOfTheURLIsInAuthorizationOnly() async throws {
+    let url = try #require(URL(string: "http://alice:secret@127.0.0.1:\(server.port)"))
+    let transfers = BackgroundTransfers(manager: Wire.automatic.manager(url), center: run().1)
+    try await transfers.download(FilmRequest(), to: home["a"], id: "film")
+    let sent = try #require(system.jobs.withLock { $0.first?.request })
+    #expect(sent.url?.absoluteString == "http://127.0.0.1:\(server.port)/film")
+    #expect(sent.value(forHTTPHeaderField: "Authorization") == "Basic YWxpY2U6c2VjcmV0")
+  }
+
   #if os(Linux)
     @MainActor @Test func linuxHasNoSuchTransfers() async throws {
       let transfers = BackgroundTransfers(identifier: "test", manager: Wire.automatic.manager(server))

@@ -301,6 +301,9 @@ final class SystemSessionHost: Sendable {
     // Foundation's own timer enforces the request's idle timeout: it takes `waitsForConnectivity` into account.
     let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
     var urlRequest = original
+    // Credentials in the URL are in `Authorization` already. The session would show them in its errors, and send them a
+    // second time after a 401.
+    urlRequest.url = original.url?.withoutCredentials
     caching.apply(to: &urlRequest)
     let body = original.httpBodyStream as? BodyInputStream
     if let body { urlRequest.httpBodyStream = session.makeStream(body, for: taskResponse) }

@@ -77,6 +77,22 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
+  @Test("The session receives the password of a URL in Authorization only")
+  func passwordOfURL() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .text("hello") }
+    let session = SessionDouble(port: server.port)
+    let host = SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    let url = try #require(URL(string: "http://alice:secret@127.0.0.1:\(server.port)/"))
+    let hop = try HopRequest(URLRequest(url: url), session: host.settings)
+    _ = try await host.start(TransportRequest(hop), limit: 1_000).head()
+    let sent = try #require(session.requests.withLock { $0.first })
+    #expect(sent.url?.absoluteString == "http://127.0.0.1:\(server.port)/")
+    #expect(sent.value(forHTTPHeaderField: "Authorization") == "Basic YWxpY2U6c2VjcmV0")
+    #expect(hop.own.url == url, "a redirect starts from it")
+    server.stop()
+  }
+
   @Test("A transfer coding that the session does not apply is refused")
   func transferEncoding() throws {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
