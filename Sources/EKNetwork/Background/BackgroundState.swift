@@ -83,6 +83,7 @@ enum BackgroundRules {
     guard case .system = manager.transport.connectionSettings.trust else {
       throw refusal("TLSOptions, and the challenges of a delegate")
     }
+    guard manager.transport.sessionSettings.proxies == nil else { throw refusal("connectionProxyDictionary") }
     let refused = [
       (request.credential != nil, "credential"), (request.onInterimResponse != nil, "onInterimResponse"),
       (request.totalTimeout != nil, "totalTimeout"), (request.maximumResponseSize != nil, "maximumResponseSize"),

@@ -18,13 +18,14 @@ import Foundation
 /// }
 /// ```
 ///
-/// The manager builds a request once, with the header fields of its session. Nothing of the app takes part in it afterwards: no
-/// middleware, no retry policy, no token refresh after a 401, no cache, no progress observer and no decoder. The
-/// system repeats a transfer whose connection was lost, also a POST, and follows redirects without asking, to other origins too,
-/// where the header fields, such as `Authorization`, may be sent as well: send tokens only to servers whose redirects you trust.
+/// The manager builds a request once, with the header fields and the cookies that its session has at that time. Nothing of the
+/// app takes part in it afterwards: no middleware, no retry policy, no token refresh after a 401, no cache, no progress observer
+/// and no decoder, and the cookies of the responses are not stored. The system repeats a transfer whose connection was lost,
+/// also a POST, and follows redirects without asking, to other origins too, where the header fields, such as `Authorization`
+/// and `Cookie`, may be sent as well: send credentials only to servers whose redirects you trust.
 ///
-/// What a background session cannot do is a ``TransportOptionError`` before anything is sent: `TLSOptions` of the manager, or
-/// a delegate of its session that receives challenges; and of a request the `credential`, `onInterimResponse`, `totalTimeout`,
+/// What a background session cannot do is a ``TransportOptionError`` before anything is sent: `TLSOptions` of the manager, a
+/// delegate of its session that receives challenges, or a `connectionProxyDictionary`; and of a request the `credential`, `onInterimResponse`, `totalTimeout`,
 /// `maximumResponseSize`, a `redirectPolicy` that does not follow, a body that is a stream or a sequence, and that of a download.
 public final class BackgroundTransfers: Sendable {
   private let manager: NetworkManager
@@ -136,7 +137,10 @@ public final class BackgroundTransfers: Sendable {
     let baseURL = manager.baseURL()
     let own = try runner.source(request, { baseURL }, accessToken, accept: accept).build()
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL)
-    var sent = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin).urlRequest
+    let hop = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin)
+    var sent = hop.urlRequest
+    // The background session has no cookies of its own: those of the process may be another user's.
+    if let cookie = hop.sentFields["Cookie"] { sent.setValue(cookie, forHTTPHeaderField: "Cookie") }
     try sent.checkIsSendable()
     // They are in `Authorization` already. The session would show them in its errors.
     sent.url = sent.url?.withoutCredentials

@@ -13,6 +13,9 @@
       configuration.isDiscretionary = options.isDiscretionary
       configuration.sessionSendsLaunchEvents = options.sendsLaunchEvents
       configuration.allowsCellularAccess = options.allowsCellularAccess
+      // Otherwise those of the process are sent and stored. Each request has the cookies of its manager.
+      configuration.httpCookieStorage = nil
+      configuration.httpShouldSetCookies = false
       delegate = BackgroundDelegate(center)
       // Without a queue of its own, the session creates a serial one.
       session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)

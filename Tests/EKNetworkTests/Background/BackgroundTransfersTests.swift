@@ -24,6 +24,14 @@ private struct FilmRequest: NetworkRequest {
   var onInterimResponse: (@Sendable (InterimResponse) -> Void)?
 }
 
+/// A session whose cookies the system adds when it sends a request.
+private struct SystemTransport: Transport {
+  let sessionSettings: SessionSettings
+  var resolvesRedirects: Bool { false }
+  var resourceTimeout: Duration? { nil }
+  func start(_ request: TransportRequest) async throws -> TransportResponse { throw URLError(.unknown) }
+}
+
 @Suite struct BackgroundTransfersTests {
   private let home: ScratchFolder
   private let server: LoopbackServer
@@ -301,6 +309,31 @@ private struct FilmRequest: NetworkRequest {
     #expect(other.requests.first?.headers["Authorization"] == nil)
     #expect(other.requests.first?.headers["X-App"] == "1")
     other.stop()
+  }
+
+  @Test func managerWithProxiesOfItsOwnIsRefused() async throws {
+    let manager = Wire.automatic.manager(server) {
+      $0.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
+    }
+    let transfers = BackgroundTransfers(manager: manager, center: run().1)
+    await #expect(throws: TransportOptionError.self) {
+      try await transfers.download(FilmRequest(), to: home["a"], id: "film")
+    }
+    #expect(system.jobs.withLock { $0.isEmpty })
+  }
+
+  @Test(arguments: [true, false]) func cookiesAreThoseOfTheManagersSession(hasStorage: Bool) async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    let cookie = HTTPCookie(properties: [.name: "sid", .value: "secret", .domain: "127.0.0.1", .path: "/"])
+    configuration.httpCookieStorage?.setCookie(try #require(cookie))
+    if !hasStorage { configuration.httpCookieStorage = nil }
+    let settings = SessionSettings(configuration, systemSendsCookies: true)
+    let url = server.baseURL
+    let manager = NetworkManager(baseURL: { url }, transport: SystemTransport(sessionSettings: settings))
+    let transfers = BackgroundTransfers(manager: manager, center: run().1)
+    try await transfers.download(FilmRequest(), to: home["a"], id: "film")
+    let sent = try #require(system.jobs.withLock { $0.first?.request })
+    #expect(sent.value(forHTTPHeaderField: "Cookie") == (hasStorage ? "sid=secret" : nil))
   }
 
   @Test func passwordOfTheURLIsInAuthorizationOnly() async throws {
