@@ -89,9 +89,9 @@ actor FileUpload {
       do {
         response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
       } catch {
-        // Without a connection, nothing was sent.
+        // Without a connection, nothing was sent: not even the request of a part that is empty.
         let isUnsent = Repeatability(after: error, isIdempotent: false).isHarmless
-        state.interrupted(sent: isUnsent ? 0 : sent.withLock { $0 })
+        if !isUnsent { state.interrupted(sent: sent.withLock { $0 }) }
         remember(state)
         throw error
       }
@@ -124,9 +124,12 @@ actor FileUpload {
       case .create, .requestOffset, .append:
         try await response.drain()
         if action == .create { resumedBytes = 0 }
-        // Before the file says that the last part is sent.
-        try Task.checkCancellation()
         remember(state, before: action)
+        if Task.isCancelled {
+          // The file says that the last part may have arrived, which is not sent now.
+          remember(state)
+          throw CancellationError()
+        }
       }
     }
   }
