@@ -6,6 +6,8 @@ import Foundation
 
 /// A task that the system has.
 struct BackgroundTaskStatus: Sendable {
+  /// A number that no other task of the session has in this run.
+  let identifier: Int
   let text: String?
   let completedBytes: Int64
   let totalBytes: Int64
@@ -16,9 +18,10 @@ protocol BackgroundTasks: Sendable {
   /// Starts a download, from what an earlier one has left if the system accepts that.
   func download(_ request: URLRequest, resumeData: Data?, text: String) throws
   func upload(_ request: URLRequest, from file: URL, text: String) throws
-  /// The tasks whose end has not been delivered in this run.
+  /// The tasks that have not ended. Those whose end was just delivered may be among them.
   func all() async -> [BackgroundTaskStatus]
-  func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async
+  /// Cancels tasks, and returns their identifiers. The end of each is delivered later.
+  func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async -> Set<Int>
 }
 
 /// What the ``BackgroundTransfers`` with one identifier share. The session's delegate calls it on the session's queue, one call at a
@@ -142,14 +145,20 @@ final class BackgroundCenter: Sendable {
 
   func transfers() async -> [BackgroundTransfer] {
     guard let tasks = tasks.withLock({ $0 }) else { return [] }
-    return await tasks.all().compactMap { task in
+    let all = await tasks.all()
+    let current = state.withLock { state in all.filter { !state.hasEnded($0.identifier) } }
+    return current.compactMap { task in
       record(task.text).map { $0.transfer.at(task.completedBytes, of: task.totalBytes) }
     }
   }
 
+  /// Cancels transfers, and waits for their end: until then their ids are taken.
   func cancel(_ isMeant: @escaping @Sendable (_ id: String) -> Bool) async {
-    let tasks = tasks.withLock { $0 }
-    await tasks?.cancel { text in self.record(text).map { isMeant($0.id) } ?? false }
+    guard let tasks = tasks.withLock({ $0 }) else { return }
+    let cancelled = await tasks.cancel { text in self.record(text).map { isMeant($0.id) } ?? false }
+    let end = SingleResult()
+    // A caller whose task is cancelled does not wait.
+    if state.withLock({ $0.wait(for: cancelled, end) }) { try? await end.value() }
   }
 
   // MARK: - Events
@@ -218,10 +227,13 @@ final class BackgroundCenter: Sendable {
     guard let record = record(task.text) else { return }
     if let spool = record.spool { unlink(spool) }
     let transfer = record.transfer.at(task.completedBytes, of: task.totalBytes)
-    deliver(
-      state.withLock {
-        $0.completed(record, transfer, head: response.map { ResponseHead($0) }, error: error, resumeData: resumeData)
-      })
+    let (delivery, waiters) = state.withLock { state in
+      let delivery = state.completed(
+        record, transfer, head: response.map { ResponseHead($0) }, error: error, resumeData: resumeData)
+      return (delivery, state.ended(task.identifier))
+    }
+    deliver(delivery)
+    for waiter in waiters { waiter.finish(nil) }
   }
 
   func finishedEvents() { call(state.withLock { $0.finishedEvents() }) }

@@ -116,6 +116,10 @@ struct BackgroundState {
 
   /// The ids of transfers that were started in this run and have not ended.
   private(set) var started: Set<String> = []
+  /// The tasks whose end was delivered in this run: the session may still list them for a moment.
+  private var ended: Set<Int> = []
+  /// Those who wait for the end of tasks, with the tasks that have not ended.
+  private var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
   /// What became of downloaded files, until their tasks are complete.
   private var files: [String: Result<NetworkResponse, any Error>] = [:]
   /// The bodies of responses to uploads; `nil` for one that is too long.
@@ -173,6 +177,25 @@ struct BackgroundState {
       return add(.failed(transfer, error, resumeData: nil))
     }
     return add(.finished(transfer, NetworkResponse(response)))
+  }
+
+  func hasEnded(_ task: Int) -> Bool { ended.contains(task) }
+
+  /// Adds one who waits for the end of tasks. Returns whether there is anything to wait for.
+  mutating func wait(for tasks: Set<Int>, _ waiter: SingleResult) -> Bool {
+    let running = tasks.subtracting(ended)
+    guard !running.isEmpty else { return false }
+    endWaiters.append((running, waiter))
+    return true
+  }
+
+  /// Records that the end of a task was delivered. Returns those who waited only for it.
+  mutating func ended(_ task: Int) -> [SingleResult] {
+    ended.insert(task)
+    for index in endWaiters.indices { endWaiters[index].tasks.remove(task) }
+    let waiters = endWaiters.filter { $0.tasks.isEmpty }.map(\.waiter)
+    endWaiters.removeAll { $0.tasks.isEmpty }
+    return waiters
   }
 
   // MARK: - Events

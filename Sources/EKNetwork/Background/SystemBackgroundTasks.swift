@@ -5,7 +5,6 @@
   /// A background session of the system.
   final class SystemBackgroundTasks: BackgroundTasks {
     private let session: URLSession
-    private let delegate: BackgroundDelegate
 
     init(_ identifier: String, _ options: BackgroundTransferOptions, center: BackgroundCenter) {
       let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
@@ -16,9 +15,8 @@
       // Otherwise those of the process are sent and stored. Each request has the cookies of its manager.
       configuration.httpCookieStorage = nil
       configuration.httpShouldSetCookies = false
-      delegate = BackgroundDelegate(center)
       // Without a queue of its own, the session creates a serial one.
-      session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+      session = URLSession(configuration: configuration, delegate: BackgroundDelegate(center), delegateQueue: nil)
     }
 
     func download(_ request: URLRequest, resumeData: Data?, text: String) throws {
@@ -40,18 +38,18 @@
 
     func all() async -> [BackgroundTaskStatus] {
       await withCheckedContinuation { continuation in
-        session.getAllTasks { [delegate] tasks in
-          let current = tasks.filter { !delegate.hasCompleted($0) }
-          continuation.resume(returning: current.map { BackgroundTaskStatus($0) })
+        session.getAllTasks { tasks in
+          continuation.resume(returning: tasks.map { BackgroundTaskStatus($0) })
         }
       }
     }
 
-    func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async {
+    func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async -> Set<Int> {
       await withCheckedContinuation { continuation in
         session.getAllTasks { tasks in
-          for task in tasks where isMeant(task.taskDescription) { task.cancel() }
-          continuation.resume()
+          let meant = tasks.filter { isMeant($0.taskDescription) }
+          for task in meant { task.cancel() }
+          continuation.resume(returning: Set(meant.map(\.taskIdentifier)))
         }
       }
     }
@@ -59,17 +57,13 @@
 
   /// The delegate of a background session. Its methods are called on the session's queue, one at a time.
   ///
-  /// Sendable: all that it stores is constant, and `completed` is a `Locked`.
+  /// Sendable: all that it stores is constant.
   private final class BackgroundDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate {
     private let center: BackgroundCenter
-    /// The tasks whose end was delivered: the session may still list them for a moment.
-    private let completed = Locked<Set<Int>>([])
 
     init(_ center: BackgroundCenter) {
       self.center = center
     }
-
-    func hasCompleted(_ task: URLSessionTask) -> Bool { completed.withLock { $0.contains(task.taskIdentifier) } }
 
     func urlSession(
       _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
@@ -96,7 +90,6 @@
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-      completed.withLock { _ = $0.insert(task.taskIdentifier) }
       let resumeData = (error as NSError?)?.userInfo[NSURLSessionDownloadTaskResumeData] as? Data
       center.completed(BackgroundTaskStatus(task), task.response, error, resumeData: resumeData)
     }
@@ -107,6 +100,7 @@
   extension BackgroundTaskStatus {
     fileprivate init(_ task: URLSessionTask) {
       let isUpload = task is URLSessionUploadTask
+      identifier = task.taskIdentifier
       text = task.taskDescription
       completedBytes = isUpload ? task.countOfBytesSent : task.countOfBytesReceived
       totalBytes = isUpload ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive

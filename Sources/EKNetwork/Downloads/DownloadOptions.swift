@@ -18,7 +18,8 @@ public struct DownloadOptions: Equatable, Sendable {
 
   /// The behaviour if a file already exists at the destination. Defaults to `.replace`.
   public var existingFile: ExistingFile
-  /// Whether a download that was interrupted, in this process or an earlier one, is resumed. Defaults to `true`.
+  /// Whether a download that was interrupted, in this process or an earlier one, is resumed. Defaults to `true`; with `false`
+  /// nothing is kept of one that fails.
   ///
   /// A modification date only identifies what the same user received: behind attempt middleware, a session's delegate or a
   /// custom session, whose credentials the library does not know, an earlier process's download is resumed only by an

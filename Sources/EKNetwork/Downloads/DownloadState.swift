@@ -27,7 +27,7 @@ struct DownloadState: Equatable, Sendable {
   private let trust: String?
   /// Whether the caller's request has a range of its own, so that a partial response is expected.
   private let wantsPart: Bool
-  /// Whether a later request can ask for the rest of the response, which requires a GET. The tag in a response to
+  /// Whether a later request may ask for the rest of the response, which requires a GET. The tag in a response to
   /// another method may be that of the response to a GET (RFC 9110 §8.8).
   private let isRepeatable: Bool
   /// The version that the bytes in the file belong to; `nil` if no later response can be appended to them.
@@ -46,7 +46,7 @@ struct DownloadState: Equatable, Sendable {
   ///   - held: The version that the bytes of an earlier download belong to.
   ///   - length: The number of those bytes.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
-  ///   - isRepeatable: Whether it is a GET.
+  ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(
     resource: String, requester: String? = nil, trust: String? = nil, held: Representation? = nil, length: Int64 = 0,
     wantsPart: Bool = false, isRepeatable: Bool = true

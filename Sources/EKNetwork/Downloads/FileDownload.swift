@@ -125,7 +125,7 @@ actor FileDownload {
         resource: resource, requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
         held: held?.representation, length: held?.length ?? 0,
         wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
-        isRepeatable: isGet)
+        isRepeatable: mayResume(request))
       resumedBytes = state?.length ?? 0
     }
     guard mayResume(request) else {

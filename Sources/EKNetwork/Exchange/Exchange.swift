@@ -253,6 +253,8 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     end { log.failed(CancellationError()) }
   }
 
+  func stopReceiving() { body.stopReceiving() }
+
   private func end(_ report: () -> Void) {
     let isFirst = isOver.withLock { isOver in
       defer { isOver = true }
@@ -291,6 +293,8 @@ final class SealingBody: TransportBody {
     body.cancel()
     shared.seal()
   }
+
+  func stopReceiving() { body.stopReceiving() }
 }
 
 /// The key of exchanges of one client that can share a response: the identity, everything that is sent except for the

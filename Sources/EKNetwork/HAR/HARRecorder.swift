@@ -270,6 +270,8 @@ final class RecordingBody: TransportBody {
     end(CancellationError())
   }
 
+  func stopReceiving() { body.stopReceiving() }
+
   private func end(_ error: (any Error)?) {
     let content: HARContent? = state.withLock { state in
       guard !state.isOver else { return nil }

@@ -68,7 +68,8 @@ public struct RetryPolicy {
   /// Returns whether an error is likely to be transient: 408, 425, 429, 500, 502, 503 and 504; connections that could
   /// not be opened, were lost or timed out; and responses that are not valid HTTP. Of an error that the request's
   /// `errorDecoder` has made, the status of its response decides, unless it is a ``NonRetriableError``, or one of the
-  /// library's errors, such as ``PrismNetworkError/badRequest``, which says so itself.
+  /// library's errors, such as ``PrismNetworkError/badRequest``, which says so itself. The 423 of a resumable upload, which
+  /// another of its requests has locked, is transient for the policy of that upload.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
   /// connection was lost may have been carried out.
@@ -83,6 +84,7 @@ public struct RetryPolicy {
   /// decoder has chosen an error of the library for what it means.
   static func kind(of error: any Error) -> FailureKind {
     let cause = (error as? PrismNetworkFailure)?.underlyingError ?? error
+    if isOfLockedUpload, !(cause is NonRetriableError) { return .temporary }
     guard let refusal, !(cause is NonRetriableError) else { return FailureKind(error) }
     if cause is any ClassifiedError {
       let kind = FailureKind(cause)
@@ -94,6 +96,8 @@ public struct RetryPolicy {
   /// The response that a policy is deciding about, while it is asked about the error that the request's `errorDecoder`
   /// has made of it.
   @TaskLocal static var refusal: HTTPError?
+  /// Whether the failure that a policy is deciding about is that of an upload which another request of it has locked.
+  @TaskLocal static var isOfLockedUpload = false
 }
 
 extension RetryPolicy {

@@ -28,12 +28,14 @@ struct RetryState {
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
   ///   - wasCancelled: Whether the task was cancelled, whatever the error.
   ///   - random: A number from 0 to 1.
+  ///   - isOfLockedUpload: Whether the failure is that of an upload which another request of it has locked.
   ///   - refusal: Makes the response of which the request's own decoder has made the error.
   mutating func failed(
     with error: any Error,
     retryAfter: Duration? = nil,
     bodyIsReplayable: Bool = true,
     wasCancelled: Bool = false,
+    isOfLockedUpload: Bool = false,
     random: () -> Double = { Double.random(in: 0...1) },
     refusal: () -> HTTPError? = { nil }
   ) -> Action {
@@ -45,8 +47,10 @@ struct RetryState {
     else { return .fail(error) }
 
     let own = RetryPolicy.$refusal.withValue(refusal()) {
-      allowsRetry(after: error)
-        ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
+      RetryPolicy.$isOfLockedUpload.withValue(isOfLockedUpload) {
+        allowsRetry(after: error)
+          ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
+      }
     }
     guard let own else { return .fail(error) }
     let wished = min(retryAfter ?? .zero, .clamped(seconds: policy.maxRetryAfter))

@@ -142,10 +142,15 @@ protocol TransportBody: AnyObject, Sendable {
   var end: ResponseEnd? { get }
   /// Ends the exchange. A suspended `next()` throws `CancellationError`.
   func cancel()
+  /// Ends the exchange for a reader that reads on: `next()` returns what has arrived before it throws `CancellationError`.
+  func stopReceiving()
 }
 
 extension TransportBody {
   var end: ResponseEnd? { nil }
+
+  /// For a body that keeps nothing of what has arrived.
+  func stopReceiving() { cancel() }
 }
 
 /// What becomes known when a response has ended. A class: few responses have it, and every frame that holds a response would

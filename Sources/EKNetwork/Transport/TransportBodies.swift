@@ -52,11 +52,16 @@ final class ByteStreamBody: TransportBody {
   }
 
   /// Ends the stream: its producer is notified when it is released or the task that reads it is cancelled.
-  func cancel() {
+  func cancel() { leave(keepsBytes: false) }
+
+  func stopReceiving() { leave(keepsBytes: true) }
+
+  private func leave(keepsBytes: Bool) {
     let old = state.withLock { state in
       let old = state
-      if state.end == nil || !state.bytes.isEmpty { state.end = .failure(CancellationError()) }
-      (state.stream, state.task, state.bytes, state.reader, state.room) = (nil, nil, Data(), nil, nil)
+      if !keepsBytes, !state.bytes.isEmpty { (state.end, state.bytes) = (nil, Data()) }
+      if state.end == nil { state.end = .failure(CancellationError()) }
+      (state.stream, state.task, state.reader, state.room) = (nil, nil, nil, nil)
       return old
     }
     old.task?.cancel()

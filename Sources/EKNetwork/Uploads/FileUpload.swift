@@ -17,6 +17,9 @@ actor FileUpload {
     let hasAdvanced: Bool
     /// Whether another attempt must not be made: the whole file was uploaded.
     let isFinal: Bool
+    /// Whether another request of the upload holds its lock (423), for example one whose connection was lost: the server may
+    /// not have noticed that yet.
+    let isLocked: Bool
     /// The error response, if there was one.
     let refusal: CollectedResponse?
   }
@@ -29,6 +32,8 @@ actor FileUpload {
   /// How long the body of a response is waited for that is not needed to go on.
   private static let patience = Duration.seconds(10)
   private static let largestAnswer = 1_048_576
+  /// The shortest wait for the lock of an upload, unless the server wishes another.
+  static let lockDelay = Duration.seconds(1)
   /// The fields that describe the file, or the request that creates the upload. They are not those of its parts.
   private static let fieldsOfCreation: Set<String> = [
     "content-type", "content-length", "content-encoding", "content-language", "content-location", "content-disposition",
@@ -84,9 +89,9 @@ actor FileUpload {
       do {
         response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
       } catch {
-        // Without a connection, nothing was sent.
+        // Without a connection, nothing was sent: not even the request of a part that is empty.
         let isUnsent = Repeatability(after: error, isIdempotent: false).isHarmless
-        state.interrupted(sent: isUnsent ? 0 : sent.withLock { $0 })
+        if !isUnsent { state.interrupted(sent: sent.withLock { $0 }) }
         remember(state)
         throw error
       }
@@ -119,9 +124,12 @@ actor FileUpload {
       case .create, .requestOffset, .append:
         try await response.drain()
         if action == .create { resumedBytes = 0 }
-        // Before the file says that the last part is sent.
-        try Task.checkCancellation()
         remember(state, before: action)
+        if Task.isCancelled {
+          // The file says that the last part may have arrived, which is not sent now.
+          remember(state)
+          throw CancellationError()
+        }
       }
     }
   }
@@ -130,7 +138,9 @@ actor FileUpload {
   func attemptFailed() -> Failure {
     // The next attempt may fail before it reaches the server, for example while its token is read.
     defer { refusal = nil }
-    return Failure(hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal, refusal: refusal)
+    return Failure(
+      hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal,
+      isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, refusal: refusal)
   }
 
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
@@ -297,8 +307,10 @@ extension RequestRunner {
             throw error
           }
           let action = retries.failed(
-            with: error, retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date()),
-            wasCancelled: false,
+            with: error,
+            retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
+              ?? (failure.isLocked ? FileUpload.lockDelay : nil),
+            isOfLockedUpload: failure.isLocked,
             refusal: {
               failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
             })

@@ -46,7 +46,7 @@ private struct SystemTransport: Transport {
 
   /// A run of the app.
   private func run(home: URL? = nil) -> (BackgroundTransfers, BackgroundCenter) {
-    let center = BackgroundCenter(places: BackgroundPlaces(home: (home ?? self.home.url).path)) { _ in system }
+    let center = BackgroundCenter(places: BackgroundPlaces(home: (home ?? self.home.url).path)) { system.serve($0) }
     let manager = Wire.automatic.manager(server) {
       $0.httpAdditionalHeaders = ["X-App": "1", "Authorization": "session"]
     }
@@ -170,6 +170,30 @@ private struct SystemTransport: Transport {
     #expect(await transfers.transfers.map(\.id) == ["1", "3"])
     await transfers.cancelAll()
     #expect(await transfers.transfers.isEmpty)
+  }
+
+  @Test func anotherTransferFollowsACancelledOne() async throws {
+    let (transfers, center) = run()
+    try await transfers.download(FilmRequest(), to: home["a"], id: "film")
+    await transfers.cancel(id: "film")
+    try await transfers.download(FilmRequest(headers: ["X-A": "2"]), to: home["a"], id: "film")
+    guard case .failed(_, let error as URLError, _)? = await end(of: transfers) else { return anotherEvent() }
+    #expect(error.code == .cancelled)
+    // The system may still list the first one.
+    while system.jobs.withLock({ $0.count }) > 1 { await Task.yield() }
+    try await system.perform(for: center)
+    guard case .finished? = await end(of: transfers) else { return anotherEvent() }
+    #expect(server.requests.map { $0.headers["X-A"] } == ["2"])
+    #expect(home.names == ["a"])
+  }
+
+  @Test func nothingIsWaitedForWithoutATransfer() async throws {
+    let (transfers, center) = run()
+    await transfers.cancel(id: "film")
+    try await transfers.download(FilmRequest(), to: home["a"], id: "film")
+    try await system.perform(for: center)
+    await transfers.cancelAll()
+    guard case .finished? = await end(of: transfers) else { return anotherEvent() }
   }
 
   // MARK: Uploads

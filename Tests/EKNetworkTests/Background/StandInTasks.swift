@@ -14,10 +14,24 @@ final class StandInTasks: BackgroundTasks {
     var file: URL?
     var resumeData: Data?
     let text: String
+    var identifier = 0
+  }
+
+  private struct Owner: Sendable {
+    weak var center: BackgroundCenter?
   }
 
   let jobs = Locked<[Job]>([])
   let accepts = Locked(true)
+  private let lastIdentifier = Locked(0)
+  /// The app that runs now.
+  private let owner = Locked(Owner())
+
+  /// Serves another run of the app.
+  func serve(_ center: BackgroundCenter) -> StandInTasks {
+    owner.withLock { $0.center = center }
+    return self
+  }
 
   func download(_ request: URLRequest, resumeData: Data?, text: String) throws {
     try add(Job(request: request, resumeData: resumeData, text: text))
@@ -29,17 +43,32 @@ final class StandInTasks: BackgroundTasks {
 
   private func add(_ job: Job) throws {
     guard accepts.withLock({ $0 }) else { throw URLError(.resourceUnavailable) }
-    jobs.withLock { $0.append(job) }
+    var job = job
+    job.identifier = lastIdentifier.withLock { number in
+      number += 1
+      return number
+    }
+    jobs.withLock { [job] in $0.append(job) }
   }
 
-  func all() async -> [BackgroundTaskStatus] { jobs.withLock { $0 }.map { Self.status($0.text, 3, 9) } }
+  func all() async -> [BackgroundTaskStatus] { jobs.withLock { $0 }.map { Self.status($0, 3, 9) } }
 
-  func cancel(_ isMeant: @escaping @Sendable (String?) -> Bool) async {
-    jobs.withLock { $0.removeAll { isMeant($0.text) } }
+  /// Cancels jobs. Like the system, it lists them until their end is delivered, a little later.
+  func cancel(_ isMeant: @escaping @Sendable (String?) -> Bool) async -> Set<Int> {
+    let meant = jobs.withLock { $0 }.filter { isMeant($0.text) }
+    let center = owner.withLock { $0.center }
+    Task { [jobs] in
+      for job in meant {
+        for _ in 0..<100 { await Task.yield() }
+        center?.completed(Self.status(job, 0, 0), nil, URLError(.cancelled), resumeData: nil)
+        jobs.withLock { $0.removeAll { $0.identifier == job.identifier } }
+      }
+    }
+    return Set(meant.map(\.identifier))
   }
 
-  static func status(_ text: String?, _ completed: Int64, _ total: Int64) -> BackgroundTaskStatus {
-    BackgroundTaskStatus(text: text, completedBytes: completed, totalBytes: total)
+  private static func status(_ job: Job, _ completed: Int64, _ total: Int64) -> BackgroundTaskStatus {
+    BackgroundTaskStatus(identifier: job.identifier, text: job.text, completedBytes: completed, totalBytes: total)
   }
 
   /// Performs the first job, for the app that runs now.
@@ -55,7 +84,7 @@ final class StandInTasks: BackgroundTasks {
     do {
       response = try await TransportSelection.transport(for: URLSession.shared).fetch(TransportRequest(request))
     } catch {
-      return center.completed(Self.status(job.text, 0, 0), nil, error, resumeData: Data("rest".utf8))
+      return center.completed(Self.status(job, 0, 0), nil, error, resumeData: Data("rest".utf8))
     }
     let size = Int64(response.data.count)
     center.progressed(job.text, size, of: size)
@@ -67,7 +96,7 @@ final class StandInTasks: BackgroundTasks {
     } else {
       center.received(job.text, response.data)
     }
-    center.completed(Self.status(job.text, size, size), response.head.urlResponse, nil, resumeData: nil)
+    center.completed(Self.status(job, size, size), response.head.urlResponse, nil, resumeData: nil)
   }
 }
 

@@ -245,6 +245,12 @@ import Testing
     let request = FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0))
     try await manager.download(request, to: target, options: options)
     #expect(file.ranges == [nil, nil])
+    // What could be resumed is not kept either.
+    file.state.withLock { $0.breaks = [100_000] }
+    await #expect(throws: URLError.self) {
+      try await manager.download(FileRequest(), to: folder["b.bin"], options: options)
+    }
+    #expect(folder.names == ["a.bin"])
     options.resumes = true
     // The response to a range of the caller's own is like any other.
     let result = try await manager.download(

@@ -65,6 +65,17 @@ import Testing
     await #expect(throws: CancellationError.self) { _ = try await body.next() }
   }
 
+  @Test func aReaderThatReadsOnGetsWhatHasArrived() async throws {
+    let (stream, continuation) = Bytes.makeStream()
+    let body = ByteStreamBody(stream)
+    for _ in 0..<2 * ByteStreamBody.limit { continuation.yield(1) }
+    _ = try await body.next()
+    await body.waitUntilFull()
+    body.stopReceiving()
+    #expect(try await body.next()?.count == ByteStreamBody.limit)
+    await #expect(throws: CancellationError.self) { _ = try await body.next() }
+  }
+
   enum Ending: CaseIterable { case cancelledBody, cancelledTask, releasedBody, unreadBody }
 
   @Test(arguments: Ending.allCases) func producerIsTold(_ ending: Ending) async throws {

@@ -296,6 +296,24 @@ import Testing
     #expect(folder.names == ["a.bin"])
   }
 
+  /// The draft completes an upload with a part of its own, which is empty if there is nothing else to send.
+  @Test(arguments: [0, 10]) func uploadOfWhichNothingWasSentIsNotComplete(_ size: Int) async throws {
+    let server = try UploadServer(.draft)
+    let port = try LoopbackServer.RefusingPort()
+    let location = "http://127.0.0.1:\(port.port)/files/1"
+    server.state.withLock { state in state.override = { _ in .status(201, headers: ["Location": location]) } }
+    let file = try folder.file("b.bin", content.prefix(size))
+    let error = await #expect(throws: URLError.self) {
+      try await Wire.automatic.manager(server.server).upload(
+        CreateUpload(), fromFile: file, options: options(.draft))
+    }
+    #expect(error?.code == .cannotConnectToHost)
+    let record = try #require(try UploadRecordFile(stateFile).record)
+    #expect(record.resource?.url.absoluteString == location)
+    #expect(record.mayBeComplete == nil)
+    withExtendedLifetime(port) {}
+  }
+
   // MARK: - Other origins
 
   @Test(arguments: Wire.allCases, [true, false])

@@ -139,8 +139,7 @@ import Testing
     #expect(server.methods == ["POST", "PATCH", "PATCH", "HEAD"])
   }
 
-  /// A locked upload (tus, "PATCH") is an error of its status, which the policy decides about.
-  @Test(arguments: [409, 423, 500])
+  @Test(arguments: [409, 500])
   func statusIsLeftToThePolicy(_ status: Int) async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("a", Data.noise(1_000))
@@ -154,6 +153,70 @@ import Testing
     }
     #expect(error?.statusCode == status)
     #expect(server.server.requestCount < 20)
+  }
+
+  private static var transientFailures: RetryPolicy {
+    RetryPolicy(maxRetryCount: 2, delay: 0, shouldRetry: RetryPolicy.isTransient)
+  }
+
+  /// Responds with 423 to the first requests of an upload.
+  private func lock(_ server: UploadServer, for count: Int) {
+    let left = Locked(count)
+    server.state.withLock { state in
+      state.override = { request in
+        guard request.method != "POST" else { return nil }
+        let isLocked = left.withLock { left in
+          left -= 1
+          return left >= 0
+        }
+        return isLocked ? .status(423) : nil
+      }
+    }
+  }
+
+  /// Another request of the upload may hold the lock for a while, such as one whose connection was lost.
+  @Test(arguments: Kind.allCases)
+  func lockedUploadIsTriedAgain(_ kind: Kind) async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(1_000))
+    let server = try UploadServer(kind)
+    lock(server, for: 2)
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let delays = Locked<[Duration]>([])
+    manager.eventHandler = { event in
+      if case .retrying(_, let delay, _) = event.kind { delays.withLock { $0.append(delay) } }
+    }
+    let uploaded = try await manager.upload(
+      CreateUpload(retryPolicy: Self.transientFailures), fromFile: file, options: UploadOptions(using: kind))
+    #expect(uploaded.size == 1_000)
+    #expect(server.methods == ["POST", "PATCH", "HEAD", "HEAD", "PATCH"])
+    #expect(delays.withLock { $0 } == [.seconds(1), .seconds(1)])
+  }
+
+  @Test func lockedUploadIsTriedAgainWithinTheLimit() async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(1_000))
+    let server = try UploadServer(.tus)
+    lock(server, for: .max)
+    let error = await #expect(throws: HTTPError.self) {
+      try await Wire.automatic.manager(server.server, clock: RecordingClock()).upload(
+        CreateUpload(retryPolicy: Self.transientFailures), fromFile: file, options: UploadOptions(using: .tus))
+    }
+    #expect(error?.statusCode == 423)
+    #expect(server.methods == ["POST", "PATCH", "HEAD", "HEAD"])
+  }
+
+  /// The lock of a folder, for example, is no matter of an upload.
+  @Test func lockedCreationIsLeftToThePolicy() async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(1_000))
+    let server = try UploadServer(.tus)
+    server.state.withLock { state in state.override = { _ in .status(423) } }
+    await #expect(throws: HTTPError.self) {
+      try await Wire.automatic.manager(server.server, clock: RecordingClock()).upload(
+        CreateUpload(retryPolicy: Self.transientFailures), fromFile: file, options: UploadOptions(using: .tus))
+    }
+    #expect(server.methods == ["POST"])
   }
 
   @Test func processingErrorIsFinal() async throws {

@@ -40,10 +40,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it again,
   /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
   ///
-  /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that the
-  /// loop has received together with the last one are delivered first, an attempt that is under way continues, and nothing
-  /// counts as a failure. The request is repeated even if it is not idempotent, but not if its body can be sent only once:
-  /// that ends the subscription with `URLError.networkConnectionLost`.
+  /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
+  /// arrived completely are delivered first, an attempt that is under way continues, and nothing counts as a failure. The
+  /// request is repeated even if it is not idempotent, but not if its body can be sent only once: that ends the
+  /// subscription with `URLError.networkConnectionLost`.
   public var reconnect: @Sendable () -> Void { { [signal] in signal.send() } }
 
   /// Returns an iterator with its own subscription.

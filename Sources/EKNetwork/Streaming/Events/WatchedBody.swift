@@ -45,14 +45,17 @@ final class WatchedBody: TransportBody {
 
   var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
 
-  /// Ends the exchange for a reader that reads on: what has not arrived will not.
+  /// Ends the exchange for a reader that reads on: what has arrived is still read, and what has not will not arrive. A server
+  /// without IDs would not send it again.
   func interrupt() {
     let isOver = state.withLock { state in
       // Another call may have ended it, and its reader may not have noticed yet.
       if !state.isOver { state.isInterrupted = true }
       return state.isOver
     }
-    if !isOver { cancel() }
+    guard !isOver else { return }
+    body.stopReceiving()
+    finish()
   }
 
   var end: ResponseEnd? { body.end }

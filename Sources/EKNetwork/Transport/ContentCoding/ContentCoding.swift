@@ -90,6 +90,8 @@ enum ContentCoding {
     }
 
     func cancel() { body.cancel() }
+
+    func stopReceiving() { body.stopReceiving() }
   }
 #endif
 
@@ -152,6 +154,8 @@ enum ContentCoding {
     }
 
     func cancel() { body.cancel() }
+
+    func stopReceiving() { body.stopReceiving() }
 
     /// What has arrived may become gigabytes, long after its transfer, which has the other limits, is over.
     private func checkTime() throws {

@@ -77,6 +77,8 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
   }
 
   func cancel() { body.cancel() }
+
+  func stopReceiving() { body.stopReceiving() }
 }
 
 /// A body that throws an error when it is read.

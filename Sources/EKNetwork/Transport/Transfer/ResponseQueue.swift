@@ -146,7 +146,9 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   }
 
   /// Handles the consumer's leaving. Returns `nil` if the exchange is already over.
-  mutating func cancel() -> Delivery? {
+  ///
+  /// - Parameter keepsChunks: Whether what has arrived can still be read.
+  mutating func cancel(keepsChunks: Bool = false) -> Delivery? {
     guard !isOver else { return nil }
     var delivery = Delivery()
     outcome = .failure(CancellationError())
@@ -155,6 +157,11 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     headWaiter = nil
     chunkWaiter = nil
     head = nil
+    if keepsChunks {
+      // Reading them must not let the wire go on.
+      isPaused = false
+      return delivery
+    }
     chunks = []
     firstChunk = 0
     bufferedMemory = 0

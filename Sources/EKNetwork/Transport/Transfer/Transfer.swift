@@ -118,8 +118,13 @@
 
     /// Ends the exchange: the waiting caller gets the error immediately, and the event loop closes the connection in
     /// its next turn.
-    func cancel() {
-      guard let delivery = queue.withLock({ $0.cancel() }) else { return }
+    func cancel() { leave(keepsChunks: false) }
+
+    /// Ends the exchange as ``cancel()`` does, but what has arrived can still be read.
+    func stopReceiving() { leave(keepsChunks: true) }
+
+    private func leave(keepsChunks: Bool) {
+      guard let delivery = queue.withLock({ $0.cancel(keepsChunks: keepsChunks) }) else { return }
       eventLoop.submit(.cancel(self))
       delivery.resume()
     }
@@ -273,6 +278,8 @@
     func next() async throws -> Data? { try await transfer.next() }
 
     func cancel() { transfer.cancel() }
+
+    func stopReceiving() { transfer.stopReceiving() }
   }
 
   /// The state that decides whether the request of a transfer is sent again, over another connection.

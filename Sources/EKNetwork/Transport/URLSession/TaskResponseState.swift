@@ -145,6 +145,13 @@ struct TaskResponseState {
     return Effects()
   }
 
+  /// Ends the exchange from this side. What has been received can still be read.
+  mutating func stopReceiving() -> Effects {
+    guard ending == nil else { return Effects() }
+    ending = .failure(CancellationError())
+    return Effects(body: bodyIsAwaited ? .failure(CancellationError()) : nil, cancelsTask: true, isOver: true)
+  }
+
   // MARK: - From the consumer
 
   /// Returns the head, or `nil` if the caller has to wait for it.

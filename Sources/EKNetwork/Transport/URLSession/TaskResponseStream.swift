@@ -77,6 +77,9 @@ final class TaskResponseStream: Sendable {
   /// Ends the exchange: the waiting caller gets the error immediately, and the task is cancelled shortly after.
   func cancel() { change { $0.cancel() } }
 
+  /// Ends the exchange as ``cancel()`` does, but what has arrived can still be read.
+  func stopReceiving() { change { $0.stopReceiving() } }
+
   // MARK: - The task's side
 
   /// Handles a response head. Interim responses (RFC 9110 §15.2) are reported and skipped; 101 is final.

@@ -173,6 +173,8 @@ final class URLSessionBody: TransportBody {
 
   func cancel() { taskResponse.cancel() }
 
+  func stopReceiving() { taskResponse.stopReceiving() }
+
   deinit { taskResponse.cancel() }
 }
 

@@ -47,6 +47,41 @@ import Testing
     #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "2"])
   }
 
+  #if os(Linux)
+    @Test("What has arrived and was not read yet is delivered, too: a server without IDs would not send it again")
+    func unreadIsDelivered() async throws {
+      let (isRead, isSent, isBehind) = (Gate(), Gate(), Gate())
+      let first = LoopbackServer.Response.streaming(
+        headers: ["Content-Type": "text/event-stream"],
+        [
+          .chunk(Data("data: a\n\n".utf8)), .wait(isRead), .chunk(Data("data: b\n\ndata: c\n\ndata: ".utf8)),
+          .open(isSent), .stall,
+        ])
+      server.route("GET", "/item", first, Self.events("data: d\n\n", then: .stall))
+      server.route("/other") { _ in
+        .streaming(
+          headers: ["Content-Type": "text/event-stream"],
+          [.chunk(Data("data: 1\n\n".utf8)), .wait(isBehind), .chunk(Data("data: 2\n\n".utf8)), .stall])
+      }
+      let manager = Wire.automatic.manager(server)
+      let events = manager.events(Probe<EmptyResponse>())
+      var iterator = events.makeAsyncIterator()
+      #expect(try await iterator.next()?.data == "a")
+      var other = manager.events(Probe<EmptyResponse>(path: "/other")).makeAsyncIterator()
+      #expect(try await other.next()?.data == "1")
+      isRead.open()
+      await isSent.wait()
+      isBehind.open()
+      // The event loop of an origin reads its connections in the order in which something arrives on them.
+      #expect(try await other.next()?.data == "2")
+      events.reconnect()
+      #expect(try await iterator.next()?.data == "b")
+      #expect(try await iterator.next()?.data == "c")
+      #expect(try await iterator.next()?.data == "d")
+      #expect(server.requests.filter { $0.path == "/item" }.count == 2)
+    }
+  #endif
+
   @Test("Several calls are one, also while the loop is busy", arguments: Wire.allCases)
   func severalCalls(_ wire: Wire) async throws {
     server.route(

@@ -169,6 +169,23 @@ import Testing
     #expect(error is CancellationError)
   }
 
+  @Test func aReaderThatReadsOnGetsWhatHasArrived() {
+    var queue = Queue()
+    let full = Data(count: Queue.highWater)
+    #expect(queue.deliver(head: nil, chunk: full, outcome: nil).pauses)
+    #expect(queue.cancel(keepsChunks: true)?.chunk == nil)
+    #expect(queue.isOver && queue.deliver(head: nil, chunk: Data([1]), outcome: nil).chunk == nil)
+    guard case .chunk(full, resumes: false) = queue.next("a") else {
+      Issue.record("the chunk is lost")
+      return
+    }
+    guard case .failure(let error) = queue.next("b") else {
+      Issue.record("cancelled, yet it goes on")
+      return
+    }
+    #expect(error is CancellationError)
+  }
+
   @Test func cancellationAfterTheEndChangesNothing() {
     var queue = Queue()
     _ = queue.deliver(head: head, chunk: Data([1]), outcome: .success(()))

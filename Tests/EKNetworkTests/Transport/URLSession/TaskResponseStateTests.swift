@@ -117,6 +117,23 @@ struct TaskResponseStateTests {
     #expect(throws: CancellationError.self) { try finished.pull().result?.get() }
   }
 
+  @Test("What has arrived can be read after the exchange was ended for a reader that reads on")
+  func stopReceiving() throws {
+    var waiting = state()
+    _ = waiting.receive(try response(200), holding: false)
+    _ = waiting.receive(Data("a".utf8))
+    let effects = waiting.stopReceiving()
+    #expect(effects.cancelsTask && effects.isOver)
+    _ = waiting.receive(Data("b".utf8))
+    #expect(try waiting.pull().result?.get() == Data("a".utf8))
+    #expect(throws: CancellationError.self) { try waiting.pull().result?.get() }
+
+    var awaited = state()
+    _ = awaited.receive(try response(200), holding: false)
+    #expect(awaited.pull().result == nil)
+    #expect(throws: CancellationError.self) { try awaited.stopReceiving().body?.get() }
+  }
+
   @Test("Cancelling fails both waiters")
   func cancelWaiters() throws {
     var state = state()

@@ -286,4 +286,6 @@ final class StoringBody: TransportBody, @unchecked Sendable {
   }
 
   func cancel() { body.cancel() }
+
+  func stopReceiving() { body.stopReceiving() }
 }

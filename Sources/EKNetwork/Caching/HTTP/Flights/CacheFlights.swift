@@ -110,4 +110,6 @@ final class PrefixedBody: TransportBody {
     prefix.withLock { $0 = [] }
     rest.cancel()
   }
+
+  func stopReceiving() { rest.stopReceiving() }
 }
