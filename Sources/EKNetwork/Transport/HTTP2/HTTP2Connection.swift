@@ -18,6 +18,8 @@
     /// `nil` once it is closed.
     private var bytes: ConnectionBytes?
     private let times: ConnectionOpener.Times
+    /// When it was opened.
+    let opened: UInt64
     var session: OpaquePointer?
     private(set) var streams: [Int32: HTTP2Stream] = [:]
     /// The one that was looked up last.
@@ -43,6 +45,7 @@
     init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       self.bytes = bytes
       self.times = times
+      opened = opening.eventLoop.now
       health = ConnectionHealth(now: opening.eventLoop.now, trustedQuiet: opening.eventLoop.trustedQuiet)
       super.init(inPlaceOf: opening)
       session = withUnsafePointer(to: HTTP2Callbacks.all) {
