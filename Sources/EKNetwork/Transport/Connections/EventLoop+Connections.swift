@@ -17,8 +17,9 @@
       let version = pool.mayOfferHTTP2(origin) ? transfer.request.version : .http1
       let resends = transfer.loopResends
       while version != .http1, let connection = pool.shared.available(origin, since: resends.connectionSince) {
-        // One that may be sent again need not know whether the server has just left.
-        if connection.isIdle, !transfer.request.isIdempotent || resends.hasResent {
+        // One that may be sent again need not know whether the server has just left. One that only connects is to find out.
+        let mustKnow = !transfer.request.isIdempotent || resends.hasResent || transfer.request.onlyConnects
+        if connection.isIdle, mustKnow {
           connection.readBeforeUse()
           guard connection.hasRoom else { continue }
         }

@@ -86,11 +86,13 @@
 
     /// Sends a request over it.
     func begin(_ transfer: Transfer) {
+      if isIdle { pool.idle.noteInUse(self) }
       guard !transfer.request.onlyConnects else {
         hasServed = true
+        // From now on it is idle for as long as a new one.
+        mustFlush()
         return eventLoop.connected(transfer)
       }
-      if isIdle { pool.idle.noteInUse(self) }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true
       transfer.loopConnection = stream
