@@ -43,6 +43,7 @@ static struct {
   int (*easy_setopt)(ekn_easy *, int, ...);
   int (*easy_getinfo)(ekn_easy *, int, ...);
   const char *(*easy_strerror)(int);
+  int (*easy_pause)(ekn_easy *, int);
   int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
   int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
   ekn_multi *(*multi_init)(void);
@@ -79,6 +80,7 @@ EKN_LINKED(easy_cleanup);
 EKN_LINKED(easy_setopt);
 EKN_LINKED(easy_getinfo);
 EKN_LINKED(easy_strerror);
+EKN_LINKED(easy_pause);
 EKN_LINKED(easy_send);
 EKN_LINKED(easy_recv);
 EKN_LINKED(multi_init);
@@ -127,6 +129,7 @@ static void load(void) {
   EKN_RESOLVE(curl, easy_setopt);
   EKN_RESOLVE(curl, easy_getinfo);
   EKN_RESOLVE(curl, easy_strerror);
+  EKN_RESOLVE(curl, easy_pause);
   EKN_RESOLVE(curl, easy_send);
   EKN_RESOLVE(curl, easy_recv);
   EKN_RESOLVE(curl, multi_init);
@@ -311,6 +314,12 @@ int ekn_multi_add(ekn_multi *multi, ekn_easy *easy) { return curl.multi_add_hand
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy) { return curl.multi_remove_handle(multi, easy); }
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running) {
   return curl.multi_socket_action(multi, socket, events, running);
+}
+
+void ekn_easy_wake(ekn_easy *easy) {
+  // Nothing is received yet: what counts is that libcurl is due at once for a handle that continues (CURLPAUSE_RECV, then
+  // CURLPAUSE_CONT).
+  if (curl.easy_pause(easy, 1) == 0) curl.easy_pause(easy, 0);
 }
 
 ekn_completion ekn_multi_next_completion(ekn_multi *multi) {

@@ -67,7 +67,7 @@ class Faulty(asyncio.Protocol):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
             client_side=False, header_encoding="utf-8", validate_outbound_headers=False, normalize_outbound_headers=False))
         self.paths, self.sizes, self.is_stale, self.refused = {}, collections.Counter(), False, set()
-        self.is_frozen, self.endless, self.pings, self.trailers = False, [], 0, {}
+        self.is_frozen, self.endless, self.pings, self.turns, self.trailers = False, [], 0, 0, {}
         if self.plain is None:
             self.h2.initiate_connection()
             self.flush()
@@ -175,6 +175,23 @@ class Faulty(asyncio.Protocol):
             self.flush()
             last = max(0, stream - 2)
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
+        elif kind == "leave" and requests[path] <= int(path.split("/")[3]):
+            # That many requests arrive before the server goes away, or breaks the connection.
+            self.refused.add(stream)
+            if requests[path] == int(path.split("/")[3]):
+                self.flush()
+                if path.split("/")[2] == "abort":
+                    self.transport.abort()
+                else:
+                    self.transport.write(frame(7, 0, 0, max(0, min(self.refused) - 2).to_bytes(4, "big") + bytes(4)))
+        elif kind == "turns":
+            # A connection takes that many requests.
+            self.turns += 1
+            if self.turns > int(path.split("/")[2]):
+                if not self.refused:
+                    self.flush()
+                    self.transport.write(frame(7, 0, 0, max(0, stream - 2).to_bytes(4, "big") + bytes(4)))
+                self.refused.add(stream)
         elif kind == "expects" and path.split("/")[2] == "continue":
             self.h2.send_headers(stream, [(":status", "100")])
         elif kind == "expects" and path.split("/")[2] == "refuse":
@@ -220,7 +237,7 @@ class Faulty(asyncio.Protocol):
         held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
-        if kind in ("ok", "refuse-once", "goaway-refuse", "expects", "drip", "refill"):
+        if kind in ("ok", "refuse-once", "goaway-refuse", "leave", "turns", "expects", "drip", "refill"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
         elif kind == "sent-trailers":
             trailers = self.trailers.get(stream)

@@ -145,6 +145,8 @@ int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, 
 int ekn_multi_add(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running);
+// Sets the timer of the multi handle of a connection that is being opened, so that libcurl is called for it at once.
+void ekn_easy_wake(ekn_easy *easy);
 // The next one; `easy` is NULL if there is none.
 ekn_completion ekn_multi_next_completion(ekn_multi *multi);
 

@@ -43,10 +43,10 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// The addresses (IPv4 or IPv6) of names, which are then not looked up: they are tried until one is connected. While
   /// one is silent, the next is tried after 200 ms; with older versions of libcurl, such as 8.14, that holds for the
   /// first of the other family, and the next of the same one is tried after about two thirds of the time that the
-  /// request may wait for the connection, but not within a second (with 7.88, Debian 12's, not at all). They are
-  /// connected to without a proxy, and the server still has to identify itself by the name in TLS. Redirects to such a
-  /// name lead there, too. Responses are cached apart from those of sessions without. A name or an address that is not
-  /// valid fails each request with `URLError.badURL`. Defaults to none.
+  /// request may wait for the connection, but not within a second. They are connected to without a proxy, and the server
+  /// still has to identify itself by the name in TLS. Redirects to such a name lead there, too. Responses are cached apart
+  /// from those of sessions without. A name or an address that is not valid fails each request with `URLError.badURL`.
+  /// Defaults to none.
   public var addresses: [String: [String]]
   /// The network interface, such as `eth1`, or the address of one, that connections leave from. One that the machine does
   /// not have fails each request with `URLError.cannotConnectToHost`. Unix domain sockets have none. Defaults to `nil`: the

@@ -61,23 +61,29 @@
     }
 
     private func options(
-      of server: Server, _ peer: PeerProcess, version: ConnectionOptions.HTTPVersion? = nil
+      of server: Server, _ peer: PeerProcess, version: ConnectionOptions.HTTPVersion? = nil,
+      authority: String = "ca.pem"
     ) -> ConnectionOptions {
       ConnectionOptions(
-        tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem")),
+        tls: TLSOptions(certificateAuthorityFile: peer.file(authority)),
         httpVersion: version ?? (server == .cleartext ? .http2 : .automatic))
     }
 
+    /// - Parameter isAlone: Whether its connections are its own. Sessions that trust the same file share them.
     private func client(
-      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
+      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, isAlone: Bool = false,
+      timings: Locked<[NetworkTimings]> = Locked([])
     ) throws -> NetworkManager {
       let peer = try peer(of: server)
+      let authority = isAlone ? "\(UUID().uuidString).pem" : "ca.pem"
+      if isAlone { try FileManager.default.copyItem(at: peer.file("ca.pem"), to: peer.file(authority)) }
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       let manager = NetworkManager(
         baseURL: try peer.url("good", scheme: server == .cleartext ? "http" : "https"),
         session: URLSession(configuration: configuration),
-        transport: .connecting(with: options(of: server, peer, version: version)))
+        transport: .connecting(
+          with: options(of: server, peer, version: version, authority: authority)))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -117,10 +123,11 @@
       #expect((11..<21).contains(loops.directResponseCount))
     }
 
+    /// Hypercorn leaves a connection after five idle seconds or a thousand requests, as one of another test may have had.
     @Test("A connection that is opened ahead is the one that requests use", arguments: Server.installed)
     func preconnect(server: Server) async throws {
       let timings = Locked<[NetworkTimings]>([])
-      let manager = try client(of: server, timings: timings)
+      let manager = try client(of: server, isAlone: true, timings: timings)
       try await withThrowingTaskGroup(of: Bool.self) { group in
         for _ in 0..<4 { group.addTask { try await manager.preconnect() } }
         for try await isOpen in group { #expect(isOpen) }

@@ -13,7 +13,6 @@ enum LibcurlDifference {
   case headWithoutEnd
   case closedForAnOldProtocol
   case zeroByteFromAProxy
-  case staysWithASilentAddress
 
   var reason: Comment {
     switch self {
@@ -24,7 +23,6 @@ enum LibcurlDifference {
     case .codeOfAnOldHandshake: "FoundationNetworking: a server that speaks only TLS 1.0 has another code"
     case .headWithoutEnd: "FoundationNetworking: an endless head is read until the timeout, and may end the process"
     case .closedForAnOldProtocol: "a server that speaks only TLS 1.0 closes the connection for it as if it broke"
-    case .staysWithASilentAddress: "an address that is silent is not left for the next one of its family"
     case .zeroByteFromAProxy: "a zero byte has the same code and text in a proxy's response as in the server's"
     }
   }
@@ -38,7 +36,6 @@ enum LibcurlDifference {
     case .codeOfAHandshakeCutShort: ["7.76.1", "7.81.0", "8.14.1", "8.21.0"]
     case .codeOfAnOldHandshake, .closedForAnOldProtocol, .zeroByteFromAProxy: ["8.21.0"]
     case .headWithoutEnd: ["7.76.1", "7.81.0", "7.88.1"]
-    case .staysWithASilentAddress: ["7.88.1"]
     }
   }
 

@@ -33,6 +33,7 @@
     private var isOver = false
     private var isActing = false
     private var outcome: Outcome?
+    private let forgetsNextAddress: Bool
 
     /// Returns `nil` if there is no memory left, and throws a ``TransportOptionError`` if libcurl refuses an option.
     ///
@@ -60,6 +61,7 @@
       self.watch = watch
       self.setTimer = setTimer
       self.mustStop = mustStop
+      forgetsNextAddress = capabilities.defects.contains(.forgetsNextAddress)
       let context = Unmanaged.passUnretained(self).toOpaque()
       if let error = handles.configure(
         endpoint, capabilities, names: names, progress: progressCallback, context: context)
@@ -93,6 +95,9 @@
       defer { outcome = nil }
       return outcome
     }
+
+    /// Lets libcurl be called for it once more.
+    fileprivate func wake() { if !isOver { ekn_easy_wake(handles.easy) } }
 
     /// Ends the attempt, before its outcome was returned.
     func cancel() {
@@ -147,7 +152,13 @@
 
     func noteWatched(_ descriptor: Int32, _ what: Int32) {
       guard !isOver else { return }
-      if what != EKN_POLL_REMOVE { sockets.insert(descriptor) } else if sockets.remove(descriptor) == nil { return }
+      if what != EKN_POLL_REMOVE {
+        sockets.insert(descriptor)
+      } else if sockets.remove(descriptor) == nil {
+        return
+      } else if forgetsNextAddress {
+        handles.opening.waking.append(self)
+      }
       watch(descriptor, what)
     }
 
@@ -216,6 +227,8 @@
     var onTimer: ((_ milliseconds: Int) -> Void)?
     /// Called to watch a socket of libcurl's own for `EKN_POLL_…`: from 8.20 on, its resolver is one for all.
     var onWatch: ((_ descriptor: Int32, _ what: Int32) -> Void)?
+    /// Those for which libcurl has to be called once more.
+    fileprivate var waking: [ConnectionOpener] = []
 
     /// Returns `nil` if there is no memory left.
     init?() {
@@ -253,6 +266,7 @@
       }
       // Not before libcurl has nothing more to report: an opener that has ended closes a multi handle of its own.
       for (opener, code) in ended { opener.ended(code: code) }
+      while let opener = waking.popLast() { opener.wake() }
     }
 
     /// Removes the callbacks, and returns whether libcurl has accepted that.

@@ -234,6 +234,7 @@ protocol Disposable: DeadlineHeapElement {
   struct SharedConnections {
     private static let maximumOrigins = 1_000
 
+    /// The newest come last.
     private var byOrigin: [Origin: [HTTP2Connection]] = [:]
     private var opening: [Origin: OpeningConnection] = [:]
     private var http1: Set<Origin> = []
@@ -242,8 +243,10 @@ protocol Disposable: DeadlineHeapElement {
 
     var all: [HTTP2Connection] { byOrigin.values.flatMap { $0 } }
 
-    /// Returns a connection on which one more request can be sent.
-    func available(_ origin: Origin) -> HTTP2Connection? { byOrigin[origin]?.first { $0.hasRoom } }
+    /// Returns a connection, opened at this time at the earliest, on which one more request can be sent.
+    func available(_ origin: Origin, since: UInt64 = 0) -> HTTP2Connection? {
+      byOrigin[origin]?.first { $0.opened >= since && $0.hasRoom }
+    }
 
     /// Returns what the connections to an origin have room for. If that is nothing, ``endsCrowding(of:)`` is true later.
     ///
@@ -252,7 +255,9 @@ protocol Disposable: DeadlineHeapElement {
       // Mostly there are none of HTTP/2 at all.
       guard !byOrigin.isEmpty, let connections = byOrigin[origin], !connections.isEmpty else { return StreamRoom() }
       guard mayBeUsed else { return StreamRoom(leaving: connections.map(\.number)) }
-      guard available(origin) == nil else { return StreamRoom(isShared: true, isFree: true) }
+      if let newest = connections.last(where: \.hasRoom) {
+        return StreamRoom(isShared: true, isFree: true, newest: newest.opened)
+      }
       crowded.insert(origin)
       return StreamRoom(isShared: true, leaving: connections.filter { !$0.mayHaveRoom }.map(\.number))
     }

@@ -15,22 +15,25 @@
     func connect(_ transfer: Transfer, in pool: ConnectionPool, waits: Bool = true) {
       let origin = transfer.request.origin
       let version = pool.mayOfferHTTP2(origin) ? transfer.request.version : .http1
-      if !transfer.loopResends.needsNewConnection {
-        while version != .http1, let connection = pool.shared.available(origin) {
-          // One that may be sent again need not know whether the server has just left.
-          if connection.isIdle, !transfer.request.isIdempotent {
-            connection.readBeforeUse()
-            guard connection.hasRoom else { continue }
-          }
-          return connection.begin(transfer)
+      let resends = transfer.loopResends
+      while version != .http1, let connection = pool.shared.available(origin, since: resends.connectionSince) {
+        // One that may be sent again need not know whether the server has just left. One that only connects is to find out.
+        let mustKnow = !transfer.request.isIdempotent || resends.hasResent || transfer.request.onlyConnects
+        if connection.isIdle, mustKnow {
+          connection.readBeforeUse()
+          guard connection.hasRoom else { continue }
         }
-        while let connection = pool.idle.take(origin) {
-          if connection.isQuiet { return connection.begin(transfer) }
-          connection.close()
-        }
-        if version != .http1, waits, let opening = pool.shared.opening(origin), opening.outlasts(transfer) {
-          return opening.join(transfer)
-        }
+        return connection.begin(transfer)
+      }
+      while resends.connectionSince == 0, let connection = pool.idle.take(origin) {
+        if connection.isQuiet { return connection.begin(transfer) }
+        connection.close()
+      }
+      // What is still being opened cannot have been lost with the others.
+      if version != .http1, waits, resends.connectionSince < .max, let opening = pool.shared.opening(origin),
+        opening.outlasts(transfer)
+      {
+        return opening.join(transfer)
       }
       let opening = OpeningConnection(pool, origin, version: version, for: self)
       connections.add(opening)
@@ -87,7 +90,7 @@
 
     /// Sends a request again over another connection, if that is allowed, and returns whether it is.
     func resends(_ transfer: Transfer, after ending: ResendState.Ending) -> Bool {
-      guard transfer.loopMayResend(ending) else { return false }
+      guard transfer.loopMayResend(ending, at: now) else { return false }
       transfer.loopConnection?.abandon(transfer)
       deadlines.remove(transfer)
       resend(transfer)

@@ -88,6 +88,9 @@
     /// `asyn-thrdd.c`: freeing a connection pool waits for its resolver threads, of which there are 20 at most.
     /// Shown by `HangingLookupTests.cancelledWebSocketLookupDoesNotBlockOthers`.
     case limitsResolvers
+    /// `connect.c`: the next address of a family is chosen when the time of one is over, and only connected to once libcurl
+    /// is called for something else, which nothing is then. Shown by `SilentAddressTests.timeout`.
+    case forgetsNextAddress
     /// `http_proxy.c`: a proxy's response to `CONNECT` is read within one call, however long it is.
     /// Shown by `ProxyPeerTests.endlessTunnel`.
     case readsEndlessTunnels
@@ -100,6 +103,7 @@
       switch self {
       case .joinsResolver: Self.always.lowerBound..<CurlVersion(7, 87)
       case .limitsResolvers: CurlVersion(8, 20)..<Self.always.upperBound
+      case .forgetsNextAddress: CurlVersion(7, 88)..<CurlVersion(8, 4)
       case .readsEndlessTunnels: Self.always
       case .trustsRemovedFolder: CurlVersion(8, 17)..<Self.always.upperBound
       }
@@ -110,6 +114,7 @@
       switch self {
       case .joinsResolver: "a cancelled connection is closed on a thread of its own while its host's name is resolved"
       case .limitsResolvers: "up to 256 resolver threads are allowed, and cleanup does not wait for them"
+      case .forgetsNextAddress: "libcurl is called once more for a connection of which it has closed a socket"
       case .readsEndlessTunnels:
         "libcurl's progress callback ends it after 300 KB, and when the request is cancelled or times out"
       case .trustsRemovedFolder:

@@ -318,7 +318,7 @@
     /// Sends a transfer, which is no longer in progress, again.
     func resend(_ transfer: Transfer) {
       guard let ticket = transfer.loopTicket else { return }
-      queue.resend(ticket, opensNew: transfer.loopResends.needsNewConnection)
+      queue.resend(ticket, since: transfer.loopResends.connectionSince)
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 

@@ -43,8 +43,8 @@ struct RequestQueue<Request> {
     var next = -1
     /// Whether it failed once, and is to be sent again.
     var isResending = false
-    /// Whether it needs a connection of its own.
-    var opensNew = false
+    /// When the connection that it needs has to be opened at the earliest.
+    var since: UInt64 = 0
   }
 
   private struct List {
@@ -121,12 +121,12 @@ struct RequestQueue<Request> {
 
   /// Queues the request again, before those that have not begun.
   ///
-  /// - Parameter opensNew: Whether it needs a connection of its own.
-  mutating func resend(_ ticket: Ticket, opensNew: Bool) {
+  /// - Parameter since: When the connection that it needs has to be opened at the earliest; 0 for any time.
+  mutating func resend(_ ticket: Ticket, since: UInt64) {
     guard end(ticket.index) else { return }
     entries[ticket.index].state = .waiting
     entries[ticket.index].isResending = true
-    entries[ticket.index].opensNew = opensNew
+    entries[ticket.index].since = since
     append(ticket.index)
     waitingCount += 1
     check(entries[ticket.index].queue)
@@ -182,7 +182,7 @@ struct RequestQueue<Request> {
     let room = room(key.place)
     for isResending in [true, false] {
       let index = list[isResending: isResending].first
-      guard index >= 0, list.limit.hasRoom(room, opensNew: entries[index].opensNew) else { continue }
+      guard index >= 0, list.limit.hasRoom(room, opensNew: entries[index].since > room.newest) else { continue }
       unlink(index)
       return index
     }
@@ -261,6 +261,8 @@ struct StreamRoom {
   var isShared = false
   /// Whether one more request can be sent over one of them.
   var isFree = false
+  /// When the newest of those was opened.
+  var newest: UInt64 = 0
   /// Those that take no more requests, and stay until their last response ends (GOAWAY and HTTP_1_1_REQUIRED, RFC 9113 §6.8
   /// and §7).
   var leaving: [UInt32] = []

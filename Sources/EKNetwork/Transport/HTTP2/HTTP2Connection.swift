@@ -18,6 +18,8 @@
     /// `nil` once it is closed.
     private var bytes: ConnectionBytes?
     private let times: ConnectionOpener.Times
+    /// When it was opened.
+    let opened: UInt64
     var session: OpaquePointer?
     private(set) var streams: [Int32: HTTP2Stream] = [:]
     /// The one that was looked up last.
@@ -43,6 +45,7 @@
     init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       self.bytes = bytes
       self.times = times
+      opened = opening.eventLoop.now
       health = ConnectionHealth(now: opening.eventLoop.now, trustedQuiet: opening.eventLoop.trustedQuiet)
       super.init(inPlaceOf: opening)
       session = withUnsafePointer(to: HTTP2Callbacks.all) {
@@ -83,11 +86,13 @@
 
     /// Sends a request over it.
     func begin(_ transfer: Transfer) {
+      if isIdle { pool.idle.noteInUse(self) }
       guard !transfer.request.onlyConnects else {
         hasServed = true
+        // From now on it is idle for as long as a new one.
+        mustFlush()
         return eventLoop.connected(transfer)
       }
-      if isIdle { pool.idle.noteInUse(self) }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true
       transfer.loopConnection = stream

@@ -206,8 +206,8 @@
     }
 
     /// Returns whether the transfer has to be sent again, and prepares it for that.
-    func loopMayResend(_ ending: ResendState.Ending) -> Bool {
-      guard loopResends.resends(after: ending) else { return false }
+    func loopMayResend(_ ending: ResendState.Ending, at time: UInt64) -> Bool {
+      guard loopResends.resends(after: ending, at: time) else { return false }
       guard request.upload?.rewind() ?? true else {
         if ending.wasRefused {
           loopFailure = CurlError.make(
@@ -285,7 +285,7 @@
   /// The state that decides whether the request of a transfer is sent again, over another connection.
   ///
   /// It is sent a second time only where that is safe (RFC 9110 §9.2.2), or where the server has stated that it has not
-  /// processed the first (RFC 9113 §8.7), and never once there is a response.
+  /// processed the first (RFC 9113 §8.7), a third time only after two such statements, and never once there is a response.
   struct ResendState {
     /// The way in which a transfer ended.
     struct Ending {
@@ -306,18 +306,26 @@
     private let isIdempotent: Bool
     /// Whether a second attempt has begun.
     private(set) var hasResent = false
-    /// Whether it uses a connection of its own: others may have been lost in the same way.
-    private(set) var needsNewConnection = false
+    /// When the connection that it uses has to be opened at the earliest: older ones may have been lost in the same way. 0
+    /// for any time, `.max` for a connection that is opened for it alone.
+    private(set) var connectionSince: UInt64 = 0
 
     init(isIdempotent: Bool) { self.isIdempotent = isIdempotent }
 
-    /// Returns whether the request, whose exchange has ended, is sent again.
-    mutating func resends(after ending: Ending) -> Bool {
-      guard !hasResent, CurlError.connectionLosses.contains(ending.code), !ending.isFinal,
+    /// Returns whether the request, whose exchange has ended at this time, is sent again.
+    mutating func resends(after ending: Ending, at time: UInt64) -> Bool {
+      guard CurlError.connectionLosses.contains(ending.code), !ending.isFinal,
         ending.wasRefused || isIdempotent && (ending.hasReusedConnection || ending.code == CurlError.framingLoss)
       else { return false }
-      hasResent = true
-      needsNewConnection = !ending.keepsConnection
+      guard hasResent else {
+        hasResent = true
+        connectionSince = ending.keepsConnection ? 0 : time
+        return true
+      }
+      // The server may have taken few of those that share the new connection (RFC 9113 §6.8). On another it is the first.
+      let hasShared = connectionSince > 0 && connectionSince < .max
+      guard hasShared, ending.wasRefused, !ending.keepsConnection else { return false }
+      connectionSince = .max
       return true
     }
   }

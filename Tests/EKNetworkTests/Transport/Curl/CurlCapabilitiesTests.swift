@@ -23,6 +23,8 @@
 
     private static let known: [(CurlVersion, Set<CurlDefect>)] = [
       (CurlVersion(7, 76, 1), [.readsEndlessTunnels]), (CurlVersion(8, 16), [.readsEndlessTunnels]),
+      (CurlVersion(7, 88, 1), [.forgetsNextAddress, .readsEndlessTunnels]),
+      (CurlVersion(8, 3), [.forgetsNextAddress, .readsEndlessTunnels]), (CurlVersion(8, 4), [.readsEndlessTunnels]),
       (CurlVersion(8, 19), [.readsEndlessTunnels, .trustsRemovedFolder]),
       (CurlVersion(8, 20), [.limitsResolvers, .readsEndlessTunnels, .trustsRemovedFolder]),
     ]

@@ -55,8 +55,8 @@ import Testing
     queue.sent(tickets[0], over: 1)
     #expect(admit(&queue, room: Self.free) == [1, 2, 3])
     for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
-    queue.resend(tickets[1], opensNew: true)
-    queue.resend(tickets[2], opensNew: true)
+    queue.resend(tickets[1], since: 1)
+    queue.resend(tickets[2], since: 1)
     let next = queue.submit(4, key: key(isSecure: true), connections: 1)
     // One starts past the limit; the other waits for it, and later ones use the existing connection.
     #expect(admit(&queue, room: Self.free) == [1, 4])
@@ -67,6 +67,21 @@ import Testing
     #expect(admit(&queue, room: Self.free) == [2])
   }
 
+  /// They have been lost at 5: the first opens a connection, and the others share it.
+  @Test func resentRequestsShareANewerConnection() {
+    var queue = Queue()
+    let tickets = (0..<5).map { queue.submit($0, key: key(isSecure: true), connections: 1) }
+    #expect(admit(&queue) == [0])
+    queue.sent(tickets[0], over: 1)
+    #expect(admit(&queue, room: Self.free) == [1, 2, 3, 4])
+    for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
+    for ticket in tickets[1...3] { queue.resend(ticket, since: 5) }
+    queue.resend(tickets[4], since: .max)
+    #expect(admit(&queue, room: StreamRoom(isShared: true, isFree: true, newest: 4)) == [1])
+    queue.sent(tickets[1], over: 2)
+    #expect(admit(&queue, room: StreamRoom(isShared: true, isFree: true, newest: 5)) == [2, 3])
+  }
+
   /// The server may take them on the same connection later.
   @Test func refusedRequestsWaitForRoom() {
     var queue = Queue()
@@ -75,7 +90,7 @@ import Testing
     queue.sent(tickets[0], over: 1)
     #expect(admit(&queue, room: Self.free) == [1, 2])
     for ticket in tickets[1...] { queue.sent(ticket, over: 1) }
-    queue.resend(tickets[2], opensNew: false)
+    queue.resend(tickets[2], since: 0)
     #expect(admit(&queue, room: Self.full) == [])
     _ = queue.submit(3, key: key(isSecure: true), connections: 1)
     #expect(admit(&queue, room: Self.free) == [2, 3])
@@ -164,13 +179,13 @@ import Testing
     var queue = Queue()
     let tickets = (0..<6).map { queue.submit($0, key: key(), connections: 2) }
     #expect(admit(&queue) == [0, 1])
-    queue.resend(tickets[1], opensNew: true)
-    queue.resend(tickets[0], opensNew: true)
+    queue.resend(tickets[1], since: 1)
+    queue.resend(tickets[0], since: 1)
     #expect(queue.waitingCount == 6)
     #expect(admit(&queue) == [1, 0])
     #expect(admit(&queue) == [])
     // It may be cancelled before it is sent again.
-    queue.resend(tickets[0], opensNew: true)
+    queue.resend(tickets[0], since: 1)
     queue.remove(tickets[0])
     #expect(admit(&queue) == [2])
     #expect(queue.count == 5)
@@ -220,7 +235,7 @@ import Testing
       default:
         guard let victim = begun.sorted().randomElement(using: &random), let ticket = tickets[victim] else { break }
         begun.remove(victim)
-        queue.resend(ticket, opensNew: true)
+        queue.resend(ticket, since: 1)
         reference.resend(victim)
       }
       if Bool.random(using: &random) {
