@@ -51,7 +51,8 @@ public final class HTTPCache: Sendable {
   ///   - directory: The directory for responses that outlive the process, in a subfolder that only this user can read.
   ///     It is created if it does not exist; several processes may share it. Defaults to `nil`: no disk storage.
   ///   - diskCapacity: The disk capacity, in bytes; a single response takes at most a quarter of it. Eviction happens
-  ///     in the background, so usage may briefly exceed the capacity by half. Defaults to 256 MiB.
+  ///     in the background, so usage, including what is being received, may briefly exceed the capacity by half; a
+  ///     response for which there is no place then is not stored. Defaults to 256 MiB.
   public convenience init(
     memoryCapacity: Int = 16 * 1024 * 1024, directory: URL? = nil, diskCapacity: Int = 256 * 1024 * 1024
   ) {
