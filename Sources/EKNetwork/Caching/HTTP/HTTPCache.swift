@@ -9,7 +9,7 @@ import Foundation
 ///
 /// A response is used only for requests with the same credentials and cookies, unless it is `public` and not `private`.
 /// A response to a request without credentials and cookies is also used for requests that only have cookies. Clients
-/// that trust other certificate authorities or pinned keys share none.
+/// that trust other certificate authorities or pinned keys, or whose ``ConnectionOptions`` lead elsewhere, share none.
 public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
   public struct Statistics: Sendable, Equatable {
