@@ -212,6 +212,13 @@ public final class HTTPCache: Sendable {
     change { $0.memory.remove(response.varying, at: location) }
   }
 
+  /// Removes a response because the server's current one, which is not stored, has made it obsolete. Nor is what was
+  /// requested before that stored afterwards, such as the same response again, or its confirmation.
+  func discard(_ response: StoredResponse, url: String) {
+    state.withLock { $0.invalidations.note(url) }
+    remove(response, url: url)
+  }
+
   func invalidate(_ url: URL) {
     let key = CacheLocation.key(of: url)
     state.withLock { $0.invalidations.note(key) }
