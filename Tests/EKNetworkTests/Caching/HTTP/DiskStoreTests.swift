@@ -147,17 +147,18 @@ import Testing
   @Test func usageTracksStoredBytes() {
     var usage = DiskUsage(capacity: 1000 * 4096)
     func add(_ size: Int64) -> Bool { usage.add(size) }
+    func surveyed(_ left: Int64) -> Bool { usage.surveyed(left) }
     #expect(add(4096), "at first, somebody has to look")
     #expect(!add(4096) && !usage.isExceeded)
-    usage.surveyed(990 * 4096)
+    #expect(!surveyed(990 * 4096))
     #expect(!usage.isExceeded && !add(4096))
     #expect(add(10 * 4096) && usage.isExceeded, "too much")
     #expect(usage.hasPlace(for: 4096 * 100) && !usage.hasPlace(for: 4096 * 251))
     for _ in 0..<480 { #expect(!add(4096)) }
     #expect(!usage.hasPlace(for: 4096 * 100), "what makes place is late")
-    usage.surveyed(900 * 4096)
-    #expect(usage.isExceeded && add(4096))
-    usage.surveyed(100)
+    #expect(surveyed(900 * 4096) && usage.isExceeded, "too much was written meanwhile")
+    #expect(!usage.hasPlace(for: 4096 * 250) && !add(4096))
+    #expect(!surveyed(100))
     for _ in 0..<124 { #expect(!add(4096)) }
     #expect(add(2 * 4096), "others may have written as well")
     #expect(!DiskUsage(capacity: 0).hasPlace(for: 0) && !DiskUsage(capacity: -1).hasPlace(for: 0))
@@ -166,7 +167,7 @@ import Testing
   @Test func bodyBeingWrittenTakesPlace() {
     var usage = DiskUsage(capacity: 1000 * 4096)
     _ = usage.add(0)
-    usage.surveyed(900 * 4096)
+    _ = usage.surveyed(900 * 4096)
     func reserve(_ size: Int64) -> Bool { usage.reserve(size, for: size) }
     #expect(!reserve(251 * 4096), "more than a quarter")
     for _ in 0..<3 { #expect(reserve(200 * 4096)) }

@@ -256,12 +256,14 @@ struct DiskUsage: Sendable {
     return true
   }
 
-  /// Records the size that a survey has left.
-  mutating func surveyed(_ left: Int64) {
+  /// Records the size that a survey has left, and returns whether the folder is to be surveyed again, because what was
+  /// written meanwhile exceeds the capacity: there may be no place for the next body, which would otherwise cause it.
+  mutating func surveyed(_ left: Int64) -> Bool {
     found = left
     written -= seen
     seen = 0
     isSurveying = false
+    return isExceeded && add(0)
   }
 
   /// Records that everything was removed.

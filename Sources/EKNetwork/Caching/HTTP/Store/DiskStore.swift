@@ -284,7 +284,7 @@ final class DiskStore: Sendable {
     }
     for file in survey.abandoned { folder.remove(file) }
     let left = survey.evict(downTo: survey.bytes > capacity ? capacity / 10 * 9 : capacity) { folder.remove($0) }
-    usage.withLock { $0.surveyed(left) }
+    if usage.withLock({ $0.surveyed(left) }) { Self.queue.async { self.survey() } }
   }
 }
 
