@@ -51,7 +51,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     let fetched = try await fetch(PolicyLookup(.policy(policy), in: store), true)
     guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched, since: removals)) }
     guard let value = try? decode(fetched.entry, fetched.sent) else {
-      await store.remove(found.key)
+      await store.discard(found.key)
       return (.fetch, nil, nil)
     }
     return (found.decision, found.key, value)
@@ -66,7 +66,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     let decision = CacheDecision(policy, isFresh ? .fresh : .stale)
     guard decision != .fetch else { return (.fetch, nil, nil) }
     guard let value = try? decode(entry, nil) else {
-      await store.remove(key)
+      await store.discard(key)
       return (.fetch, nil, nil)
     }
     return (decision, key, value)
@@ -90,7 +90,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     if entry.mayBeStored {
       await store.store(entry, for: key, since: removals)
     } else {
-      await store.remove(key)
+      await store.discard(key)
     }
     return value
   }

@@ -155,7 +155,10 @@ protocol ResponseStore: Sendable {
   /// Stores a response, unless its key was removed since there were this many removals, when it was requested: it may be
   /// older than the reason for the removal, or belong to a user who has signed out.
   func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) async
-  func remove(_ key: CacheKey) async
+  /// Removes the response for a key, if there is one, because it is of no use, or the server does not allow its current
+  /// response to be stored. If there is none, this is no removal: a server may allow none of its responses to be stored,
+  /// and the number of removals remembered is bounded.
+  func discard(_ key: CacheKey) async
 }
 
 extension PrismResponseCache: ResponseStore {
@@ -164,7 +167,9 @@ extension PrismResponseCache: ResponseStore {
   func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
     if removals.epoch(of: key.text) <= removalCount { set(key.text, entry: entry) }
   }
-  func remove(_ key: CacheKey) { invalidate(key: key.text) }
+  func discard(_ key: CacheKey) {
+    if entries.remove(key.text) != nil { removals.note(key.text) }
+  }
 }
 
 extension PrismCacheEntry {

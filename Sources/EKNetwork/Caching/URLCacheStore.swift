@@ -71,13 +71,20 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  func remove(_ key: CacheKey) {
+  /// Removes the response for a key. One to a request that is under way is not stored afterwards.
+  func remove(_ key: CacheKey) { remove(key, isRemoval: true) }
+
+  func discard(_ key: CacheKey) { remove(key, isRemoval: false) }
+
+  /// - Parameter isRemoval: Whether it counts as a removal even if there is no response.
+  private func remove(_ key: CacheKey, isRemoval: Bool) {
     let cache = cache.value
     let name = Self.names(cache, key).own
     Self.lock.withLock { removals in
-      removals.note(name)
+      if isRemoval { removals.note(name) }
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.matches(found, key) {
+          removals.note(name)
           cache.removeCachedResponse(for: request)
         }
       }

@@ -13,9 +13,10 @@ final class ConnectionIdentity: Hashable, Sendable {
   let proxies: SessionProxies?
   /// An identifier of the client certificate; `nil` if there is none.
   let certificate: String?
-  /// A digest of the authorities and the keys that are trusted, of the oldest version of TLS, and of the socket and the
-  /// addresses that stand for hosts; `nil` for the system's authorities, any key, its own versions, and the hosts
-  /// themselves.
+  /// A digest of the authorities and the keys that are trusted, of the oldest version of TLS, of the socket and the
+  /// addresses that stand for hosts, and of what else decides which server a host is: the proxies, the interface, and
+  /// the server that looks up names. `nil` for the system's authorities, any key, its own versions, and the hosts as the
+  /// system finds them.
   let trust: String?
   /// The files in ``tls``, and their versions.
   private let paths: [String]
@@ -28,7 +29,11 @@ final class ConnectionIdentity: Hashable, Sendable {
   /// The TLS options as they apply to the hop; `nil` for the system's defaults.
   var tls: TLSOptions? { options.tls }
 
-  private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [FileStamp?]) {
+  private convenience init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [FileStamp?]) {
+    self.init(options, proxies, files, trust: options.trustDigest(proxies))
+  }
+
+  private init(_ options: ConnectionOptions, _ proxies: SessionProxies?, _ files: [FileStamp?], trust: String?) {
     var hasher = Hasher()
     hasher.combine(options)
     hasher.combine(proxies)
@@ -43,7 +48,7 @@ final class ConnectionIdentity: Hashable, Sendable {
       let paths = [certificate.certificateFile, certificate.keyFile].map(\.absoluteString)
       return zip(paths, files.suffix(2)).map { "\($0) \($1?.text ?? "")" }.joined(separator: " ")
     }
-    trust = options.trustDigest
+    self.trust = trust
   }
 
   static func == (one: ConnectionIdentity, other: ConnectionIdentity) -> Bool {
@@ -61,7 +66,7 @@ final class ConnectionIdentity: Hashable, Sendable {
       let host = HostSyntax.unbracketed(origin.host)
       guard !route.isDirect(to: host) else { return self }
       let chosen = try proxies.chosen(forHost: host, port: origin.port, isSecure: isSecure)
-      return ConnectionIdentity(options, chosen, files)
+      return ConnectionIdentity(options, chosen, files, trust: trust)
     }
   #endif
 
@@ -140,25 +145,43 @@ extension TLSOptions {
 }
 
 extension ConnectionOptions {
-  /// A digest of the authorities, by content, of the keys, of the oldest version of TLS, of the addresses, and of the socket;
-  /// `nil` if there is none of them.
-  fileprivate var trustDigest: String? {
+  /// A digest of the authorities, by content, of the keys, of the oldest version of TLS, of the addresses, and of the
+  /// socket or what else decides which server a host is; `nil` if there is none of them.
+  fileprivate func trustDigest(_ proxies: SessionProxies?) -> String? {
     let keys = tls?.pinnedPublicKeys ?? []
     let minimum = tls?.minimumVersion.map { " \($0)" }
     let route = route
+    // A proxy or an interface may lead to a network in which a name, or a private address, is another server's.
+    let way = socketPath == nil ? Self.wayDigest(route, proxies) : nil
     guard
       tls?.certificateAuthorityFile != nil || !keys.isEmpty || minimum != nil || socketPath != nil
-        || !route.addresses.isEmpty
+        || !route.addresses.isEmpty || way != nil
     else { return nil }
     let addresses = route.addresses.map { "\($0) \($1.joined(separator: " "))" }
     let authorities = tls?.certificateAuthorityFile.map { file in
       (try? Data(contentsOf: file)).map { SHA256.hexadecimal(Array($0)) } ?? file.absoluteString
     }
     // Neither Base64 nor an encoded URL contains a blank or a line break, and all else but the socket's path no line break.
-    let socket = socketPath.map { ["", $0] } ?? []
-    let text = ([(authorities ?? "") + (minimum ?? "")] + keys.sorted() + addresses.sorted() + socket)
+    let end = socketPath.map { ["", $0] } ?? way.map { [" \($0)"] } ?? []
+    let text = ([(authorities ?? "") + (minimum ?? "")] + keys.sorted() + addresses.sorted() + end)
       .joined(separator: "\n")
     return String(SHA256.hexadecimal(Array(text.utf8)).prefix(32))
+  }
+
+  /// A digest of the proxies, of the interface, and of the server that looks up names; `nil` if there is none of them.
+  ///
+  /// The proxies of the environment do not count, nor those that code chooses for each request: what is kept could not
+  /// be found again. Nor does a password: it does not lead elsewhere, and the digest is written to files.
+  private static func wayDigest(_ route: ConnectionRoute, _ proxies: SessionProxies?) -> String? {
+    var parts: [String?] = [nil, nil, nil, nil]
+    if let proxies, proxies.plain != nil || proxies.secure != nil {
+      parts = [proxies.plain, proxies.secure, proxies.exceptions, proxies.user]
+    }
+    parts += [route.interface, route.dnsOverHTTPS?.absoluteString]
+    guard parts.contains(where: { $0 != nil }) else { return nil }
+    // With their lengths: a dictionary of proxies may contain any character.
+    let text = parts.map { part in part.map { "\($0.utf8.count):\($0)" } ?? "-" }.joined(separator: " ")
+    return SHA256.hexadecimal(Array(text.utf8))
   }
 }
 

@@ -38,7 +38,8 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// the requests that wait for it fail with `URLError.cannotConnectToHost`: nothing of them was sent. Defaults to `nil`:
   /// only their own timeouts apply.
   public var connectTimeout: Duration?
-  /// The proxy. Defaults to ``Proxy/automatic``.
+  /// The proxy. Responses, and the parts of downloads and uploads, are kept apart from those of other proxies, but not if
+  /// the environment names the proxy or ``Proxy/choosing(_:)`` chooses it. Defaults to ``Proxy/automatic``.
   public var proxy: Proxy
   /// The addresses (IPv4 or IPv6) of names, which are then not looked up: they are tried until one is connected. While
   /// one is silent, the next is tried after 200 ms; with older versions of libcurl, such as 8.14, that holds for the
@@ -49,14 +50,15 @@ public struct ConnectionOptions: Sendable, Hashable {
   /// Defaults to none.
   public var addresses: [String: [String]]
   /// The network interface, such as `eth1`, or the address of one, that connections leave from. One that the machine does
-  /// not have fails each request with `URLError.cannotConnectToHost`. Unix domain sockets have none. Defaults to `nil`: the
-  /// system chooses it.
+  /// not have fails each request with `URLError.cannotConnectToHost`. Unix domain sockets have none. Responses are cached
+  /// apart from those of other interfaces. Defaults to `nil`: the system chooses it.
   public var interface: String?
   /// The `https` URL of a server that looks up the names instead of the system (DNS over HTTPS, RFC 8484). It is
   /// verified by the authorities of ``tls``, and asked without ``proxy`` and ``interface``; an address as its host needs
   /// no lookup of its own. Names that a proxy looks up are not asked for. If it does not know a name, or cannot be
-  /// reached, requests fail with `URLError.cannotFindHost`; the system is not asked instead. Other URLs fail each request
-  /// with `URLError.badURL`, and a libcurl without it with ``TransportOptionError``. Defaults to `nil`.
+  /// reached, requests fail with `URLError.cannotFindHost`; the system is not asked instead. Responses are cached apart
+  /// from those of sessions with another one or none. Other URLs fail each request with `URLError.badURL`, and a libcurl
+  /// without it with ``TransportOptionError``. Defaults to `nil`.
   public var dnsOverHTTPS: URL?
 
   /// Creates options in which parameters that are left out keep their defaults.

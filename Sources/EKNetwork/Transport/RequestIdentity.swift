@@ -1,6 +1,6 @@
 import Foundation
 
-/// The identity of the sender of a request: who asks, and whom the response is trusted to come from. Whatever is shared
+/// The identity of the sender of a request: who asks, and from where the response is trusted to come. Whatever is shared
 /// between requests, or kept for a later one, is keyed by it, as a whole.
 ///
 /// It is made by ``of(_:salt:)`` only, from a request as it is sent: the fields of the request itself, its URL, the
@@ -13,8 +13,8 @@ struct RequestIdentity: Hashable, Sendable {
   let credentials: String?
   /// The cookies; `nil` if there are none.
   let cookies: String?
-  /// The authorities and keys that the session trusts instead of the system's, and the socket that it uses instead of
-  /// every host: ``ConnectionIdentity/trust``.
+  /// The authorities and keys that the session trusts instead of the system's, and what leads its connections elsewhere,
+  /// such as a socket, addresses or a proxy: ``ConnectionIdentity/trust``.
   let trust: String?
   /// All other fields, except those that are known not to identify the user; `nil` if there are none.
   let others: String?

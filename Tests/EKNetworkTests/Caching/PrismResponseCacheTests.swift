@@ -41,6 +41,25 @@ import Testing
     #expect(await cache.get(key.text)?.data == Data("2".utf8))
   }
 
+  /// Responses that may not be stored are no removals if nothing is stored, however many there are.
+  @Test func unstorableResponsesDoNotKeepOthersOut() async throws {
+    func key(_ path: String) throws -> CacheKey {
+      CacheKey(HopRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/unstorable/\(path)")))))
+    }
+    let (own, others) = (try key("own"), try (0..<1100).map { try key("\($0)") })
+    let stores: [any ResponseStore] = [PrismResponseCache(), URLCacheStore(nil, now: { Date() })]
+    for store in stores {
+      let before = await store.removalCount
+      for other in others { await store.discard(other) }
+      await store.store(entry("1"), for: own, since: before)
+      #expect(await store.entry(for: own)?.entry.data == Data("1".utf8))
+      // What is removed does not return with the response to an earlier request.
+      await store.discard(own)
+      await store.store(entry("1"), for: own, since: before)
+      #expect(await store.entry(for: own)?.entry == nil)
+    }
+  }
+
   @Test func entryDefaults() {
     let entry = PrismCacheEntry(data: Data(), ttl: .seconds(300))
     #expect(entry.statusCode == 200 && entry.headers.isEmpty && !entry.isExpired)

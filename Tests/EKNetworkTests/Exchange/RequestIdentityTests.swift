@@ -12,28 +12,35 @@ import Testing
   enum Sender: String, CaseIterable, Sendable {
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
     case certificate, authorities, otherAuthorities, pin, minimum, tenant, socket, otherSocket, version, proxy
-    case addresses, otherAddresses, interface, dns
+    case addresses, otherAddresses, interface, dns, otherProxy, proxyUser, configuredProxy, noProxy, chosenProxy
 
     var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
     /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
     var isOrdinaryField: Bool { self == .tenant }
     /// Nobody over another connection.
-    var isNobody: Bool { [.nobody, .version, .proxy, .interface, .dns].contains(self) }
-    /// A group of senders that trust the same servers.
+    var isNobody: Bool { [.nobody, .version, .noProxy, .chosenProxy].contains(self) }
+    /// A group of senders that trust the same servers, and reach them in the same way.
     var trust: Sender {
       switch self {
       case .authorities, .otherAuthorities, .pin, .minimum, .socket, .otherSocket, .addresses, .otherAddresses: self
+      case .proxy, .otherProxy, .proxyUser, .configuredProxy, .interface, .dns: self
       default: .nobody
       }
     }
     /// A group of senders that are the same to a connection, which carries everybody's fields.
-    var connection: Sender { [.certificate, .version, .proxy, .interface, .dns].contains(self) ? self : trust }
+    var connection: Sender { [.certificate, .version, .noProxy, .chosenProxy].contains(self) ? self : trust }
+
+    private static let chosen = ConnectionOptions.Proxy.choosing { _ in .none }
 
     var options: ConnectionOptions {
       switch self {
       case .socket, .otherSocket: ConnectionOptions(socketPath: "/\(rawValue)")
       case .version: ConnectionOptions(httpVersion: .http2)
       case .proxy: ConnectionOptions(proxy: .http(host: "proxy", port: 80))
+      case .otherProxy: ConnectionOptions(proxy: .socks5(host: "proxy", port: 80))
+      case .proxyUser: ConnectionOptions(proxy: .http(host: "proxy", port: 80, user: "me", password: "secret"))
+      case .noProxy: ConnectionOptions(proxy: .none)
+      case .chosenProxy: ConnectionOptions(proxy: Self.chosen)
       case .addresses: ConnectionOptions(addresses: ["a": ["127.0.0.1"]])
       case .otherAddresses: ConnectionOptions(addresses: ["a": ["127.0.0.2"]])
       case .interface: ConnectionOptions(interface: "lo")
@@ -55,6 +62,9 @@ import Testing
 
     func session() throws -> SessionSettings {
       let configuration = URLSessionConfiguration.ephemeral
+      if self == .configuredProxy {
+        configuration.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "proxy", "HTTPPort": 81]
+      }
       if self == .sessionField { configuration.httpAdditionalHeaders = ["X-Auth-Token": "s"] }
       if self == .storedCookie || self == .systemCookie {
         let cookie = HTTPCookie(properties: [.name: "c", .value: rawValue, .domain: "a", .path: "/"])

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// A response is used only for requests with the same credentials and cookies, unless it is `public` and not `private`.
 /// A response to a request without credentials and cookies is also used for requests that only have cookies. Clients
-/// that trust other certificate authorities or pinned keys share none.
+/// that trust other certificate authorities or pinned keys, or whose ``ConnectionOptions`` lead elsewhere, share none.
 public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
   public struct Statistics: Sendable, Equatable {
@@ -51,7 +51,8 @@ public final class HTTPCache: Sendable {
   ///   - directory: The directory for responses that outlive the process, in a subfolder that only this user can read.
   ///     It is created if it does not exist; several processes may share it. Defaults to `nil`: no disk storage.
   ///   - diskCapacity: The disk capacity, in bytes; a single response takes at most a quarter of it. Eviction happens
-  ///     in the background, so usage may briefly exceed the capacity by half. Defaults to 256 MiB.
+  ///     in the background, so usage, including what is being received, may briefly exceed the capacity by half; a
+  ///     response for which there is no place then is not stored. Defaults to 256 MiB.
   public convenience init(
     memoryCapacity: Int = 16 * 1024 * 1024, directory: URL? = nil, diskCapacity: Int = 256 * 1024 * 1024
   ) {
@@ -209,6 +210,13 @@ public final class HTTPCache: Sendable {
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
     disk?.remove(response, at: location)
     change { $0.memory.remove(response.varying, at: location) }
+  }
+
+  /// Removes a response because the server's current one, which is not stored, has made it obsolete. Nor is what was
+  /// requested before that stored afterwards, such as the same response again, or its confirmation.
+  func discard(_ response: StoredResponse, url: String) {
+    state.withLock { $0.invalidations.note(url) }
+    remove(response, url: url)
   }
 
   func invalidate(_ url: URL) {

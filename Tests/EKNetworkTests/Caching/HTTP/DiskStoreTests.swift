@@ -147,20 +147,52 @@ import Testing
   @Test func usageTracksStoredBytes() {
     var usage = DiskUsage(capacity: 1000 * 4096)
     func add(_ size: Int64) -> Bool { usage.add(size) }
+    func surveyed(_ left: Int64) -> Bool { usage.surveyed(left) }
     #expect(add(4096), "at first, somebody has to look")
     #expect(!add(4096) && !usage.isExceeded)
-    usage.surveyed(990 * 4096)
+    #expect(!surveyed(990 * 4096))
     #expect(!usage.isExceeded && !add(4096))
     #expect(add(10 * 4096) && usage.isExceeded, "too much")
     #expect(usage.hasPlace(for: 4096 * 100) && !usage.hasPlace(for: 4096 * 251))
     for _ in 0..<480 { #expect(!add(4096)) }
     #expect(!usage.hasPlace(for: 4096 * 100), "what makes place is late")
-    usage.surveyed(900 * 4096)
-    #expect(usage.isExceeded && add(4096))
-    usage.surveyed(100)
+    #expect(surveyed(900 * 4096) && usage.isExceeded, "too much was written meanwhile")
+    #expect(!usage.hasPlace(for: 4096 * 250) && !add(4096))
+    #expect(!surveyed(100))
     for _ in 0..<124 { #expect(!add(4096)) }
     #expect(add(2 * 4096), "others may have written as well")
     #expect(!DiskUsage(capacity: 0).hasPlace(for: 0) && !DiskUsage(capacity: -1).hasPlace(for: 0))
+  }
+
+  @Test func bodyBeingWrittenTakesPlace() {
+    var usage = DiskUsage(capacity: 1000 * 4096)
+    _ = usage.add(0)
+    _ = usage.surveyed(900 * 4096)
+    func reserve(_ size: Int64) -> Bool { usage.reserve(size, for: size) }
+    #expect(!reserve(251 * 4096), "more than a quarter")
+    for _ in 0..<3 { #expect(reserve(200 * 4096)) }
+    #expect(!usage.isExceeded, "nothing can be evicted for it")
+    #expect(!reserve(4096) && !usage.hasPlace(for: 0))
+    usage.release(200 * 4096)
+    #expect(reserve(200 * 4096) && !usage.hasPlace(for: 0))
+  }
+
+  @Test func bodiesBeingWrittenDoNotEvictResponses() throws {
+    let locations = (0..<20).map { Self.location("\($0)") }
+    func keep(_ location: CacheLocation) { store.store(response(), .data(Data(count: 100_000)), at: location) }
+    for location in locations.prefix(3) { keep(location) }
+    store.settle()
+    var writers = (0..<6).compactMap { _ in store.bodyWriter(for: 2_000_000) }
+    for writer in writers { #expect(writer.append(Data(count: 2_000_000))) }
+    #expect(writers.count == 6)
+    // So many that the folder is surveyed once more.
+    for location in locations.dropFirst(3) { keep(location) }
+    store.settle()
+    for location in locations { #expect(store.find([location]) { _ in true }.found != nil) }
+    #expect(store.bodyWriter(for: 2_000_000) == nil)
+    writers.removeAll()
+    #expect(store.bodyWriter(for: 2_000_000) != nil && store.bodyWriter(for: 2_500_001) == nil)
+    #expect(store.folder.names().allSatisfy { !DiskFolder.isTemporary($0) })
   }
 
   @Test func crc32MatchesStandard() {

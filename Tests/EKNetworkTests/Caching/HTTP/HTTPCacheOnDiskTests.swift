@@ -192,6 +192,38 @@ import Testing
     #expect(try await read(manager, "/300000").1 == false)
   }
 
+  /// Bodies that are being received cannot be evicted: of several at once, only those are stored that fit together.
+  @Test func bodiesBeingReceivedCountForDiskCapacity() async throws {
+    let (size, gate) = (390_000, Gate())
+    for index in 0..<5 {
+      server.route("/stream/\(index)") { _ in
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\nCache-Control: max-age=60\r\n\r\n"
+        return .raw([.sendString(head), .send(.noise(320_000)), .wait(gate), .send(.noise(size - 320_000))])
+      }
+    }
+    let (manager, cache) = bench(disk: 1_600_000, memory: 0)
+    for index in 0..<26 {
+      _ = try await read(manager, "/\(index)/50000")
+      cache.settle()
+    }
+    var streams: [(body: StreamingSequence<Data>.AsyncIterator, count: Int)] = []
+    for index in 0..<5 {
+      var (body, count) = (try await manager.stream(CacheProbe(path: "/stream/\(index)")).body.makeAsyncIterator(), 0)
+      while count < 300_000, let chunk = try await body.next() { count += chunk.count }
+      streams.append((body, count))
+    }
+    let root = "EKNetworkHTTPCache-1"
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder[root].path)
+    #expect(names.filter { DiskFolder.isTemporary($0) }.count == 2)
+    gate.open()
+    for (body, count) in streams {
+      var (body, count) = (body, count)
+      while let chunk = try await body.next() { count += chunk.count }
+      #expect(count == size)
+    }
+    for index in 0..<3 { #expect(try await read(manager, "/stream/\(index)").1 == (index < 2)) }
+  }
+
   @Test func removingDeletesFiles() async throws {
     let (manager, cache) = bench(memory: 0)
     for path in ["/a/10", "/b/10"] { _ = try await read(manager, path) }

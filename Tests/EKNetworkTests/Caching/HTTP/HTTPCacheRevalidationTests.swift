@@ -18,6 +18,38 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
+  /// Neither the response itself, requested before the server no longer let it be stored, nor its confirmation.
+  @Test(arguments: [true, false]) func obsoleteResponseIsNotStoredAgain(isConfirmed: Bool) async throws {
+    let bench = try CacheBench()
+    let (gate, number) = (Gate(), Locked(0))
+    bench.server.route("/a") { request in
+      guard request.headers["Pragma"] == nil else { return .text("second", headers: ["Cache-Control": "no-store"]) }
+      let number = number.withLock { number in
+        number += 1
+        return number
+      }
+      guard number == 2 else {
+        return .text(number == 1 ? "first" : "third", headers: ["Cache-Control": "max-age=60", "ETag": "\"first\""])
+      }
+      let fields = "ETag: \"first\"\r\nCache-Control: max-age=60\r\n"
+      let late =
+        isConfirmed
+        ? "HTTP/1.1 304 Not Modified\r\n\(fields)\r\n"
+        : "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 5\r\n\r\nfirst"
+      return .raw([.wait(gate), .sendString(late)])
+    }
+    #expect(try await bench.send().text == "first")
+    bench.date.advance(by: 61)
+    let early = Task { try await bench.send() }
+    await bench.server.expectRequests(2)
+    #expect(try await bench.send(CacheProbe(cacheMode: .reload)).text == "second")
+    gate.open()
+    #expect(try await early.value.text == "first")
+    #expect(try await bench.send().text == "third")
+    // What is requested afterwards is stored.
+    #expect(try await bench.send().isHit)
+  }
+
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
   @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
     let bench = try CacheBench()

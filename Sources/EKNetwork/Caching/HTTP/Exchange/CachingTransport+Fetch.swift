@@ -130,7 +130,7 @@ extension CachingTransport {
       response: entry.response.freshened(
         with: response.head.fields, for: query, requestTime: requestTime, responseTime: now), body: entry.body)
     if !freshened.response.mayBeKept {
-      cache.remove(entry.response, url: query.key)
+      cache.discard(entry.response, url: query.key)
     } else if request.hop.isOfCurrentUser {
       cache.replace(entry.response, with: freshened, url: query.key, since: query.epoch)
     }
@@ -189,7 +189,7 @@ extension CachingTransport {
       response.body = StoringBody(response.body, gatherer: gatherer) { body in
         guard let body else {
           // Even if it turns out to be too large, it is what the server has now.
-          if let old { cache.remove(old.response, url: key) }
+          if let old { cache.discard(old.response, url: key) }
           return cache.remove(stored, url: key)
         }
         cache.store(stored, body, url: key, replacing: old?.response, since: epoch)
@@ -199,7 +199,7 @@ extension CachingTransport {
         if request.hop.isOfCurrentUser { applyHead(fields, code, query, old, requestTime, now) }
       } else if let old, code < 500, code != 206, code != 304, code != 401, code != 407, !query.isRangeRefused(code) {
         // The server's current response must not be stored: the stored one is obsolete.
-        cache.remove(old.response, url: query.key)
+        cache.discard(old.response, url: query.key)
       }
     }
     response.head = response.head.adding(CacheStatus.field, status.text, url: query.url)
@@ -234,10 +234,10 @@ extension CachingTransport {
   ) {
     guard let old, code == 200 else { return }
     guard old.response.status == 200, Freshening.headMatches(fields, old.response.fields) else {
-      return cache.remove(old.response, url: query.key)
+      return cache.discard(old.response, url: query.key)
     }
     let response = old.response.freshened(with: fields, for: query, requestTime: requestTime, responseTime: now)
-    guard response.mayBeKept else { return cache.remove(old.response, url: query.key) }
+    guard response.mayBeKept else { return cache.discard(old.response, url: query.key) }
     cache.replace(
       old.response, with: CacheEntry(response: response, body: old.body), url: query.key, since: query.epoch)
   }

@@ -131,6 +131,7 @@ final class BodyGatherer {
 
   private let memoryLimit: Int64
   private let disk: DiskStore?
+  private let expected: Int64
   private var bufferLimit: Int64
   private var data = Data()
   private var writer: DiskBodyWriter?
@@ -141,6 +142,7 @@ final class BodyGatherer {
   init(memoryLimit: Int64, disk: DiskStore?, expected: Int64?) {
     self.memoryLimit = memoryLimit
     self.disk = disk
+    self.expected = expected ?? 0
     bufferLimit = disk == nil ? memoryLimit : Self.greatestBuffer
     // The server may announce more than it sends.
     data.reserveCapacity(Int(clamping: min(expected ?? 0, bufferLimit, Self.greatestReservation)))
@@ -148,8 +150,10 @@ final class BodyGatherer {
 
   /// Appends a chunk; returns `false` if the body cannot be stored.
   func append(_ chunk: Data) -> Bool {
-    if writer == nil, Int64(data.count) + Int64(chunk.count) > bufferLimit {
-      writer = disk?.bodyWriter()
+    let count = Int64(data.count) + Int64(chunk.count)
+    if writer == nil, count > bufferLimit {
+      // All of it is reserved now: of several bodies that do not fit together, some are stored.
+      writer = disk?.bodyWriter(for: max(expected, count))
       if writer == nil {
         // Without a file the body can still be kept in memory.
         bufferLimit = memoryLimit
@@ -160,7 +164,7 @@ final class BodyGatherer {
       }
     }
     if writer != nil { return write(chunk) }
-    guard Int64(data.count) + Int64(chunk.count) <= bufferLimit else { return false }
+    guard count <= bufferLimit else { return false }
     data.append(chunk)
     return true
   }
@@ -169,7 +173,7 @@ final class BodyGatherer {
   func finish() -> Content { writer.map { .written($0) } ?? .data(data) }
 
   private func write(_ chunk: Data) -> Bool {
-    guard let disk, let writer, writer.length + Int64(chunk.count) <= disk.greatestBody else { return false }
+    guard let disk, let writer, writer.reserve(chunk.count) else { return false }
     if writer.append(chunk) { return true }
     disk.failedToWrite(errno)
     return false

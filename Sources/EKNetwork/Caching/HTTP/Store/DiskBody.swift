@@ -141,20 +141,25 @@ final class DiskBodyWriter {
   let number: UInt64
   private let path: String
   private let file: OpenFile
+  private let reservation: DiskReservation
   private var block = Data()
   private var blocks: Int64 = 0
   private(set) var length: Int64 = 0
   private var isFinished = false
 
-  init(_ file: OpenFile, at path: String) {
+  init(_ file: OpenFile, at path: String, in reservation: DiskReservation) {
     // 0 stands for a body without a file of its own.
     number = UInt64.random(in: 1...UInt64.max)
     self.path = path
     self.file = file
+    self.reservation = reservation
     block.reserveCapacity(DiskBody.blockSize + DiskBody.digestSize)
   }
 
   deinit { if !isFinished { unlink(path) } }
+
+  /// Returns whether the store has place for another chunk, which is then reserved.
+  func reserve(_ count: Int) -> Bool { reservation.extend(to: length + Int64(count)) }
 
   /// Appends a chunk; returns `false` if writing fails, with the reason in `errno`.
   func append(_ chunk: Data) -> Bool {

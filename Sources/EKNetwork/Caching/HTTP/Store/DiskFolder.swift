@@ -217,6 +217,8 @@ struct DiskUsage: Sendable {
   private var isSurveying = false
   /// The number of bytes that had been written when the current survey began.
   private var seen: Int64 = 0
+  /// The size of the bodies that are being written: ``DiskReservation``.
+  private var reserved: Int64 = 0
 
   /// Limited, so that additions do not overflow: `.max` means no limit.
   init(capacity: Int64) { self.capacity = min(max(0, capacity), Int64(1) << 60) }
@@ -229,8 +231,19 @@ struct DiskUsage: Sendable {
 
   /// Returns whether a body may be stored: it must not be too large, nor exceed the capacity by too much while eviction
   /// is lagging behind.
-  func hasPlace(for body: Int64) -> Bool {
-    body <= greatestBody && (found ?? capacity) + written + Self.size(body + 1) <= capacity + capacity / 2
+  func hasPlace(for body: Int64) -> Bool { body <= greatestBody && fits(Self.size(body + 1)) }
+
+  /// Reserves a part of the place for a body of at least this length, unless ``hasPlace(for:)`` would refuse it.
+  mutating func reserve(_ size: Int64, for body: Int64) -> Bool {
+    guard body <= greatestBody, fits(size) else { return false }
+    reserved += size
+    return true
+  }
+
+  mutating func release(_ size: Int64) { reserved -= size }
+
+  private func fits(_ size: Int64) -> Bool {
+    (found ?? capacity) + written + reserved + size <= capacity + capacity / 2
   }
 
   /// Counts a file, and returns whether the folder is to be surveyed now: at first, when the capacity is exceeded, and
@@ -243,12 +256,14 @@ struct DiskUsage: Sendable {
     return true
   }
 
-  /// Records the size that a survey has left.
-  mutating func surveyed(_ left: Int64) {
+  /// Records the size that a survey has left, and returns whether the folder is to be surveyed again, because what was
+  /// written meanwhile exceeds the capacity: there may be no place for the next body, which would otherwise cause it.
+  mutating func surveyed(_ left: Int64) -> Bool {
     found = left
     written -= seen
     seen = 0
     isSurveying = false
+    return isExceeded && add(0)
   }
 
   /// Records that everything was removed.
@@ -259,4 +274,25 @@ struct DiskUsage: Sendable {
 
   /// Returns the disk space of a file, in whole blocks.
   static func size(_ length: Int64) -> Int64 { (min(max(0, length), Int64(1) << 52) + 4095) / 4096 * 4096 }
+}
+
+/// The place of a body in a store while it is being written, which nothing can evict. It is released with this object.
+///
+/// Not Sendable: owned by the writer of the body.
+final class DiskReservation {
+  private let usage: Locked<DiskUsage>
+  private var size: Int64 = 0
+
+  init(in usage: Locked<DiskUsage>) { self.usage = usage }
+
+  deinit { usage.withLock { $0.release(size) } }
+
+  /// Reserves place for a body of at least this length; returns `false` if there is none.
+  func extend(to length: Int64) -> Bool {
+    let missing = DiskUsage.size(length) - size
+    guard missing > 0 else { return true }
+    guard usage.withLock({ $0.reserve(missing, for: length) }) else { return false }
+    size += missing
+    return true
+  }
 }

@@ -120,8 +120,22 @@ final class DiskStore: Sendable {
 
   // MARK: - Writing
 
-  /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure.
-  func bodyWriter() -> DiskBodyWriter? { folder.makeTemporary().map { DiskBodyWriter($0.file, at: $0.path) } }
+  /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure, or if there is no place.
+  ///
+  /// - Parameter length: The length of the body, as far as it is known.
+  func bodyWriter(for length: Int64) -> DiskBodyWriter? {
+    let reservation = DiskReservation(in: usage)
+    guard reservation.extend(to: length) else { return nil }
+    return folder.makeTemporary().map { DiskBodyWriter($0.file, at: $0.path, in: reservation) }
+  }
+
+  private func hasPlace(for body: BodyGatherer.Content) -> Bool {
+    switch body {
+    case .data(let data): usage.withLock { $0.hasPlace(for: Int64(data.count)) }
+    // Reserved while it was written.
+    case .written: true
+    }
+  }
 
   /// Reports that a body could not be written completely.
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
@@ -138,7 +152,7 @@ final class DiskStore: Sendable {
     let (path, replaced) = slot(for: response, name)
     guard !replaced.contains(where: { $0.response.supersedes(response, at: now) }) else { return false }
     var stored: DiskRecord?
-    if usage.withLock({ $0.hasPlace(for: body.length) }), let (record, inline) = place(body, of: response, name, path) {
+    if hasPlace(for: body), let (record, inline) = place(body, of: response, name, path) {
       let bytes = record.encoded() + inline
       if folder.write(bytes, as: path) {
         stored = record
@@ -175,7 +189,7 @@ final class DiskStore: Sendable {
     switch body {
     case .data(let data):
       if data.count <= Self.greatestInlineBody { return (DiskRecord(name.key, response, body: data), data) }
-      guard let new = bodyWriter() else { return nil }
+      guard let new = bodyWriter(for: Int64(data.count)) else { return nil }
       guard new.append(data) else {
         failedToWrite(errno)
         return nil
@@ -270,7 +284,7 @@ final class DiskStore: Sendable {
     }
     for file in survey.abandoned { folder.remove(file) }
     let left = survey.evict(downTo: survey.bytes > capacity ? capacity / 10 * 9 : capacity) { folder.remove($0) }
-    usage.withLock { $0.surveyed(left) }
+    if usage.withLock({ $0.surveyed(left) }) { Self.queue.async { self.survey() } }
   }
 }
 
@@ -299,15 +313,15 @@ struct DiskSurvey {
   private(set) var responses: [Response] = []
   /// Temporary files whose process has exited, and unreferenced files that were unchanged for long.
   private(set) var abandoned: [String] = []
-  /// The size of all other files.
+  /// The size of the responses. What is being written cannot be evicted, and must not make others be.
   private(set) var bytes: Int64 = 0
 
   init(_ folder: DiskFolder, now: Date = Date()) {
     let limit = now.timeIntervalSince1970 - Self.abandonedAge
     for name in folder.names() {
       if DiskFolder.isTemporary(name) {
-        guard let (size, time) = Self.status(folder.full(name)) else { continue }
-        if time < limit || DiskFolder.isOrphan(name) { abandoned.append(name) } else { bytes += size }
+        guard let (_, time) = Self.status(folder.full(name)) else { continue }
+        if time < limit || DiskFolder.isOrphan(name) { abandoned.append(name) }
       } else {
         add(folder, name, limit)
       }
