@@ -133,6 +133,7 @@ struct WebSocketTests {
     let socket = try await WebSocket.connect(to: url(server))
     #expect(try await socket.receive() == .text("hello"))
     let reader = Task { try await socket.receive() }
+    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(await gone.wait())
@@ -146,8 +147,10 @@ struct WebSocketTests {
     var options = WebSocketOptions()
     options.connectTimeout = .milliseconds(50)
     await #expect(throws: WebSocketError.timedOut) { try await WebSocket.connect(to: url(server), options: options) }
-    let target = try url(server)
+    server.route("/cancelled") { _ in .raw([.stall]) }
+    let target = try url(server, "/cancelled")
     let attempt = Task { try await WebSocket.connect(to: target) }
+    await server.expectRequests(1, path: "/cancelled")
     attempt.cancel()
     await #expect(throws: CancellationError.self) { _ = try await attempt.value }
     server.stop()

@@ -233,9 +233,23 @@ struct ReconnectingWebSocketTests {
     server.route("/") { _ in .status(503) }
     let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 1 }
     for _ in 0..<10 {
-      let waiting = Task { try await socket.send("x") }
-      waiting.cancel()
-      await #expect(throws: CancellationError.self) { try await waiting.value }
+      await withTaskGroup(of: (any Error)?.self) { group in
+        for _ in 0..<2 {
+          group.addTask {
+            do {
+              try await socket.send("x")
+              return nil
+            } catch {
+              return error
+            }
+          }
+        }
+        // That there is no room for one shows that the other one is in the queue.
+        let refused: (any Error)? = await group.next() ?? nil
+        #expect((refused as? WebSocketError) == .sendQueueFull)
+        group.cancelAll()
+        for await error in group { #expect(error is CancellationError) }
+      }
     }
     try await socket.close()
   }
@@ -316,7 +330,12 @@ struct ReconnectingWebSocketTests {
     }
     let open = try socket()
     for await event in open.events { if case .connected = event { break } }
-    let reader = Task { try await open.receive() }
+    let isReading = Gate()
+    let reader = Task {
+      isReading.open()
+      return try await open.receive()
+    }
+    #expect(await isReading.wait())
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(await left.wait())
