@@ -140,10 +140,16 @@
         request.change { $0.httpMethod = "POST" }
         request.change { $0.httpBody = Data(count: 64 * 1024 * 1024) }
       }
-      let start = ContinuousClock.now
-      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
-      #expect(error?.code == .timedOut)
-      #expect(ContinuousClock.now - start >= .milliseconds(200))
+      // The fastest of several rounds counts: load may delay any of them, and a whole second makes none of them fast.
+      var fastest = Duration.seconds(600)
+      for _ in 1...20 where fastest >= .seconds(1) {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+        #expect(error?.code == .timedOut)
+        fastest = min(fastest, ContinuousClock.now - start)
+      }
+      #expect(fastest >= .milliseconds(200))
+      #expect(fastest < .seconds(1))
     }
 
     @Test func trickledBodyTimesOutAtTheDeadline() async throws {
