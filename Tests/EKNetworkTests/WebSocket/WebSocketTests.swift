@@ -67,6 +67,27 @@ struct WebSocketTests {
     server.stop()
   }
 
+  @Test("The header fields of the handshake's response have lowercase names, and repeated ones are joined")
+  func responseHeaders() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { request in
+      LoopbackServer.Response.webSocketEcho(request)
+        .header("X-Own", "1").header("x-OWN", " 2 ").header("Empty", "").header("Location", "/elsewhere")
+    }
+    let socket = try await WebSocket.connect(to: url(server))
+    let headers = socket.responseHeaders
+    #expect(headers["x-own"] == "1, 2")
+    #expect(headers["empty"] == "")
+    #expect(headers["location"] == "/elsewhere")
+    #expect(headers["upgrade"] == "websocket")
+    #expect(headers["sec-websocket-accept"] != nil)
+    #expect(headers.keys.allSatisfy { $0 == $0.lowercased() })
+    // They are there after the end as well.
+    try await socket.close()
+    #expect(socket.responseHeaders == headers)
+    server.stop()
+  }
+
   @Test("A refusal is an error with its status, and a redirect is not followed", arguments: [301, 401, 404, 503])
   func refusals(status: Int) async throws {
     let server = try LoopbackServer()

@@ -272,6 +272,21 @@ struct ReconnectingWebSocketTests {
     #expect(await events(of: socket).last == "ended with an error")
   }
 
+  @Test("The close codes of the policy end it, and no others do")
+  func finalCodes() async throws {
+    serve { number, peer in
+      peer.close([1000, 1008, 4001][min(number, 3) - 1], "bye")
+      _ = peer.readMessage()
+    }
+    let code = WebSocketCloseCode(rawValue: 4001)
+    let socket = try socket { $0.finalCodes = [code] }
+    let error = WebSocketError.closed(code: code, reason: "bye")
+    await #expect(throws: error) { try await socket.receive() }
+    await #expect(throws: error) { try await socket.send("late") }
+    #expect(server.requestCount == 3)
+    #expect(await events(of: socket).last == "ended with an error")
+  }
+
   @Test("A 503 is retried after the delay in its Retry-After")
   func overload() async throws {
     let attempts = Locked(0)
