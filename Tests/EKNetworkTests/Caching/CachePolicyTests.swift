@@ -318,6 +318,25 @@ import Testing
     #expect(await cache.count == 1)
   }
 
+  /// It may be older than the reason for clearing, or belong to a user who has signed out.
+  @Test(arguments: [false, true]) func responseIsNotStoredIfTheCacheWasClearedMeanwhile(clears: Bool) async throws {
+    let gate = Gate()
+    let json = Data(#"{"id":1,"name":"teapot"}"#.utf8)
+    server.route("/item", .streaming(contentLength: json.count, [.wait(gate), .send(json)]), .json(Teapot(id: 2)))
+    let cache = PrismResponseCache()
+    let manager = Wire.automatic.manager(server)
+    async let first = manager.send(GetTeapot(), policy: .cacheFirst, cache: cache)
+    await server.expectRequests(1)
+    if clears { await cache.clear() } else { await cache.invalidate(key: "another") }
+    gate.open()
+    #expect(try await first.id == 1)
+    #expect(await cache.count == (clears ? 0 : 1))
+    for _ in 1...2 {
+      #expect(try await manager.send(GetTeapot(), policy: .cacheFirst, cache: cache).id == (clears ? 2 : 1))
+    }
+    #expect(server.requestCount == (clears ? 2 : 1))
+  }
+
   @Test func managerDoesNotStorePost() async throws {
     struct Make: NetworkRequest, Sendable {
       typealias Response = Teapot

@@ -230,30 +230,27 @@ import Testing
   }
 
   @Test func nextRejectsOverlappingAndLateCalls() async throws {
+    let mayRespond = Gate()
+    let json = Data(#"{"id":1,"name":"teapot"}"#.utf8)
+    server.route(
+      "/item",
+      .streaming(
+        contentLength: json.count, headers: ["Content-Type": "application/json"], [.wait(mayRespond), .send(json)]),
+      .json(Item(id: 2)))
     let manager = Wire.automatic.manager(server)
     let kept = Locked<NetworkMiddlewareNext?>(nil)
-    let errors = Locked<[NetworkMiddlewareError]>([])
     manager.middleware = [
-      Intercept { request, _, next in
+      Intercept { [server] request, _, next in
         kept.withLock { $0 = next }
-        return try await withThrowingTaskGroup(of: NetworkMiddlewareResponse?.self) { group in
-          for _ in 0..<2 {
-            group.addTask {
-              do { return try await next(request) } catch let error as NetworkMiddlewareError {
-                errors.withLock { $0.append(error) }
-                return nil
-              }
-            }
-          }
-          var response: NetworkMiddlewareResponse?
-          for try await one in group { response = one ?? response }
-          return try #require(response)
-        }
+        async let first = next(request)
+        await server.expectRequests(1)
+        await #expect(throws: NetworkMiddlewareError.overlappingCalls) { _ = try await next(request) }
+        mayRespond.open()
+        return try await first
       }
     ]
     #expect(try await manager.send(ItemProbe()) == Item(id: 1))
-    // No error if one has ended before the other began.
-    #expect(errors.withLock { $0 }.allSatisfy { $0 == .overlappingCalls })
+    #expect(server.requestCount == 1)
     let next = try #require(kept.withLock { $0 })
     await #expect(throws: NetworkMiddlewareError.overlappingCalls) {
       _ = try await next(URLRequest(url: server.url("/item")))

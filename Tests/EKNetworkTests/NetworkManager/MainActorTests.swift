@@ -116,7 +116,7 @@ import Testing
       }
       finished.signal()
     }
-    #expect(finished.wait(timeout: .now() + 30) == .success)
+    #expect(finished.wait(timeout: .now() + 300) == .success)
     #expect(throws: Never.self) { try #require(result.withLock { $0 }).get() }
   }
 }

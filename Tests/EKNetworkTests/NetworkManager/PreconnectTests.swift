@@ -80,13 +80,17 @@ import Testing
     @Test func failureIsThatOfConnecting() async throws {
       let unresponsive = try LoopbackServer.UnresponsivePort()
       let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)"))
+      // The first, so that no connection but its own is being made.
+      let cancelled = try manager(url) { $0.timeoutIntervalForRequest = 600 }
+      let task = Task { try await cancelled.preconnect() }
+      let patience = ContinuousClock.now + .seconds(120)
+      while connectingSockets(to: unresponsive.port) == 0, ContinuousClock.now < patience { await Task.yield() }
+      #expect(connectingSockets(to: unresponsive.port) > 0)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
       let slow = try manager(url, ConnectionOptions(connectTimeout: .milliseconds(100)))
       let error = await #expect(throws: URLError.self) { try await slow.preconnect() }
       #expect(error?.code == .cannotConnectToHost)
-      let cancelled = try manager(url)
-      let task = Task { try await cancelled.preconnect() }
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
       let refused = try manager(try #require(URL(string: "http://127.0.0.1:1")))
       #expect(await #expect(throws: URLError.self) { try await refused.preconnect() }?.code == .cannotConnectToHost)
       let invalid = try manager(try #require(URL(string: "ftp://127.0.0.1")))

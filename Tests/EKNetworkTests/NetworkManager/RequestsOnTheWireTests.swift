@@ -101,13 +101,19 @@ import Testing
   @Test(arguments: Wire.allCases)
   func requestTimeoutMayBeFractional(_ wire: Wire) async throws {
     server.route("/item") { _ in .raw([.stall]) }
-    let start = ContinuousClock.now
-    let error = await #expect(throws: URLError.self) {
-      let manager = wire.manager(server) { $0.timeoutIntervalForRequest = 86_400 }
-      _ = try await manager.send(ItemProbe(timeout: .milliseconds(200)))
+    let manager = wire.manager(server) { $0.timeoutIntervalForRequest = 86_400 }
+    // The fastest of several rounds counts: load may delay any of them, and a whole second makes none of them fast.
+    var fastest = Duration.seconds(60)
+    for _ in 1...20 where fastest >= .seconds(1) {
+      let start = ContinuousClock.now
+      let error = await #expect(throws: URLError.self) {
+        _ = try await manager.send(ItemProbe(timeout: .milliseconds(200)))
+      }
+      #expect(error?.code == .timedOut)
+      fastest = min(fastest, ContinuousClock.now - start)
     }
-    #expect(error?.code == .timedOut)
-    #expect(ContinuousClock.now - start >= .milliseconds(200))
+    #expect(fastest >= .milliseconds(200))
+    #expect(fastest < .seconds(1))
   }
 
   @Test(arguments: Wire.allCases)

@@ -72,12 +72,15 @@
         let order = server.teapot { ($0.path, $0.method, $0.headers) = ("/next", .post, key) }
         #expect(try await adapter.request(on: order).id == 2)
       } else {
-        let manager = Wire.automatic.manager(server)
+        let manager = Wire.automatic.isolatedManager(server)
         _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
         let order = place == "headers" ? Order(headers: key) : Order(headerFields: ["Idempotency-Key": "k"])
         #expect(try await manager.send(order).statusCode == 200)
+        // The first one has met the connection that the server leaves.
+        #expect(server.requests(path: "/next").count == 2)
       }
       #expect(server.requests(path: "/next").allSatisfy { $0.header("Idempotency-Key") == "k" })
+      #expect(server.acceptedConnections == 2)
     }
 
     /// The server may have processed what it received before it closed the connection.

@@ -86,6 +86,7 @@ import Testing
     let url = try #require(URL(string: "https://h"))
     #expect(try build(TestRequest()).timeoutInterval == URLRequest(url: url).timeoutInterval)
     #expect(try build(TestRequest()).idleTimeout(default: 5) == .seconds(5))
+    #expect(try build(TestRequest(timeout: .milliseconds(250))).idleTimeout(default: 5) == .milliseconds(250))
     // 60 s is the default of `URLRequest`, but here it is set explicitly.
     #expect(try #require(build(TestRequest(timeout: .seconds(60))).idleTimeout(default: 5)) >= .seconds(60))
   }

@@ -230,12 +230,30 @@ import Testing
   @Test func cancellationEndsTheWaitForTheBodyOfARefusal() async throws {
     server.route("/") { _ in .streaming(contentLength: 100, status: 503, [.sendString("x"), .stall]) }
     var options = WebSocketOptions()
-    options.clock = ManualClock()
+    let clock = ReportingClock(HandshakeRefusal.patience)
+    options.clock = clock
     options.onRefusal = { _ in Issue.record("called after a cancellation") }
     let url = try #require(URL(string: "ws://127.0.0.1:\(server.port)/"))
     let task = Task { [options] in try await WebSocket.connect(to: url, options: options) }
-    while server.requests.isEmpty { await Task.yield() }
+    #expect(await clock.isSleeping.wait())
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
+
+/// A clock that stands still, and reports a sleep of a certain length.
+private struct ReportingClock: Clock {
+  private let clock = ManualClock()
+  private let reported: Swift.Duration
+  let isSleeping = Gate()
+
+  init(_ reported: Swift.Duration) { self.reported = reported }
+
+  var now: RecordingClock.Instant { clock.now }
+  var minimumResolution: Swift.Duration { clock.minimumResolution }
+
+  func sleep(until deadline: RecordingClock.Instant, tolerance: Swift.Duration?) async throws {
+    if now.duration(to: deadline) == reported { isSleeping.open() }
+    try await clock.sleep(until: deadline, tolerance: tolerance)
   }
 }

@@ -304,7 +304,7 @@ import Testing
     init(from decoder: any Decoder) throws {
       let answered = DispatchSemaphore(value: 0)
       DispatchQueue.main.async { answered.signal() }
-      wasFree = answered.wait(timeout: .now() + 30) == .success
+      wasFree = answered.wait(timeout: .now() + 300) == .success
     }
   }
 

@@ -50,7 +50,7 @@ enum LibcurlDifference {
   }
 
   /// With a version that nobody has tried, both are possible.
-  private static var isUntried: Bool { loaded.map { !tried.contains($0) } ?? false }
+  static var isUntried: Bool { loaded.map { !tried.contains($0) } ?? false }
 
   /// Debian 13's OpenSSL, which closes the connection with every version of libcurl.
   private static let hasNewOpenSSL = TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL/3.5") == true

@@ -95,8 +95,9 @@
       let unresponsive = try LoopbackServer.UnresponsivePort()
       let transport = try transport()
       let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)/"))
-      var latencies: [Duration] = []
-      for _ in 1...5 {
+      // The fastest of several rounds counts: load may delay any of them.
+      var fastest = Duration.seconds(600)
+      for round in 1...20 where round <= 5 || fastest >= .milliseconds(500) {
         let task = Task { try await transport.fetch(request(url)) }
         let cancelled = Locked(ContinuousClock.now)
         // A separate thread: on a busy machine this task may not run again before the system gives up the connection.
@@ -107,9 +108,9 @@
           task.cancel()
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        latencies.append(cancelled.withLock { .now - $0 })
+        fastest = min(fastest, cancelled.withLock { ContinuousClock.now - $0 })
       }
-      #expect(try #require(latencies.min()) < .seconds(5))
+      #expect(fastest < .milliseconds(500))
       let error = await #expect(throws: URLError.self) { try await transport.fetch(request(url, timeout: 0.2)) }
       #expect(error?.code == .timedOut)
     }
@@ -139,10 +140,16 @@
         request.change { $0.httpMethod = "POST" }
         request.change { $0.httpBody = Data(count: 64 * 1024 * 1024) }
       }
-      let start = ContinuousClock.now
-      let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
-      #expect(error?.code == .timedOut)
-      #expect(ContinuousClock.now - start >= .milliseconds(200))
+      // The fastest of several rounds counts: load may delay any of them, and a whole second makes none of them fast.
+      var fastest = Duration.seconds(600)
+      for _ in 1...20 where fastest >= .seconds(1) {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: URLError.self) { try await transport.fetch(request) }
+        #expect(error?.code == .timedOut)
+        fastest = min(fastest, ContinuousClock.now - start)
+      }
+      #expect(fastest >= .milliseconds(200))
+      #expect(fastest < .seconds(1))
     }
 
     @Test func trickledBodyTimesOutAtTheDeadline() async throws {

@@ -1,3 +1,4 @@
+import LoopbackServer
 import Testing
 
 @testable import EKNetwork
@@ -49,5 +50,43 @@ struct KeepAlivePingTests {
     await pass(intervals: 3)
     await #expect(throws: WebSocketError.timedOut) { try await connection.receive() }
     #expect(peer.sentCount.withLock { $0 } == 1)
+  }
+
+  @Test("With the options of a socket that is kept alive, a peer that responds to nothing is given up")
+  func keptAlive() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/") { request in
+      .webSocket(request) { peer in
+        while let frame = peer.readFrame() {
+          guard frame.opcode == 8 else { continue }
+          peer.send(opcode: 8, frame.payload)
+          return
+        }
+      }
+    }
+    let clock = ManualClock()
+    var options = WebSocketOptions.keptAlive
+    options.clock = clock
+    #expect(options.keepAliveInterval == .seconds(30))
+    let socket = ReconnectingWebSocket(to: server.url("/"), options: options)
+    var ticking: Task<Void, Never>?
+    for await event in socket.events {
+      // Not before: the handshake has a limit on the same clock.
+      if case .connected = event {
+        ticking = Task {
+          while !Task.isCancelled {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(30))
+            await Task.yield()
+          }
+        }
+      }
+      guard case .lost(let error) = event else { continue }
+      #expect((error as? WebSocketError) == .timedOut)
+      break
+    }
+    ticking?.cancel()
+    try await socket.close()
   }
 }

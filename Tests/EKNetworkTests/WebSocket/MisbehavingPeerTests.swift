@@ -57,9 +57,15 @@ struct MisbehavingPeerTests {
 
   @Test("Cancelling close() ends the connection at once")
   func cancelledClose() async throws {
-    serve { peer in while peer.bytes.read() != nil {} }
+    let isClosing = Gate()
+    serve { peer in
+      while let frame = peer.readFrame() {
+        if frame.opcode == 8 { isClosing.open() }
+      }
+    }
     let socket = try await connect { $0.closeTimeout = .seconds(1_000_000) }
     let closing = Task { try await socket.close() }
+    #expect(await isClosing.wait())
     closing.cancel()
     _ = await closing.result
     #expect(await server.waitForOpenConnections(0))
@@ -67,16 +73,28 @@ struct MisbehavingPeerTests {
 
   @Test("Senders blocked by a peer that does not read can be cancelled, and closing still works")
   func fullBuffers() async throws {
-    let gate = Gate()
-    serve { peer in _ = peer.bytes.wait(for: gate) }
+    let (isStarted, mayRead, isOver) = (Gate(), Gate(), Gate())
+    let hasFinalFrame = Locked(false)
+    serve { peer in
+      defer { isOver.open() }
+      guard let first = peer.readFrame(), !first.isFinal else { return }
+      isStarted.open()
+      _ = peer.bytes.wait(for: mayRead)
+      while let frame = peer.readFrame() {
+        if frame.isFinal { hasFinalFrame.withLock { $0 = true } }
+      }
+    }
     let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
     let senders = (0..<3).map { _ in Task { try await socket.send(Data(count: 32 << 20)) } }
+    #expect(await isStarted.wait())
     for sender in senders { sender.cancel() }
     for sender in senders { await #expect(throws: CancellationError.self) { try await sender.value } }
-    // Half a frame has been sent, so that no close frame can follow.
+    // Half a message has been sent, so that no close frame can follow.
     try await socket.close()
     #expect(socket.closeCode == .abnormalClosure)
-    gate.open()
+    mayRead.open()
+    #expect(await isOver.wait())
+    #expect(!hasFinalFrame.withLock { $0 }, "neither the end of the message nor a close frame")
   }
 
   @Test("A flood of pings with unread pongs neither ends nor blocks the connection")

@@ -50,13 +50,9 @@ struct WebSocketLoadTests {
     let socket = try await connect()
     let sending = Task { try await socket.send(data) }
     #expect(await isStarted.wait())
-    let isPinging = Gate()
-    let ping = Task {
-      isPinging.open()
-      try await socket.ping()
-    }
+    let ping = Task { try await socket.ping() }
     // The ping starts while the peer has not yet read the rest of the message.
-    #expect(await isPinging.wait())
+    while socket.connection.state.withLock({ $0.pings.count }) == 0 { await Task.yield() }
     mayRead.open()
     try await ping.value
     try await sending.value
@@ -88,6 +84,7 @@ struct WebSocketLoadTests {
     let sending = Task { try await socket.send(Data(count: 24 << 20)) }
     #expect(await isStarted.wait())
     let closing = Task { try await socket.close() }
+    while !socket.connection.state.withLock({ $0.isClosing }) { await Task.yield() }
     mayRead.open()
     try await sending.value
     try await closing.value

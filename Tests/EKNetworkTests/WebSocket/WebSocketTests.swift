@@ -67,6 +67,27 @@ struct WebSocketTests {
     server.stop()
   }
 
+  @Test("The header fields of the handshake's response have lowercase names, and repeated ones are joined")
+  func responseHeaders() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { request in
+      LoopbackServer.Response.webSocketEcho(request)
+        .header("X-Own", "1").header("x-OWN", " 2 ").header("Empty", "").header("Location", "/elsewhere")
+    }
+    let socket = try await WebSocket.connect(to: url(server))
+    let headers = socket.responseHeaders
+    #expect(headers["x-own"] == "1, 2")
+    #expect(headers["empty"] == "")
+    #expect(headers["location"] == "/elsewhere")
+    #expect(headers["upgrade"] == "websocket")
+    #expect(headers["sec-websocket-accept"] != nil)
+    #expect(headers.keys.allSatisfy { $0 == $0.lowercased() })
+    // They are there after the end as well.
+    try await socket.close()
+    #expect(socket.responseHeaders == headers)
+    server.stop()
+  }
+
   @Test("A refusal is an error with its status, and a redirect is not followed", arguments: [301, 401, 404, 503])
   func refusals(status: Int) async throws {
     let server = try LoopbackServer()
@@ -133,6 +154,7 @@ struct WebSocketTests {
     let socket = try await WebSocket.connect(to: url(server))
     #expect(try await socket.receive() == .text("hello"))
     let reader = Task { try await socket.receive() }
+    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(await gone.wait())
@@ -146,8 +168,10 @@ struct WebSocketTests {
     var options = WebSocketOptions()
     options.connectTimeout = .milliseconds(50)
     await #expect(throws: WebSocketError.timedOut) { try await WebSocket.connect(to: url(server), options: options) }
-    let target = try url(server)
+    server.route("/cancelled") { _ in .raw([.stall]) }
+    let target = try url(server, "/cancelled")
     let attempt = Task { try await WebSocket.connect(to: target) }
+    await server.expectRequests(1, path: "/cancelled")
     attempt.cancel()
     await #expect(throws: CancellationError.self) { _ = try await attempt.value }
     server.stop()

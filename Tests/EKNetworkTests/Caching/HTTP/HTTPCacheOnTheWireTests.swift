@@ -22,6 +22,26 @@ import Testing
     #expect(statistics.hits == 1 && statistics.misses == 2 && statistics.stores == 2 && statistics.memoryCount == 1)
   }
 
+  @Test func memoryUsageIsThatOfTheStoredResponses() async throws {
+    let bench = try CacheBench(memory: 50_000)
+    bench.server.fallback = { _ in .data(Data(count: 10_000), headers: ["Cache-Control": "max-age=60"]) }
+    var usage: Int { bench.cache.statistics.memoryUsage }
+    #expect(usage == 0)
+    _ = try await bench.send()
+    let one = usage
+    #expect((10_000..<12_500).contains(one))
+    #expect(try await bench.send().isHit)
+    #expect(usage == one)
+    _ = try await bench.send(CacheProbe(path: "/b"))
+    #expect((20_000..<25_000).contains(usage) && bench.cache.statistics.memoryCount == 2)
+    await bench.cache.remove(bench.server.url("/b"))
+    #expect(usage == one)
+    for number in 0..<10 { _ = try await bench.send(CacheProbe(path: "/\(number)")) }
+    #expect((40_000...50_000).contains(usage))
+    await bench.cache.removeAll()
+    #expect(usage == 0 && bench.cache.statistics.memoryCount == 0)
+  }
+
   @Test func withoutCacheEachRequestIsSent() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60"])

@@ -98,8 +98,12 @@ import Testing
   }
 
   /// A request that is accepted is there in the next run of the program, whatever files lie beside it.
-  @Test(arguments: ["18446744073709551615", "9223372036854775807", "4611686018427387905", "4611686018427387904"])
-  func extremePositionLosesNoRequest(position: String) async throws {
+  @Test(arguments: [
+    ("18446744073709551615", 3), ("9223372036854775807", 3), ("4611686018427387905", 3),
+    // The last position of all: there is none behind it.
+    ("4611686018427387904", 0),
+  ])
+  func extremePositionLosesNoRequest(position: String, expected: Int) async throws {
     try await run { queue in try await queue.enqueue(self.request("/a")) }
     let first = directory.appendingPathComponent("00000000000000000001-0.request")
     let planted = directory.appendingPathComponent("\(position)-0.request")
@@ -113,6 +117,7 @@ import Testing
         } catch PrismOfflineQueueError.notWritable(_, code: EOVERFLOW) {}
       }
     }
+    #expect(accepted.withLock { $0 } == expected)
     try await run { queue in
       let paths = await queue.dequeueAll().map { $0.urlRequest.url?.path }
       #expect(paths.filter { $0 == "/b" }.count == accepted.withLock { $0 })

@@ -60,13 +60,20 @@
       let options = ConnectionOptions(httpVersion: .http2, addresses: [Self.name: ["127.0.0.2"]])
       let transport = try #require(HTTPTransport(configuration: .ephemeral, options: options))
       let (short, long) = (try request(timeout: 1), try request(timeout: 4))
-      async let first = transport.fetch(short)
+      // The sockets that fill the listener's queue.
+      let before = connectingSockets(to: port)
+      let isOver = Locked(false)
+      let first = Task {
+        defer { isOver.withLock { $0 = true } }
+        return try await transport.fetch(short)
+      }
+      while connectingSockets(to: port) <= before, !isOver.withLock({ $0 }) { await Task.yield() }
       let start = ContinuousClock.now
       let error = await #expect(throws: URLError.self) { try await transport.fetch(long) }
       #expect(error?.code == .timedOut)
       #expect(ContinuousClock.now - start >= .milliseconds(3_990))
       do {
-        _ = try await first
+        _ = try await first.value
         Issue.record("Nothing is there")
       } catch {
         #expect((error as? URLError)?.code == .timedOut)

@@ -104,7 +104,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test(.enabled(if: PublicSuffixes.system.contains("com") != nil))
+    @Test(.enabled(if: Machine.hasLibrary("libpsl.so.5")))
     func systemSuffixListIsUsed() throws {
       let system = PublicSuffixes.system
       for suffix in ["com", "co.uk", "github.io", "xn--p1ai", "nowhere-such"] {

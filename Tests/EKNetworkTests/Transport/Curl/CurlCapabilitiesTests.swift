@@ -63,6 +63,28 @@
       #expect(current.metadata["implementation"] == "libcurl")
     }
 
+    /// Without these, the tests of HTTP/2, of shared authorities and of DNS over HTTPS are skipped: what is expected is what the
+    /// machine has, not what was measured.
+    @Test func whatTheMachineHasIsFound() throws {
+      let measured = try CurlLibrary.state.get()
+      let hasNghttp2 = Machine.hasLibrary("libnghttp2.so.14")
+      #expect(measured.speaksHTTP2 == hasNghttp2)
+      let libcurl = try #require(dlopen("libcurl.so.4", RTLD_NOW))
+      defer { dlclose(libcurl) }
+      typealias Version = @convention(c) () -> UnsafePointer<CChar>?
+      let function = unsafeBitCast(try #require(dlsym(libcurl, "curl_version")), to: Version.self)
+      let text = String(cString: try #require(function()))
+      // One that is not in use is in parentheses.
+      let hasOpenSSL = text.split(separator: " ").contains { $0.hasPrefix("OpenSSL/") }
+      #expect((measured.tlsLibrary?.hasPrefix("OpenSSL/") == true) == hasOpenSSL, "\(text)")
+      if hasOpenSSL {
+        #expect(measured.sharesAuthorities)
+        #expect(measured.opensHTTP2 == hasNghttp2)
+        #expect(TransportDescription.current.capabilities.contains("http2") == hasNghttp2)
+      }
+      if !LibcurlDifference.isUntried { #expect(!measured.missingOptions.contains(.dohUrl)) }
+    }
+
     @Test func reasonNamesWhatIsMissing() {
       #expect(CurlLibrary.reason(problem: "libcurl.so.4").contains("install libcurl 7.76.0 or newer"))
       #expect(CurlLibrary.reason(problem: "curl_easy_send").contains("curl_easy_send"))

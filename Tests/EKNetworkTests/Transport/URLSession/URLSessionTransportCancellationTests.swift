@@ -32,7 +32,7 @@ struct URLSessionTransportCancellationTests {
     of operation: @escaping @Sendable (Gate) async throws -> T, isReady: (Gate, Int) async -> Bool
   ) async {
     var fastest = Duration.seconds(60)
-    for index in 1...5 {
+    for index in 1...20 where index <= 5 || fastest >= .milliseconds(500) {
       let gate = Gate()
       let task = Task { try await operation(gate) }
       #expect(await isReady(gate, index))
@@ -42,7 +42,7 @@ struct URLSessionTransportCancellationTests {
       }
       fastest = min(fastest, elapsed)
     }
-    #expect(fastest < .seconds(5))
+    #expect(fastest < .milliseconds(500))
     #expect(await server.waitForOpenConnections(0))
   }
 

@@ -233,9 +233,23 @@ struct ReconnectingWebSocketTests {
     server.route("/") { _ in .status(503) }
     let socket = try socket(clock: StoppedClock()) { $0.maximumPendingMessages = 1 }
     for _ in 0..<10 {
-      let waiting = Task { try await socket.send("x") }
-      waiting.cancel()
-      await #expect(throws: CancellationError.self) { try await waiting.value }
+      await withTaskGroup(of: (any Error)?.self) { group in
+        for _ in 0..<2 {
+          group.addTask {
+            do {
+              try await socket.send("x")
+              return nil
+            } catch {
+              return error
+            }
+          }
+        }
+        // That there is no room for one shows that the other one is in the queue.
+        let refused: (any Error)? = await group.next() ?? nil
+        #expect((refused as? WebSocketError) == .sendQueueFull)
+        group.cancelAll()
+        for await error in group { #expect(error is CancellationError) }
+      }
     }
     try await socket.close()
   }
@@ -255,6 +269,21 @@ struct ReconnectingWebSocketTests {
       if case .refused(let code, _) = $0 as? WebSocketError { code == status } else { false }
     }
     #expect(server.requestCount == 1)
+    #expect(await events(of: socket).last == "ended with an error")
+  }
+
+  @Test("The close codes of the policy end it, and no others do")
+  func finalCodes() async throws {
+    serve { number, peer in
+      peer.close([1000, 1008, 4001][min(number, 3) - 1], "bye")
+      _ = peer.readMessage()
+    }
+    let code = WebSocketCloseCode(rawValue: 4001)
+    let socket = try socket { $0.finalCodes = [code] }
+    let error = WebSocketError.closed(code: code, reason: "bye")
+    await #expect(throws: error) { try await socket.receive() }
+    await #expect(throws: error) { try await socket.send("late") }
+    #expect(server.requestCount == 3)
     #expect(await events(of: socket).last == "ended with an error")
   }
 
@@ -316,7 +345,12 @@ struct ReconnectingWebSocketTests {
     }
     let open = try socket()
     for await event in open.events { if case .connected = event { break } }
-    let reader = Task { try await open.receive() }
+    let isReading = Gate()
+    let reader = Task {
+      isReading.open()
+      return try await open.receive()
+    }
+    #expect(await isReading.wait())
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(await left.wait())
