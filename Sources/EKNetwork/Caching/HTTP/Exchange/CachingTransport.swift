@@ -35,7 +35,7 @@ struct CachingTransport: Transport {
         if let response = hit(entry, request, query, now) { return response }
       case .useAndRevalidate:
         if let response = hit(entry, request, query, now) {
-          revalidate(entry, request, query)
+          revalidateInBackground(request, query)
           return response
         }
       default: break
