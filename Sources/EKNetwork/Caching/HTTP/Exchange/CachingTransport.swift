@@ -102,6 +102,7 @@ extension CachingTransport {
       shared = result.shared
     } catch let error as URLError where error.code == .timedOut && !isOwn.withLock({ $0 }) {
       // The timeout was that of another request.
+      FlightFailure.received(nil)
       return try await fetch(request, query, entry, plan)
     }
     // The response cannot be shared: send this request separately.
