@@ -78,7 +78,19 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     }
     let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)
     defer { joined.withLock { $0 }?.wait.end() }
-    return try await withCancellableContinuation { continuation in
+    do {
+      return try await wait(name, id, joined, work)
+    } catch {
+      FlightFailure.received(joined.withLock { $0 }?.flight.state.withLock { $0.failure })
+      throw error
+    }
+  }
+
+  private func wait<Value: Sendable>(
+    _ name: Name, _ id: UInt64, _ joined: Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await withCancellableContinuation { continuation in
       let (flight, isNew) = enter(name, continuation, id)
       do throws(EnclosingWork.SelfWaitError) {
         let wait = try flight.work.wait()
@@ -139,10 +151,14 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   ) {
     let task = Task {
       let result: Result<Value, any Error>
-      do { result = .success(try await flight.work.run(work)) } catch { result = .failure(error) }
+      var failure: FlightFailure?
+      do { result = .success(try await flight.work.run(work)) } catch {
+        result = .failure(error)
+        failure = FlightFailure()
+      }
       // Removed first, so that a caller that comes after the result starts new work.
       remove(flight, name)
-      for waiter in flight.state.withLock({ $0.finish() }) { waiter.resume(with: result) }
+      for waiter in flight.state.withLock({ $0.finish(failure) }) { waiter.resume(with: result) }
     }
     flight.task.withLock { $0 = task }
     // The last caller may have left before there was a task to cancel.
@@ -171,6 +187,8 @@ struct FlightState<Waiter> {
   private var waiters: [UInt64: Waiter] = [:]
   /// Whether a caller may still join.
   private(set) var isOpen = true
+  /// The failure of the work, if it has failed.
+  private(set) var failure: FlightFailure?
 
   var count: Int { waiters.count }
 
@@ -189,9 +207,44 @@ struct FlightState<Waiter> {
   }
 
   /// Ends the work and returns the waiters that get its result.
-  mutating func finish() -> [Waiter] {
+  mutating func finish(_ failure: FlightFailure? = nil) -> [Waiter] {
     isOpen = false
+    self.failure = failure
     defer { waiters = [:] }
     return Array(waiters.values)
+  }
+}
+
+/// The failure of work that several callers share. Each of them receives it, but it has happened once: whatever counts
+/// failures can tell by its number.
+struct FlightFailure: Sendable {
+  /// No other failure in the process has the same number.
+  let number: Int
+
+  private static let failures = Locked(0)
+  @TaskLocal private static var last: Locked<FlightFailure?>?
+
+  init() {
+    number = Self.failures.withLock { count in
+      count += 1
+      return count
+    }
+  }
+
+  /// Notes the failure that the current task has received; `nil` if what follows fails by itself.
+  static func received(_ failure: FlightFailure?) { last?.withLock { $0 = failure } }
+
+  /// Returns the result of `body`, and the number of the failure if its error is that of shared work.
+  static func watching<Success: Sendable>(
+    _ body: () async throws -> Success
+  ) async -> (result: Result<Success, any Error>, number: Int?) {
+    let inner = Locked<FlightFailure?>(nil)
+    do {
+      return (.success(try await $last.withValue(inner, operation: body)), nil)
+    } catch {
+      let failure = inner.withLock { $0 }
+      received(failure)
+      return (.failure(error), failure?.number)
+    }
   }
 }

@@ -98,7 +98,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let accept: String?
   let defaults: ClientDefaults?
   /// The client's own header fields, which are meant for its base URL.
-  var defaultHeaders: [String: String]?
+  let defaultHeaders: [String: String]?
 
   // Inlined: each function that handles a generic type of its own looks it up.
   @inline(__always)

@@ -8,7 +8,8 @@ import Foundation
 /// request tests whether the server has recovered.
 ///
 /// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a response of
-/// the library's own cache or of a ``PrismCachePolicy``, and any other error do not count. Add it to
+/// the library's own cache or of a ``PrismCachePolicy``, and any other error do not count. The failure of a request that
+/// several callers share counts once. Add it to
 /// ``NetworkManager/attemptMiddleware``, so that every attempt counts; several managers may share one. A request that is
 /// sent inside `next`, by another middleware or a token refresh, is part of the request that was let through: it passes,
 /// and a failure of it counts.
@@ -98,8 +99,11 @@ public final class CircuitBreaker: NetworkMiddleware {
     let admission = Admission(breaker: id, origin: origin, trial: trial)
     // Only the request that was admitted gives its trial up.
     let ownTrial = outer == nil ? trial : nil
+    let (result, flight) = await FlightFailure.watching {
+      try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
+    }
     do {
-      let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
+      let response = try result.get()
       let (end, status) = (now(), response.statusOfServer)
       change(origin, at: end) { circuit in
         switch status {
@@ -112,7 +116,11 @@ public final class CircuitBreaker: NetworkMiddleware {
     } catch {
       let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
       change(origin, at: end) {
-        if hasFailed { $0.failed(trial: trial, at: end) } else { $0.abandoned(trial: ownTrial, at: end) }
+        if hasFailed {
+          $0.failed(trial: trial, flight: flight, at: end)
+        } else {
+          $0.abandoned(trial: ownTrial, at: end)
+        }
       }
       throw error
     }
@@ -177,6 +185,8 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   private let threshold: Int
   private let cooldown: Duration
   private var state = State.closed(failures: 0)
+  /// The shared requests among the consecutive failures.
+  private var flights: Set<Int> = []
 
   init(threshold: Int, cooldown: Duration) {
     self.threshold = max(1, threshold)
@@ -201,12 +211,19 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     }
   }
 
-  mutating func succeeded() { state = .closed(failures: 0) }
+  mutating func succeeded() {
+    state = .closed(failures: 0)
+    flights = []
+  }
 
-  mutating func failed(trial: Int? = nil, at now: Instant) {
+  /// - Parameter flight: The number of the shared request whose failure it is: ``FlightFailure/number``.
+  mutating func failed(trial: Int? = nil, flight: Int? = nil, at now: Instant) {
     switch state {
-    case .closed(let failures) where failures + 1 < threshold: state = .closed(failures: failures + 1)
-    case .closed: state = .open(until: now.advanced(by: cooldown))
+    case .closed(let failures):
+      if let flight, !flights.insert(flight).inserted { return }
+      guard failures + 1 >= threshold else { return state = .closed(failures: failures + 1) }
+      state = .open(until: now.advanced(by: cooldown))
+      flights = []
     case .trying(let number) where number == trial: state = .open(until: now.advanced(by: cooldown))
     // The request was sent before the circuit opened.
     case .open, .trying: break

@@ -48,13 +48,9 @@ extension NetworkManager {
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
-    // One for another origin was not made by the manager, or its base URL was another one then.
-    let leavesOrigin = RequestBuilder.leavesOrigin(url, baseURL: baseURL())
-    let runner = runner(over: transport, token: leavesOrigin ? nil : token.renewal)
-    var source = runner.source(request, { url }, leavesOrigin ? nil : token.read)
-    if leavesOrigin { source.defaultHeaders = nil }
-    var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
-    exchange.hasLeftOrigin = leavesOrigin
+    let runner = runner(over: transport, token: token.renewal)
+    let source = runner.source(request, baseURL, token.read)
+    let exchange = runner.exchange(for: request, baseURL: baseURL, progress: nil, log: runner.log(request.methodName))
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
     let before = URLRequest(url: url)
     var after = before
@@ -110,6 +106,8 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let urlRequest: URLRequest
   let bodyFile: URL?
   let path = ""
+  // Its origin is another one than the base URL's if the manager has not made it, or had another base URL then.
+  var targetURL: URL? { urlRequest.url }
   let method: HTTPMethod
   let methodName: String
   let headers: [String: String]?

@@ -105,8 +105,14 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
   /// Records that a request has ended with a success, after which the operation must not send it again unless it is
   /// idempotent.
   static func recordCompletion(isIdempotent: @autoclosure () -> Bool) {
-    guard let recorder, !isIdempotent() else { return }
-    recorder.withLock { $0.add(.completed(isIdempotent: false)) }
+    recordEnd(.completed(isIdempotent: isIdempotent()))
+  }
+
+  /// Records whether the operation may send a request again that has ended without an error for its caller.
+  static func recordEnd(_ repeatability: @autoclosure () -> Repeatability) {
+    guard let recorder else { return }
+    let repeatability = repeatability()
+    recorder.withLock { $0.add(repeatability) }
   }
 
   /// Records the requests of work whose result this task has received, and may throw, as if they were its own.

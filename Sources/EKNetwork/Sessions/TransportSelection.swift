@@ -138,10 +138,13 @@ struct SessionTransport: Transport {
   // would have to be without this library.
   nonisolated(unsafe) private let session: any URLSessionProtocol
 
-  init(_ session: any URLSessionProtocol) { self.session = session }
+  init(_ session: any URLSessionProtocol) {
+    self.session = session
+    sessionSettings = .opaque(of: type(of: session) is AnyClass ? session as AnyObject : nil)
+  }
 
   /// Opaque: what the session adds to a request, and for which user, is unknown.
-  let sessionSettings = SessionSettings.opaque()
+  let sessionSettings: SessionSettings
 
   var resolvesRedirects: Bool { true }
   /// A session does not tell what it has sent when it fails.
@@ -178,10 +181,13 @@ struct SessionTransport: Transport {
 struct StreamingSessionTransport: Transport {
   private let session: any URLSessionStreamingProtocol
 
-  init(_ session: any URLSessionStreamingProtocol) { self.session = session }
+  init(_ session: any URLSessionStreamingProtocol) {
+    self.session = session
+    sessionSettings = .opaque(of: type(of: session) is AnyClass ? session as AnyObject : nil)
+  }
 
   /// Opaque: what the session adds to a request, and for which user, is unknown.
-  let sessionSettings = SessionSettings.opaque()
+  let sessionSettings: SessionSettings
 
   var resolvesRedirects: Bool { true }
   var countsSentBytes: Bool { false }

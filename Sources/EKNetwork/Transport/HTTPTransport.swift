@@ -30,7 +30,7 @@
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
       self.session = session ?? UnnamedSession()
-      self.configuration = SessionSettings(configuration, options: options)
+      self.configuration = SessionSettings(configuration, options: options, session: session)
       speaksHTTP2 = capabilities.speaksHTTP2
       opensHTTP2 = capabilities.opensHTTP2
     }

@@ -165,7 +165,19 @@ struct HopRequest: Sendable {
     return try HopRequest(
       own, session: session, special: own.url, hasLeftOrigin: hasLeftOrigin, start: start,
       password: Password(
-        password.credential, scheme, for: own, clientNonce: clientNonce, retryCount: password.retryCount + 1))
+        password.credential, scheme, for: urlRequest, clientNonce: clientNonce, retryCount: password.retryCount + 1))
+  }
+
+  /// Returns the same for a hop that has passed middleware, whose changes stay; `nil` if the challenges are about credentials
+  /// that middleware has set.
+  func respondingBelowMiddleware(to head: ResponseHead) throws -> HopRequest? {
+    guard let session, let password,
+      urlRequest.value(forHTTPHeaderField: "Authorization") == password.authorization,
+      let hop = try responding(to: head)
+    else { return nil }
+    var request = urlRequest
+    request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
+    return hop.replaced(by: request, session: session)
   }
 
   /// The credential for the next hop of a redirect.

@@ -32,9 +32,11 @@ final class SessionSettings: Sendable {
     }
   }
 
+  /// - Parameter session: The session, whose transports share what is known about passwords; `nil` for one with a single
+  ///   transport.
   init(
     _ configuration: URLSessionConfiguration, systemSendsCookies: Bool = false,
-    options: ConnectionOptions = ConnectionOptions(),
+    options: ConnectionOptions = ConnectionOptions(), session: AnyObject? = nil,
     fileVersion: @escaping @Sendable (String) -> FileStamp? = { FileStamp(path: $0) }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
@@ -49,12 +51,12 @@ final class SessionSettings: Sendable {
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()
-    authenticator = Locked(PasswordAuthenticator())
+    authenticator = session.map { SessionAuthenticators.authenticator(of: $0) } ?? Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(options, proxies: proxies, version: fileVersion)
   }
 
   /// Creates the settings of a session of which only the cookies are known.
-  init(cookies: SessionCookies, owner: String? = nil) {
+  init(cookies: SessionCookies, owner: String? = nil, session: AnyObject? = nil) {
     requestTimeout = 60
     resourceTimeout = nil
     connectionsPerHost = 1
@@ -62,7 +64,7 @@ final class SessionSettings: Sendable {
     proxies = nil
     systemSendsCookies = false
     number = Self.nextNumber()
-    authenticator = Locked(PasswordAuthenticator())
+    authenticator = session.map { SessionAuthenticators.authenticator(of: $0) } ?? Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(ConnectionOptions(), proxies: nil)
     self.cookies = cookies
     self.owner = owner
@@ -96,8 +98,10 @@ final class SessionSettings: Sendable {
   func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }
 
   /// Returns the settings for a transport that wraps a user-defined session.
-  static func opaque() -> SessionSettings {
-    SessionSettings(cookies: SessionCookies(storage: nil), owner: UUID().uuidString)
+  ///
+  /// - Parameter session: The session, if it is an object: only that is the same session in two transports.
+  static func opaque(of session: AnyObject? = nil) -> SessionSettings {
+    SessionSettings(cookies: SessionCookies(storage: nil), owner: UUID().uuidString, session: session)
   }
 }
 
@@ -107,23 +111,43 @@ final class SessionSettings: Sendable {
 /// A name belongs to one session and is never used again, not even by another process, so whatever is stored under it
 /// belongs to that session alone.
 enum SessionOwners {
+  private static let names = SessionTable<String>()
+
+  static func name(of session: AnyObject) -> String { names.value(of: session) { UUID().uuidString } }
+}
+
+/// What sessions know about passwords. A server that has asked one transport of a session for Digest is not sent the
+/// password in the clear by another one, such as that of streams.
+enum SessionAuthenticators {
+  private static let authenticators = SessionTable<Locked<PasswordAuthenticator>>()
+
+  static func authenticator(of session: AnyObject) -> Locked<PasswordAuthenticator> {
+    authenticators.value(of: session) { Locked(PasswordAuthenticator()) }
+  }
+}
+
+/// A value for each session, which cannot store one itself. The values of released sessions are removed when a new one
+/// is added.
+private struct SessionTable<Value: Sendable>: Sendable {
   private struct Entry {
     weak var session: AnyObject?
-    let name: String
+    let value: Value
   }
 
-  // Global, because a session cannot store a name. The entries of released sessions are removed when a new one is
-  // added.
-  private static let entries = Locked<[ObjectIdentifier: Entry]>([:])
+  private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
-  static func name(of session: AnyObject) -> String {
+  func value(of session: AnyObject, _ make: () -> Value) -> Value {
     let key = ObjectIdentifier(session)
-    return entries.withLock { entries in
-      if let entry = entries[key], entry.session === session { return entry.name }
+    let (value, sessions) = entries.withLock { entries -> (Value, [AnyObject]) in
+      if let entry = entries[key], entry.session === session { return (entry.value, []) }
+      let sessions = entries.values.compactMap(\.session)
       entries = entries.filter { $0.value.session != nil }
-      let name = UUID().uuidString
-      entries[key] = Entry(session: session, name: name)
-      return name
+      let value = make()
+      entries[key] = Entry(session: session, value: value)
+      return (value, sessions)
     }
+    // The last reference to a session, whose `deinit` may be foreign code, is not released under the lock.
+    withExtendedLifetime(sessions) {}
+    return value
   }
 }

@@ -60,6 +60,18 @@ import Testing
     #expect(circuit.arrived(at: later, trial: 3) == .refuse(.zero))
   }
 
+  @Test func sharedFailureCountsOnce() {
+    var circuit = Circuit(threshold: 3, cooldown: .seconds(10))
+    for flight in [1, 1, 2, 1, 2] { circuit.failed(flight: flight, at: start) }
+    #expect(circuit.arrived(at: start, trial: 1) == .go)
+    circuit.failed(flight: 3, at: start)
+    // The trial may have joined a request that was sent before the circuit opened.
+    let later = start + .seconds(10)
+    #expect(circuit.arrived(at: later, trial: 2) == .tryOut)
+    circuit.failed(trial: 2, flight: 3, at: later)
+    #expect(circuit.arrived(at: later, trial: 3) == .refuse(.seconds(10)))
+  }
+
   // MARK: - Many origins
 
   private func fail(_ host: String, _ breaker: CircuitBreaker) async throws {
@@ -126,6 +138,24 @@ import Testing
     passed.withLock { $0 = .seconds(30) }
     #expect(try await manager.send(probe) == Item(id: 1))
     #expect(try await manager.send(ItemProbe(path: "/well")) == Item(id: 2))
+  }
+
+  @Test func failureOfCollapsedRequestsCountsOnce() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { _ in
+      gate.waitBlocking()
+      return .raw([.close])
+    }
+    let manager = bench.manager
+    manager.attemptMiddleware = [CircuitBreaker(failures: 2)]
+    let tasks = (0..<4).map { _ in Task { try await manager.send(CacheProbe()).text } }
+    await bench.server.expectRequests(1)
+    while bench.cache.flights.waiting < 4 { await Task.yield() }
+    gate.open()
+    for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
+    await #expect(throws: URLError.self) { try await bench.send() }
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await bench.send() }
   }
 
   @Test func cachedResponseDoesNotResetFailures() async throws {

@@ -63,9 +63,11 @@ public actor PrismGraphQLClient {
     let wasCarriedOut = Locked(false)
     return try await PrismNetworkFailure.surfacing {
       do {
-        let response: PrismGraphQLResponse<T> = try await load(query, wasCarriedOut)
-        PrismNetworkFailure.recordCompletion(isIdempotent: Self.isIdempotent(query))
-        return response
+        let received: Received<T> = try await load(query, wasCarriedOut)
+        PrismNetworkFailure.recordEnd(
+          received.repeatability(
+            isIdempotent: Self.isIdempotent(query), wasCarriedOut: wasCarriedOut.withLock { $0 }))
+        return received.response
       } catch {
         throw failure(error, of: query, wasCarriedOut: wasCarriedOut.withLock { $0 })
       }
@@ -75,17 +77,17 @@ public actor PrismGraphQLClient {
   /// - Parameter wasCarriedOut: Set when a redirect changes the method, because the operation was carried out.
   private nonisolated func load<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery, _ wasCarriedOut: Locked<Bool>
-  ) async throws -> PrismGraphQLResponse<T> {
+  ) async throws -> Received<T> {
     guard options.usesPersistedQueries, !refusesHashes.withLock({ $0 }) else {
       return try await send(query, wasCarriedOut)
     }
     let hash = SHA256.hexadecimal(Array(query.query.utf8))
-    let response: PrismGraphQLResponse<T> = try await send(query, wasCarriedOut, sendsDocument: false, hash: hash)
-    if response.hasError("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
+    let received: Received<T> = try await send(query, wasCarriedOut, sendsDocument: false, hash: hash)
+    if received.response.hasError("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
       refusesHashes.withLock { $0 = true }
       return try await send(query, wasCarriedOut)
     }
-    guard response.hasError("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return response }
+    guard received.response.hasError("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return received }
     return try await send(query, wasCarriedOut, hash: hash)
   }
 
@@ -98,7 +100,7 @@ public actor PrismGraphQLClient {
 
   private nonisolated func send<T: Decodable & Sendable>(
     _ query: PrismGraphQLQuery, _ wasCarriedOut: Locked<Bool>, sendsDocument: Bool = true, hash: String? = nil
-  ) async throws -> PrismGraphQLResponse<T> {
+  ) async throws -> Received<T> {
     let request = try GraphQLHTTPRequest(
       query, sendsDocument: sendsDocument, hash: hash,
       accept: "\(GraphQLHTTPRequest.responseType), application/json;q=0.9", headers: additionalHeaders,
@@ -112,12 +114,12 @@ public actor PrismGraphQLClient {
       exchange.wasCarriedOut = wasCarriedOut
       let fetched = try await runner.fetch(
         runner.source(request, { endpointURL }, token.read), policy: request.retryPolicy, over: exchange)
-      do { return try decode(fetched.response.data) } catch let error as DecodingError {
+      do { return Received(response: try decode(fetched.response.data)) } catch let error as DecodingError {
         guard let http = fetched.response.head.urlResponse as? HTTPURLResponse else { throw error }
         throw error.about(http, data: fetched.response.data, method: request.methodName)
       }
     } catch let error as HTTPError where token.renewal?.hasFailed != true {
-      return try decode(error)
+      return Received(response: try decode(error), errorStatus: error.statusCode)
     }
   }
 
@@ -165,12 +167,32 @@ public actor PrismGraphQLClient {
   }
 }
 
+/// The response to an operation as it was received.
+private struct Received<T: Decodable & Sendable>: Sendable {
+  let response: PrismGraphQLResponse<T>
+  /// Its status, if that is an error.
+  var errorStatus: Int?
+
+  /// Returns whether the operation may be sent again. Its execution begins with the entry for the data, which may be `null`
+  /// (GraphQL §7.1); before, the status says what it says for any request.
+  func repeatability(isIdempotent: Bool, wasCarriedOut: Bool) -> Repeatability {
+    guard let errorStatus, !response.hasDataEntry, response.requestErrors != nil else {
+      return .completed(isIdempotent: isIdempotent)
+    }
+    return Repeatability(status: errorStatus, isIdempotent: isIdempotent, wasCarriedOut: wasCarriedOut)
+  }
+}
+
 extension PrismGraphQLResponse {
-  /// Returns whether the request was refused with an error that has this message or code. An error of a field, which may
-  /// be that of a server behind the server, belongs to a request that was carried out (GraphQL §7.1.2).
+  /// The errors with which the request was refused. An error of a field, which may be that of a server behind the server,
+  /// belongs to a request that was carried out (GraphQL §7.1.2).
+  fileprivate var requestErrors: [PrismGraphQLError]? {
+    errors.flatMap { errors in errors.allSatisfy { $0.pathElements == nil } ? errors : nil }
+  }
+
+  /// Returns whether the request was refused with an error that has this message or code.
   fileprivate func hasError(_ message: String, _ code: String) -> Bool {
-    guard let errors, errors.allSatisfy({ $0.pathElements == nil }) else { return false }
-    return errors.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code }
+    requestErrors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } == true
   }
 }
 

@@ -48,6 +48,8 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
   public let errors: [PrismGraphQLError]?
   /// Additional information from the server.
   public let extensions: [String: PrismGraphQLValue]?
+  /// Whether there is an entry for the data, which may be `null`.
+  let hasDataEntry: Bool
 
   /// Creates a response as a server would send it, for tests.
   public init(
@@ -56,6 +58,7 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
     self.data = data
     self.errors = errors
     self.extensions = extensions
+    hasDataEntry = data != nil
   }
 }
 
@@ -70,7 +73,8 @@ extension PrismGraphQLResponse: Decodable {
     errors = try container.decodeIfPresent([PrismGraphQLError].self, forKey: .errors)
     extensions = try? container.decode([String: PrismGraphQLValue].self, forKey: .extensions)
     let hasErrors = errors?.isEmpty == false
-    guard container.contains(.data) || hasErrors else {
+    hasDataEntry = container.contains(.data)
+    guard hasDataEntry || hasErrors else {
       throw DecodingError.keyNotFound(
         Key.data, DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Neither data nor errors."))
     }

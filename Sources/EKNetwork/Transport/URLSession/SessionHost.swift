@@ -76,7 +76,7 @@ import Foundation
 
     private init(_ source: URLSession) {
       let own = source.configuration.detached()
-      settings = SessionSettings(own)
+      settings = SessionSettings(own, session: source)
       let caching = SessionCaching(own)
       own.httpCookieStorage = nil
       own.httpShouldSetCookies = false

@@ -126,6 +126,45 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
+  @Test(arguments: [TransportChoice.automatic, .urlSession], [true, false])
+  func transportsOfASessionKnowWhatOneWasAskedFor(_ choice: TransportChoice, isOneManager: Bool) async throws {
+    asksForDigest()
+    server.route("/other") { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    let session = URLSession(configuration: .ephemeral)
+    let manager = NetworkManager(baseURL: server.baseURL, session: session, transport: choice)
+    let other =
+      isOneManager ? manager : NetworkManager(baseURL: server.baseURL, session: session, transport: choice)
+    _ = try await manager.send(Ask())
+    for try await _ in try await other.stream(Ask()).chunks {}
+    await #expect(throws: NetworkError.unauthorized) { _ = try await other.stream(Ask(path: "/other")) }
+    #expect(schemes == [nil, "Digest", "Digest", "Digest"])
+  }
+
+  @Test func customSessionHasOneKnowledge() throws {
+    final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
+    }
+    func authenticators(_ session: Session) -> [Locked<PasswordAuthenticator>] {
+      [
+        SessionTransport(session).sessionSettings.authenticator,
+        StreamingSessionTransport(session).sessionSettings.authenticator,
+      ]
+    }
+    let challenges = AuthenticationChallenge.all(in: "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")
+    let origin = try #require(Origin(server.baseURL))
+    let key = PasswordAuthenticator.Key(
+      credential: PasswordCredential(user: "u", password: "p"), origin: origin, trust: nil)
+    let (session, other) = (Session(), Session())
+    let asked = authenticators(session)[0].withLock { authenticator in
+      authenticator.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+    }
+    #expect(asked != nil)
+    let known = (authenticators(session) + authenticators(other)).map { authenticator in
+      authenticator.withLock { $0.scheme(for: key) != nil }
+    }
+    #expect(known == [true, true, false, false])
+  }
+
   @Test func cacheKeepsUsersApart() async throws {
     server.route("/item") { request in
       guard request.headers["Authorization"] != nil else { return Self.challenge }

@@ -23,6 +23,7 @@ struct CacheProbe: NetworkRequest {
   var maximumResponseSize: Int64?
   var timeout: Duration?
   var progress: NetworkProgress?
+  var credential: PasswordCredential?
 
   func decodeResponse(data: Data, response: URLResponse) throws -> Response {
     let http = response as? HTTPURLResponse

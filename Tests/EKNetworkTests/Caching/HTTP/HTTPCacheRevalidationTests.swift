@@ -50,6 +50,37 @@ import Testing
     #expect(try await bench.send().isHit)
   }
 
+  /// Digest with another nonce, and Basic, which is never sent in advance.
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false], [true, false])
+  func challengeInBackgroundIsRespondedTo(_ isDigest: Bool, _ hasMiddleware: Bool) async throws {
+    let bench = try CacheBench()
+    let (nonce, count) = (Locked(1), Locked(0))
+    bench.server.route("/a") { request in
+      let proof = isDigest ? "nonce=\"\(nonce.withLock { $0 })\"" : "Basic "
+      guard request.headers["Authorization"]?.contains(proof) == true else {
+        let challenge = isDigest ? "Digest realm=\"r\", qop=\"auth\", \(proof)" : "Basic realm=\"r\""
+        return .status(401, headers: ["WWW-Authenticate": challenge])
+      }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return .text("\(number)", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    }
+    if hasMiddleware { bench.manager.attemptMiddleware = [Intercept.adding("key", to: "X-Key")] }
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    #expect(try await bench.send(probe).text == "1")
+    nonce.withLock { $0 = 2 }
+    bench.date.advance(by: 10)
+    let stale = try await bench.send(probe)
+    #expect(stale.text == "1" && stale.isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    let renewed = try await bench.send(probe)
+    #expect(renewed.text == "2" && renewed.isHit)
+    #expect(bench.server.requestCount == 4)
+    #expect(bench.server.requests.allSatisfy { ($0.headers["X-Key"] != nil) == hasMiddleware })
+  }
+
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
   @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
     let bench = try CacheBench()

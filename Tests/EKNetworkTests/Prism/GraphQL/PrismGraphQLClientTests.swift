@@ -153,6 +153,36 @@ import Testing
     #expect(server.requests.filter { $0.path == "/graphql" }.count == count)
   }
 
+  /// An operation that returns errors may throw one of its own, and be repeated as a whole. Data, even `null`, and the error
+  /// of a field belong to a mutation that was executed.
+  @Test(arguments: [
+    (401, #"{"errors":[{"message":"sign in"}]}"#, 2),
+    (401, #"{"data":null,"errors":[{"message":"sign in"}]}"#, 1),
+    (401, #"{"errors":[{"message":"sign in","path":["a"]}]}"#, 1),
+    (200, #"{"errors":[{"message":"sign in"}]}"#, 1),
+  ])
+  func mutationThatWasRefusedIsNotComplete(_ status: Int, _ body: String, _ count: Int) async throws {
+    struct Refused: Error {}
+    struct Once: PrismRetryPolicy {
+      func shouldRetry(for error: Error, attempt: Int) -> Bool { attempt == 0 }
+      func delay(for attempt: Int) -> Duration { .zero }
+    }
+    server.route(
+      "/graphql", Self.response(body, status: status, type: "application/graphql-response+json"), Self.success)
+    let client = client()
+    let retryable = PrismRetryableRequest(policy: Once(), clock: RecordingClock()) {
+      let response: Result = try await client.execute(PrismGraphQLQuery(query: "mutation { a }"))
+      guard response.data != nil else { throw Refused() }
+      return response
+    }
+    if count == 1 {
+      await #expect(throws: Refused.self) { _ = try await retryable.execute() }
+    } else {
+      #expect(try await retryable.execute().data == Answer(a: 1))
+    }
+    #expect(server.requestCount == count)
+  }
+
   /// Returns a client whose token was refused with a response, and was renewed; now it is refused, and not renewed.
   private func refreshing(after refusal: LoopbackServer.Response) async throws -> PrismGraphQLClient {
     server.route("/graphql") { $0.header("Authorization") == "Bearer new" ? Self.success : refusal }

@@ -89,6 +89,7 @@ import Testing
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = ["X-Api-Key": "secret", "X-App": "app"]
     let manager = NetworkManager(baseURL: server.baseURL, session: URLSession(configuration: configuration))
+    manager.defaults.headers = ["X-Default": "own"]
     let refresher = Refresher()
     manager.tokenRefresher = refresher
     let queue = try PrismOfflineQueue(
@@ -103,9 +104,11 @@ import Testing
     }
     #expect(server.requests.first?.header("Authorization") == "Bearer token")
     #expect(server.requests.first?.header("X-Api-Key") == "secret")
+    #expect(server.requests.first?.header("X-Default") == "own")
     let request = try #require(other.requests.first)
     #expect(other.requestCount == 1 && request.header("X-App") == "app")
     #expect(request.header("Authorization") == nil && request.header("X-Api-Key") == nil)
+    #expect(request.header("X-Default") == nil)
   }
 
   /// Its body is discarded.

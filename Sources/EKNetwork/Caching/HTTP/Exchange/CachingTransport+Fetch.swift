@@ -69,7 +69,7 @@ extension CachingTransport {
   }
 
   /// Revalidates a stored response in the background (RFC 5861 §3).
-  func revalidate(_ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery) {
+  func revalidateInBackground(_ request: TransportRequest, _ query: CacheQuery) {
     var request = request
     request.onSend = nil
     request.onReceive = nil
@@ -77,22 +77,39 @@ extension CachingTransport {
     request.wantsTimings = false
     request.collectsBody = true
     request.deadline = wire.resourceTimeout.map { .now + $0 }
-    let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
     let whole = request
     // One revalidation at a time, however many requests find the response stale.
     let key = FlightKey(request, query, wire).text
     guard cache.revalidations.begin(key) else { return }
     Task.detached(priority: .utility) {
       defer { cache.revalidations.end(key) }
-      // A previous revalidation may have ended after this request's lookup.
+      // On failure the stored response stays as it is, and the next request tries again.
+      try? await revalidate(whole, query)
+    }
+  }
+
+  private func revalidate(_ request: TransportRequest, _ query: CacheQuery) async throws {
+    var (request, query) = (request, query)
+    while true {
+      // A previous revalidation may have ended after the request's lookup.
       guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else {
         return
       }
-      // On failure the stored response stays as it is, and the next request tries again.
-      guard let response = try? await fetch(whole, query, entry, plan) else { return }
-      while let body = response.body as? StoringBody, body.isStoring, (try? await body.next()) != nil {}
+      let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
+      let response = try await fetch(request, query, entry, plan)
+      // Challenges are otherwise handled above the cache, which has already responded to this request.
+      if let hop = try request.hop.respondingBelowMiddleware(to: response.head) {
+        try await response.drain()
+        request.hop = hop
+        guard var next = CacheQuery(request, salt: cache.salt) else { return }
+        next.epoch = query.epoch
+        query = next
+        continue
+      }
+      while let body = response.body as? StoringBody, body.isStoring, try await body.next() != nil {}
       // A body that is not stored has no reader, and may have no end.
-      _ = try? await response.drain()
+      try await response.drain()
+      return
     }
   }
 

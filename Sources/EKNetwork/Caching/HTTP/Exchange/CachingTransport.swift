@@ -35,7 +35,7 @@ struct CachingTransport: Transport {
         if let response = hit(entry, request, query, now) { return response }
       case .useAndRevalidate:
         if let response = hit(entry, request, query, now) {
-          revalidate(entry, request, query)
+          revalidateInBackground(request, query)
           return response
         }
       default: break
@@ -102,6 +102,7 @@ extension CachingTransport {
       shared = result.shared
     } catch let error as URLError where error.code == .timedOut && !isOwn.withLock({ $0 }) {
       // The timeout was that of another request.
+      FlightFailure.received(nil)
       return try await fetch(request, query, entry, plan)
     }
     // The response cannot be shared: send this request separately.
