@@ -29,27 +29,22 @@ LIBRARIES = ROOT.parent / "shared/libcurl/lib"
 SANITIZED = pathlib.Path(os.environ.get("EKNETWORK_CACHE", pathlib.Path.home() / ".cache/eknetwork")) / "libcurl-asan"
 DEBIAN = "debian-13"
 AT_ONCE = 2
-# The number of processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two
-# cores would run into their own timeouts.
-PARTS = 4
+# The processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two cores
+# would run into their own timeouts. At least so many, and at most so many suites in each.
+PARTS, SUITES = 4, 32
 # The timeout of a process, in seconds; none takes a minute on an idle machine. Tests that have not finished by then are reported.
 LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
-# The folders whose tests reach libcurl. The others only compute, and give the same results on every version.
-FOLDERS = [
-    "Authentication", "Downloads", "Exchange", "NetworkManager", "Peers", "Prism", "Sessions", "Streaming", "Transfers",
-    "Transport", "WebSocket"]
-COMPUTING = re.compile(r"Parser|RequestURL|FormURLEncoding|RawHead|DeadlineHeap|Multipart|HTTPDate|StateTests|PermissionTests")
-SUITE = re.compile(r"\b(?:struct|class|actor|enum) (\w+Tests)\b")
+# What a file with tests that reach libcurl mentions. The others only compute, and give the same results on every version.
+NETWORK = re.compile(r"\bimport LoopbackServer|Curl|HTTPTransport|PeerProcess|WebSocket\(|\bWire\.|CacheBench")
+SUITE = re.compile(r"\b(?:struct|class|actor|enum|extension) (\w+Tests)\b")
 
 
 def suites():
     names = set()
-    for folder in FOLDERS:
-        files = list((ROOT / "Tests/EKNetworkTests" / folder).rglob("*.swift"))
-        if not files:
-            sys.exit(f"no tests in {folder}: has it moved?")
-        for file in files:
-            names.update(name for name in SUITE.findall(file.read_text()) if not COMPUTING.search(name))
+    for file in (ROOT / "Tests/EKNetworkTests").rglob("*.swift"):
+        text = file.read_text()
+        if NETWORK.search(text):
+            names.update(SUITE.findall(text))
     return sorted(names)
 
 
@@ -112,8 +107,9 @@ def run(label, binary, filters, folder):
     """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
     of the first incomplete part if there is one."""
     failed, unfinished, ran, total = {}, set(), 0, 0
-    for part in range(min(PARTS, len(filters))):
-        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], folder)
+    parts = min(max(PARTS, -(-len(filters) // SUITES)), len(filters))
+    for part in range(parts):
+        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::parts], folder)
         failed |= outcome[0]
         unfinished |= outcome[1]
         ran += outcome[2]
