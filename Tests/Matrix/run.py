@@ -11,12 +11,14 @@ between versions is declared in the tests (Support/LibcurlDifference.swift): it 
 """
 
 import argparse
+import collections
 import concurrent.futures
 import functools
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +39,24 @@ LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
 # What a file with tests that reach libcurl mentions. The others only compute, and give the same results on every version.
 NETWORK = re.compile(r"\bimport LoopbackServer|Curl|HTTPTransport|PeerProcess|WebSocket\(|\bWire\.|CacheBench")
 SUITE = re.compile(r"\b(?:struct|class|actor|enum|extension) (\w+Tests)\b")
+# The suites that only run in a process that a test of another suite starts.
+INNER = {"HangingLookupTests", "SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests", "SystemFolderTests"}
+# The suites whose requirements Debian's packages do not meet: Python packages, a compiler, and iproute2.
+NOT_ON_DEBIAN = {"ConnectionRoutePeerTests", "GraphQLPeerTests", "HARPeerTests", "HangingLookupProcessTests",
+                 "NetworkNamespaceTests", "PasswordPeerTests", "UploadPeerTests"}
+
+
+def may_be_skipped(suite, label):
+    """Returns whether a suite may lack what it needs on this machine."""
+    if suite == "PermissionTests":
+        return os.geteuid() == 0
+    if label == DEBIAN:
+        return suite in NOT_ON_DEBIAN
+    if suite == "NetworkNamespaceTests":
+        return not own_network()
+    if suite == "HangingLookupProcessTests":
+        return not shutil.which("clang") or not pathlib.Path("/usr/include/semaphore.h").exists()
+    return suite.endswith("PeerTests") and "EKNETWORK_PEERS_PYTHON" not in os.environ
 
 
 def suites():
@@ -60,8 +80,9 @@ def arguments(event):
 
 
 def read_events(path):
-    """Returns the failed cases, the tests still running at the end, the number of tests run, and whether the run was complete."""
-    failed, open_tests, parents, ran, ended = {}, set(), set(), 0, False
+    """Returns the failed cases, the tests still running at the end, the number of tests run by suite, and whether the run was
+    complete."""
+    failed, open_tests, parents, ran, ended = {}, set(), set(), collections.Counter(), False
     for line in path.read_text(errors="replace").splitlines():
         try:
             record = json.loads(line)
@@ -77,7 +98,7 @@ def read_events(path):
             ended = True
         elif kind == "testStarted" and test not in parents:
             open_tests.add(test)
-            ran += 1
+            ran[identifier(test).split("/")[0]] += 1
         elif kind in ("testEnded", "testSkipped", "testCancelled"):
             open_tests.discard(test)
         elif kind == "issueRecorded" and not payload["issue"].get("isKnown"):
@@ -104,9 +125,9 @@ def sanitizer():
 
 
 def run(label, binary, filters, folder):
-    """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
-    of the first incomplete part if there is one."""
-    failed, unfinished, ran, total = {}, set(), 0, 0
+    """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log: those
+    of the first incomplete part if there is one, else of the first that ends with a status that no failed test explains."""
+    failed, unfinished, ran, total, last = {}, set(), collections.Counter(), 0, (0, None)
     parts = min(max(PARTS, -(-len(filters) // SUITES)), len(filters))
     for part in range(parts):
         outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::parts], folder)
@@ -116,7 +137,9 @@ def run(label, binary, filters, folder):
         total += outcome[4]
         if not outcome[3] or outcome[5] is None:
             return failed, unfinished, ran, outcome[3], total, outcome[5], outcome[6]
-    return failed, unfinished, ran, True, total, 0, outcome[6]
+        if not last[0] and outcome[5] and not (outcome[0] and outcome[5] == 1):
+            last = outcome[5:]
+    return failed, unfinished, ran, True, total, *last
 
 
 def run_part(name, label, binary, filters, folder):
@@ -151,24 +174,44 @@ def run_part(name, label, binary, filters, folder):
     return *read_events(events), seconds, status, log
 
 
-def judge(label, outcome, minimum):
+def tail(log):
+    """Returns the first report of the address sanitizer in a log, or its end."""
+    lines = log.read_text(errors="replace").splitlines()
+    reports = [number for number, line in enumerate(lines) if "ERROR: AddressSanitizer" in line]
+    return "\n      ".join(lines[reports[0]:][:60] if reports else lines[-12:])
+
+
+def judge(label, outcome, filters):
     """Prints the problems of a run; returns whether there are none."""
     failed, unfinished, ran, ended, seconds, status, log = outcome
     problems = [f"fails: {name} | {given}\n      {text[:600]}" for (name, given), text in sorted(failed.items())]
     for name in sorted(unfinished):
         problems.append(f"has not finished: {name}")
+    skipped = []
     if not ended or status is None:
-        lines = log.read_text(errors="replace").splitlines()
-        reports = [number for number, line in enumerate(lines) if "ERROR: AddressSanitizer" in line]
-        tail = "\n      ".join(lines[reports[0]:][:60] if reports else lines[-12:])
-        problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail}")
-    elif ran < minimum:
-        problems.append(f"only {ran} tests ran")
-    print(f"{label:10} {ran:4} tests, {len(failed)} cases fail, {seconds:.0f} s")
+        problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail(log)}")
+    else:
+        if status:
+            # As when libcurl or a sanitizer ends the process after its last test.
+            problems.append(f"status {status} after the tests:\n      {tail(log)}")
+        absent = [name for name in filters if not ran[name] and name not in INNER]
+        skipped = [name for name in absent if may_be_skipped(name, label)]
+        problems += [f"has not run: {name}" for name in absent if name not in skipped]
+    print(f"{label:10} {ran.total():4} tests, {len(failed)} cases fail, {seconds:.0f} s")
     for problem in problems:
         print(f"    {problem}")
     sys.stdout.flush()
+    if skipped:
+        skip(f"on {label}: {', '.join(skipped)}")
     return not problems
+
+
+def skip(what):
+    """Prints what this machine cannot run, which the gate (.ci/run) repeats at its end."""
+    print(f"skipped: {what}", flush=True)
+    if list_of_skipped := os.environ.get("EKNETWORK_SKIPPED"):
+        with open(list_of_skipped, "a") as file:
+            file.write(f"{what}\n")
 
 
 def main():
@@ -189,6 +232,8 @@ def main():
         if label not in (*versions, *sanitized, DEBIAN):
             sys.exit(f"no such label: {label}")
     filters = suites()
+    if not filters:
+        sys.exit("no suites: have the tests moved?")
     if options.suites:
         if not set(options.suites) <= set(filters):
             sys.exit(f"no such suites: {' '.join(sorted(set(options.suites) - set(filters)))}")
@@ -199,7 +244,7 @@ def main():
     if DEBIAN in labels:
         prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
         if prepared.returncode == 3:
-            print(f"{DEBIAN}: skipped: {prepared.stdout.strip()}")
+            skip(f"{DEBIAN}: {prepared.stdout.strip()}")
             labels.remove(DEBIAN)
         elif prepared.returncode:
             sys.exit(f"{DEBIAN}: {prepared.stdout}")
@@ -215,7 +260,7 @@ def main():
         for label in labels:
             runs[label] = pool.submit(run, label, options.binary.resolve(), filters, folder)
         for label, future in runs.items():
-            good &= judge(label, future.result(), minimum=len(filters))
+            good &= judge(label, future.result(), filters)
     sys.exit(not good)
 
 
