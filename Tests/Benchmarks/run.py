@@ -8,7 +8,7 @@ changes. A request ratio that is out of bounds after the first rounds is measure
 rounds decides, because a single round on a shared machine can be off by a third. With --namespace nginx has its own network
 namespace and core, and the contenders have the other cores.
 """
-import json, os, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
+import json, os, resource, shutil, signal, statistics, subprocess, sys, tempfile, time, urllib.request
 
 from transfers import transfers
 
@@ -81,7 +81,15 @@ class Nginx:
         self.place = place
 
     def __enter__(self):
-        self.folder, host = tempfile.mkdtemp(), self.place.host
+        self.folder, self.process = tempfile.mkdtemp(), None
+        try:
+            return self.started()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def started(self):
+        host = self.place.host
         os.chmod(self.folder, 0o755)
         path = lambda name: os.path.join(self.folder, name)
         with open(path("item.json"), "w") as file:
@@ -126,8 +134,9 @@ http {{
         raise SystemExit("nginx does not answer")
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
         shutil.rmtree(self.folder)
         self.place.close()
 
@@ -452,7 +461,15 @@ def over_http(wanted, quick, place):
     return left
 
 
+def end(*_):
+    # Once: another signal must not interrupt the cleaning.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
 def main():
+    # Without a handler, nginx and its files would stay.
+    signal.signal(signal.SIGTERM, end)
     options = {word for word in sys.argv[1:] if word.startswith("--")}
     wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
     quick = "--quick" in options
