@@ -117,6 +117,12 @@ def own_network():
 
 
 @functools.cache
+def own_mounts():
+    """Returns whether each run can have its own mounts, which end with it even if it is killed."""
+    return subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
+@functools.cache
 def sanitizer():
     """Returns the environment of a process that loads a libcurl with the address sanitizer and has none itself."""
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
@@ -156,7 +162,8 @@ def run_part(name, label, binary, filters, folder):
         environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
     if own_network():
         # A retry to a stopped server must not reach a server of the other run on the same port.
-        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
+        mounts = ["--mount"] if own_mounts() else []
+        command = ["unshare", "--net", *mounts, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     begin = time.monotonic()
     with open(log, "wb") as output:
         process = subprocess.Popen(
