@@ -32,38 +32,43 @@ for module in CZlib CSession; do
 done >"$maps/module.modulemap"
 sources() { find "$checkout/$1" -name '*.swift' | sort; }
 
-# Checks run in parallel, each with its own log.
+# Checks run in parallel, each with its own log. One that is killed reports nothing, and so each that passes leaves a file.
+started=0
+mkdir -p "$APPLE_SCRATCH/passed"
 step() { # name, command...
   local name="$1" log began=$SECONDS
   shift
   log="$(mktemp -p "$APPLE_SCRATCH")"
   if "$@" >"$log" 2>&1 && ! grep -aqE '(error|warning): ' "$log"; then
     echo "ok: $name, $((SECONDS - began)) s"
+    mktemp -p "$APPLE_SCRATCH/passed" >/dev/null
   else
-    touch "$APPLE_SCRATCH/failed"
     echo "FAILS: $name"
     grep -aE '^[^ ]+: (error|warning): |Stack dump|^error' "$log" | sed "s|$checkout/||" | sort -u | head -40
   fi
 }
-settle() { # waits for the running checks; exits if one failed
+jobs="${APPLE_JOBS:-$(nproc)}"
+side() { # like step, in parallel with at most $jobs others
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+  started=$((started + 1))
+  step "$@" &
+}
+settle() { # waits for the running checks; exits if not all have passed
   wait
-  [ ! -e "$APPLE_SCRATCH/failed" ] || exit 1
+  local passed
+  passed="$(find "$APPLE_SCRATCH/passed" -type f | wc -l)"
+  [ "$passed" = "$started" ] || { echo "$passed of $started checks have passed"; exit 1; }
 }
 compile() { bash "$here/compile.sh" "$@"; }
 upcoming=(-enable-upcoming-feature NonisolatedNonsendingByDefault)
 library=(EKNetwork sil -I "$maps")
 
 if [ "$mode" = --quick ]; then
-  step "macos: EKNetwork" compile macos "${library[@]}" $(sources Sources/EKNetwork)
+  side "macos: EKNetwork" compile macos "${library[@]}" $(sources Sources/EKNetwork)
   settle
   exit 0
 fi
 
-jobs="${APPLE_JOBS:-$(nproc)}"
-side() { # like step, in parallel with at most $jobs others
-  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-  step "$@" &
-}
 for platform in tvos watchos visionos; do
   side "$platform: EKNetwork" compile $platform "${library[@]}" $(sources Sources/EKNetwork)
 done
@@ -78,10 +83,12 @@ for platform in ${APPLE_TESTS:-macos ios}; do
   side "$platform: EKNetworkTests" \
     compile $platform EKNetworkTests sil -enable-testing -I "$maps" "${upcoming[@]}" $(sources Tests/EKNetworkTests)
 done
+modes="$here/../Clients/modes.txt"
+[ -s "$modes" ] || { echo "FAILS: there is no $modes"; exit 1; }
 while IFS='|' read -r name options; do
   # The last of several options wins.
   side "macos: clients, $name" compile macos Clients sil -wmo -parse-as-library -I "$maps" $options $(sources Tests/Clients/Sources)
-done <"$here/../Clients/modes.txt"
+done <"$modes"
 side "ios: clients" compile ios Clients sil -wmo -parse-as-library -I "$maps" $(sources Tests/Clients/Sources)
 side "macos: EKNetworkDemo" compile macos EKNetworkDemo sil -I "$maps" "${upcoming[@]}" $(sources Sources/EKNetworkDemo)
 side "macos: AutobahnClient" \

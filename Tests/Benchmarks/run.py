@@ -8,25 +8,32 @@ changes. A request ratio that is out of bounds after the first rounds is measure
 rounds decides, because a single round on a shared machine can be off by a third. With --namespace nginx has its own network
 namespace and core, and the contenders have the other cores.
 """
-import json, os, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
+import json, os, resource, shutil, signal, statistics, subprocess, sys, tempfile, time, urllib.request
 
 from transfers import transfers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECTIONS = ["http", "https", "http2", "loops", "flat", "stream", "parsing", "cache", "httpcache", "burst", "soak", "transfers", "waiting",
             "websocket"]
-# The goal for the first is 3. It is relative to a request over the network, which gets cheaper too.
-FLOORS = {"HTTP cache: send vs a hit in memory": 2.4, "requests vs urlsession at 16": 2.5, "chunks vs async-http-client": 0.7,
-          "https chunks vs async-http-client": 0.35, "http2 chunks vs async-http-client": 0.8,
-          "body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30,
-          "upload vs curl": 0.5, "download vs curl": 0.35,
-          "ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
-          "ws echo at 16 vs websockets": 1, "http2 requests vs async-http-client at 16": 1.5}
+# By section. The goal for the HTTP cache is 3. It is relative to a request over the network, which gets cheaper too.
+FLOORS = {
+    "httpcache": {"HTTP cache: send vs a hit in memory": 2.4},
+    "http": {"requests vs urlsession at 16": 2.5},
+    "http2": {"http2 requests vs async-http-client at 16": 1.5},
+    "stream": {"chunks vs async-http-client": 0.7, "https chunks vs async-http-client": 0.35,
+               "http2 chunks vs async-http-client": 0.8},
+    "parsing": {"body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30},
+    "transfers": {"upload vs curl": 0.5, "download vs curl": 0.35},
+    "websocket": {"ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
+                  "ws echo at 16 vs websockets": 1}}
 # CPU time is steadier than throughput on a machine with other load.
-CEILINGS = {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95,
-            "http2 CPU vs async-http-client at 16": 0.6,
-            "ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}
+CEILINGS = {
+    "http": {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95},
+    "http2": {"http2 CPU vs async-http-client at 16": 0.6},
+    "websocket": {"ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}}
 ratios = {}
+# The contenders with bounds that may not be installed, and are not.
+absent = set() if shutil.which("curl") else {"curl"}
 
 
 def run(*command):
@@ -81,7 +88,15 @@ class Nginx:
         self.place = place
 
     def __enter__(self):
-        self.folder, host = tempfile.mkdtemp(), self.place.host
+        self.folder, self.process = tempfile.mkdtemp(), None
+        try:
+            return self.started()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def started(self):
+        host = self.place.host
         os.chmod(self.folder, 0o755)
         path = lambda name: os.path.join(self.folder, name)
         with open(path("item.json"), "w") as file:
@@ -126,8 +141,9 @@ http {{
         raise SystemExit("nginx does not answer")
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
         shutil.rmtree(self.folder)
         self.place.close()
 
@@ -143,8 +159,28 @@ def rounds(commands, count, pick=lambda key, values: statistics.median(values), 
 
 
 def beyond_bounds():
-    return ([name for name, floor in FLOORS.items() if name in ratios and ratios[name] < floor] +
-            [name for name, ceiling in CEILINGS.items() if name in ratios and ratios[name] > ceiling])
+    return ([name for bounds in FLOORS.values() for name, floor in bounds.items() if name in ratios and ratios[name] < floor] +
+            [name for bounds in CEILINGS.values() for name, ceiling in bounds.items()
+             if name in ratios and ratios[name] > ceiling])
+
+
+def unmeasured(wanted):
+    """Returns the bounds of these sections that no ratio has been compared with, apart from those with a contender that is not
+    installed."""
+    names = [name for section in wanted for bounds in (FLOORS, CEILINGS) for name in bounds.get(section, {})
+             if name not in ratios]
+    lacking = [name for name in names if any(f"vs {contender}" in name for contender in absent)]
+    if lacking:
+        skip(f"benchmarks without {' and '.join(sorted(absent))}: {', '.join(lacking)}")
+    return [f"{name} (not measured)" for name in names if name not in lacking]
+
+
+def skip(what):
+    """Prints what this machine cannot run, which the gate (.ci/run) repeats at its end."""
+    print(f"skipped: {what}")
+    if list_of_skipped := os.environ.get("EKNETWORK_SKIPPED"):
+        with open(list_of_skipped, "a") as file:
+            file.write(f"{what}\n")
 
 
 def built_go(folder):
@@ -287,6 +323,11 @@ def pause(server, load):
     return left
 
 
+def longest_backlog():
+    with open("/proc/sys/net/core/somaxconn") as file:
+        return int(file.read())
+
+
 def burst(load, quick):
     """Sends 5,000 concurrent requests, each on its own connection, to servers that accept connections slowly."""
     left = []
@@ -299,7 +340,9 @@ def burst(load, quick):
         found = measured(load, "eknetwork", "burst", url, "5000", "0")
         server.communicate("")
         print(f"backlog {backlog:5d}, one every {delay * 1000} ms:", json.dumps(found))
-        if found["wrong"] or found["served"] + sum(found["failed"].values()) != 5000:
+        # With a long backlog all are served. Where the kernel has a shorter one, some may time out.
+        least = 4000 if backlog == 4096 and longest_backlog() >= backlog else 0
+        if found["wrong"] or found["served"] + sum(found["failed"].values()) != 5000 or found["served"] < least:
             left.append(f"burst with a backlog of {backlog}")
     return left
 
@@ -331,6 +374,8 @@ def websocket(quick):
     contenders = {"eknetwork": [load, "eknetwork"], "bare transport": [load, "transport"]}
     if os.path.exists(python) and not subprocess.run([python, "-c", "import websockets"], capture_output=True).returncode:
         contenders["websockets"] = [python, os.path.join(folder, "client.py"), "websockets"]
+    else:
+        absent.add("websockets")
     with tempfile.TemporaryDirectory() as keys:
         key, certificate = os.path.join(keys, "key.pem"), os.path.join(keys, "ca.pem")
         certify(key, certificate)
@@ -395,6 +440,9 @@ def soak(server, load, seconds):
         # Connections stay in their pool, which holds at most 64 per host.
         left += [f"{name} of {url}" for name, bound in (
             ("wrong", 0), ("growthMegabytes", 10), ("descriptorsLeft", 64), ("threadsLeft", 4)) if found[name] > bound]
+        # More than half of the requests are neither cancelled nor refused on purpose, and there are thousands each second.
+        if found["answered"] < found["requests"] / 3 or found["requests"] < 100 * share:
+            left.append(f"number of answered requests of {url}")
     burst = measured(load, "eknetwork", "get", server.http + "/item.json", "5000", "0")
     print(f"5000 at once: all served, {burst['peakMegabytes']:.1f} MiB at the peak")
     return left
@@ -452,7 +500,15 @@ def over_http(wanted, quick, place):
     return left
 
 
+def end(*_):
+    # Once: another signal must not interrupt the cleaning.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
 def main():
+    # Without a handler, nginx and its files would stay.
+    signal.signal(signal.SIGTERM, end)
     options = {word for word in sys.argv[1:] if word.startswith("--")}
     wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
     quick = "--quick" in options
@@ -464,7 +520,7 @@ def main():
     for name, ratio in ratios.items():
         print(f"{ratio:8.2f} x  {name}")
     missed = left + beyond_bounds()
-    if "--check" in options and missed:
+    if "--check" in options and (missed := missed + unmeasured(wanted)):
         raise SystemExit("out of bounds: " + ", ".join(missed))
 
 

@@ -52,6 +52,8 @@ def main():
     shared = network.keys() & injected.keys()
     print(f"{len(network)} files over a network, {len(network) - len(shared)} of them only there; "
           f"{len(injected)} with an injected session")
+    if not network or not injected:
+        sys.exit("no files: have the sources moved?")
     if options.most and len(network) > options.most:
         sys.exit(f"more than {options.most}")
 

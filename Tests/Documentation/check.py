@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 from catalog import CATALOG, catalog_complaints
 from compiling import ROOT, build_folder, compile_all, library_options
 from declarations import updated, written
-from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape
+from documents import CONTEXTS, anchor, blocks, headings, local_links, prose, shape, unclosed
 from running import run_all
 from symbols import Library, check_signature, extract_graphs, match_member
 
@@ -94,6 +94,8 @@ def check(texts, library, options):
     """Returns all complaints about documents, given as {name: text}."""
     complaints, to_compile = [], []
     for name, text in texts.items():
+        if line := unclosed(text):
+            complaints.append(f"{name}:{line}: the block is not closed")
         for block in blocks(text):
             if block.context not in CONTEXTS:
                 complaints.append(f"{name}:{block.line}: the context {block.context} is unknown")
@@ -176,6 +178,8 @@ def self_test(library, options, extract):
         "a recipe without a file": {"a.md": "<!-- context: recipe of Nothing.swift -->\n```swift\nimport EKNetwork\n```\n"},
         "an unknown context": {"a.md": good.replace("context: body", "context: bodies")},
         "a member that does not exist": {"a.md": good.replace("let statusCode", "let status")},
+        "a constant that is declared as a variable": {"a.md": good.replace("let statusCode", "var statusCode")},
+        "a block that is not closed": {"a.md": good + "```swift\nimport EKNetwork\n"},
         "a member of another type": {"a.md": good.replace("statusCode: Int", "statusCode: String")},
         "a conformance that does not exist": {
             "a.md": "<!-- context: signature -->\n```swift\npublic struct HTTPError: Hashable {\n}\n```\n"

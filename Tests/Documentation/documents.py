@@ -39,6 +39,17 @@ def blocks(text):
     return found
 
 
+def unclosed(text):
+    """Returns the line of a fence that is not closed before the next one or the end, or 0."""
+    opened = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip().startswith("```"):
+            if opened and line.strip() != "```":
+                return opened
+            opened = 0 if opened else number
+    return opened
+
+
 def prose(text):
     """Yields the lines outside fenced blocks, with their numbers."""
     fenced = False

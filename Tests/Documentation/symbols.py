@@ -8,7 +8,9 @@ PLUMBING = re.compile(
     r"|^NetworkProgress\.Published\.(?:init\(wrappedValue:\)|wrappedValue|projectedValue)$"
     r"|^URLSession\.loadThroughEKNetwork\("
 )
-NOISE = {"public", "nonisolated", "nonsending", "unsafe", "convenience", "final", "any", "let", "var", "func", "(", ")"}
+NOISE = {"public", "nonisolated", "nonsending", "unsafe", "convenience", "final", "any", "func", "(", ")"}
+# Headings omit them.
+PROPERTY = {"let", "var"}
 KINDS = r"(?:public )?(?:final )?(?P<kind>class|struct|enum|protocol|actor|extension) (?P<name>[\w.]+)"
 
 
@@ -61,8 +63,8 @@ class Library:
         return {path for path in self.symbols if not PLUMBING.search(path)}
 
 
-def canonical(declaration, scope, accessors):
-    """Returns the significant tokens of a declaration, in order."""
+def canonical(declaration, scope, accessors, strict):
+    """Returns the significant tokens of a declaration, in order. Only a strict comparison distinguishes constants."""
     text = re.sub(r"//.*", "", declaration).strip()
     text = re.sub(r"^(?:@[\w.]+\s+)+", "", text)
     if match := re.search(r"<(\w+): ([^<>]+)>\(", text):
@@ -77,7 +79,7 @@ def canonical(declaration, scope, accessors):
     parts = scope.split(".") if scope else []
     for prefix in ["Self."] + [".".join(parts[:count]) + "." for count in range(len(parts), 0, -1)]:
         words = [word.removeprefix(prefix) for word in words]
-    return [word for word in words if word not in NOISE]
+    return [word for word in words if word not in (NOISE if strict else NOISE | PROPERTY)]
 
 
 def base_name(declaration):
@@ -114,7 +116,7 @@ def match_member(library, declaration, scope, strict):
     for path, text in candidates:
         read_only = text.endswith("{ get }")
         accessors = strict and ("{ get" in declaration or read_only)
-        if canonical(declaration, scope, accessors) == canonical(text, scope, accessors):
+        if canonical(declaration, scope, accessors, strict) == canonical(text, scope, accessors, strict):
             return path, ""
     if not candidates:
         return "", f"`{prefix}{name}` does not exist"

@@ -11,12 +11,14 @@ between versions is declared in the tests (Support/LibcurlDifference.swift): it 
 """
 
 import argparse
+import collections
 import concurrent.futures
 import functools
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,27 +31,40 @@ LIBRARIES = ROOT.parent / "shared/libcurl/lib"
 SANITIZED = pathlib.Path(os.environ.get("EKNETWORK_CACHE", pathlib.Path.home() / ".cache/eknetwork")) / "libcurl-asan"
 DEBIAN = "debian-13"
 AT_ONCE = 2
-# The number of processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two
-# cores would run into their own timeouts.
-PARTS = 4
+# The processes, one after the other, among which the suites of a run are divided: hundreds of tests that wait for two cores
+# would run into their own timeouts. At least so many, and at most so many suites in each.
+PARTS, SUITES = 4, 32
 # The timeout of a process, in seconds; none takes a minute on an idle machine. Tests that have not finished by then are reported.
 LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
-# The folders whose tests reach libcurl. The others only compute, and give the same results on every version.
-FOLDERS = [
-    "Authentication", "Downloads", "Exchange", "NetworkManager", "Peers", "Prism", "Sessions", "Streaming", "Transfers",
-    "Transport", "WebSocket"]
-COMPUTING = re.compile(r"Parser|RequestURL|FormURLEncoding|RawHead|DeadlineHeap|Multipart|HTTPDate|StateTests|PermissionTests")
-SUITE = re.compile(r"\b(?:struct|class|actor|enum) (\w+Tests)\b")
+# What a file with tests that reach libcurl mentions. The others only compute, and give the same results on every version.
+NETWORK = re.compile(r"\bimport LoopbackServer|Curl|HTTPTransport|PeerProcess|WebSocket\(|\bWire\.|CacheBench")
+SUITE = re.compile(r"\b(?:struct|class|actor|enum|extension) (\w+Tests)\b")
+# The suites that only run in a process that a test of another suite starts.
+INNER = {"HangingLookupTests", "SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests", "SystemFolderTests"}
+# The suites whose requirements Debian's packages do not meet: Python packages, a compiler, and iproute2.
+NOT_ON_DEBIAN = {"ConnectionRoutePeerTests", "GraphQLPeerTests", "HARPeerTests", "HangingLookupProcessTests",
+                 "NetworkNamespaceTests", "PasswordPeerTests", "UploadPeerTests"}
+
+
+def may_be_skipped(suite, label):
+    """Returns whether a suite may lack what it needs on this machine."""
+    if suite == "PermissionTests":
+        return os.geteuid() == 0
+    if label == DEBIAN:
+        return suite in NOT_ON_DEBIAN
+    if suite == "NetworkNamespaceTests":
+        return not own_network()
+    if suite == "HangingLookupProcessTests":
+        return not shutil.which("clang") or not pathlib.Path("/usr/include/semaphore.h").exists()
+    return suite.endswith("PeerTests") and "EKNETWORK_PEERS_PYTHON" not in os.environ
 
 
 def suites():
     names = set()
-    for folder in FOLDERS:
-        files = list((ROOT / "Tests/EKNetworkTests" / folder).rglob("*.swift"))
-        if not files:
-            sys.exit(f"no tests in {folder}: has it moved?")
-        for file in files:
-            names.update(name for name in SUITE.findall(file.read_text()) if not COMPUTING.search(name))
+    for file in (ROOT / "Tests/EKNetworkTests").rglob("*.swift"):
+        text = file.read_text()
+        if NETWORK.search(text):
+            names.update(SUITE.findall(text))
     return sorted(names)
 
 
@@ -65,8 +80,9 @@ def arguments(event):
 
 
 def read_events(path):
-    """Returns the failed cases, the tests still running at the end, the number of tests run, and whether the run was complete."""
-    failed, open_tests, parents, ran, ended = {}, set(), set(), 0, False
+    """Returns the failed cases, the tests still running at the end, the number of tests run by suite, and whether the run was
+    complete."""
+    failed, open_tests, parents, ran, ended = {}, set(), set(), collections.Counter(), False
     for line in path.read_text(errors="replace").splitlines():
         try:
             record = json.loads(line)
@@ -82,7 +98,7 @@ def read_events(path):
             ended = True
         elif kind == "testStarted" and test not in parents:
             open_tests.add(test)
-            ran += 1
+            ran[identifier(test).split("/")[0]] += 1
         elif kind in ("testEnded", "testSkipped", "testCancelled"):
             open_tests.discard(test)
         elif kind == "issueRecorded" and not payload["issue"].get("isKnown"):
@@ -101,6 +117,12 @@ def own_network():
 
 
 @functools.cache
+def own_mounts():
+    """Returns whether each run can have its own mounts, which end with it even if it is killed."""
+    return subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
+@functools.cache
 def sanitizer():
     """Returns the environment of a process that loads a libcurl with the address sanitizer and has none itself."""
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
@@ -109,18 +131,21 @@ def sanitizer():
 
 
 def run(label, binary, filters, folder):
-    """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log, those
-    of the first incomplete part if there is one."""
-    failed, unfinished, ran, total = {}, set(), 0, 0
-    for part in range(min(PARTS, len(filters))):
-        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::PARTS], folder)
+    """Runs the tests on one libcurl, in parts; returns the results of `read_events`, and the seconds, exit status and log: those
+    of the first incomplete part if there is one, else of the first that ends with a status that no failed test explains."""
+    failed, unfinished, ran, total, last = {}, set(), collections.Counter(), 0, (0, None)
+    parts = min(max(PARTS, -(-len(filters) // SUITES)), len(filters))
+    for part in range(parts):
+        outcome = run_part(f"{label}-{part + 1}", label, binary, filters[part::parts], folder)
         failed |= outcome[0]
         unfinished |= outcome[1]
         ran += outcome[2]
         total += outcome[4]
         if not outcome[3] or outcome[5] is None:
             return failed, unfinished, ran, outcome[3], total, outcome[5], outcome[6]
-    return failed, unfinished, ran, True, total, 0, outcome[6]
+        if not last[0] and outcome[5] and not (outcome[0] and outcome[5] == 1):
+            last = outcome[5:]
+    return failed, unfinished, ran, True, total, *last
 
 
 def run_part(name, label, binary, filters, folder):
@@ -137,7 +162,8 @@ def run_part(name, label, binary, filters, folder):
         environment["LD_LIBRARY_PATH"] = str(LIBRARIES / label)
     if own_network():
         # A retry to a stopped server must not reach a server of the other run on the same port.
-        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
+        mounts = ["--mount"] if own_mounts() else []
+        command = ["unshare", "--net", *mounts, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     begin = time.monotonic()
     with open(log, "wb") as output:
         process = subprocess.Popen(
@@ -155,24 +181,44 @@ def run_part(name, label, binary, filters, folder):
     return *read_events(events), seconds, status, log
 
 
-def judge(label, outcome, minimum):
+def tail(log):
+    """Returns the first report of the address sanitizer in a log, or its end."""
+    lines = log.read_text(errors="replace").splitlines()
+    reports = [number for number, line in enumerate(lines) if "ERROR: AddressSanitizer" in line]
+    return "\n      ".join(lines[reports[0]:][:60] if reports else lines[-12:])
+
+
+def judge(label, outcome, filters):
     """Prints the problems of a run; returns whether there are none."""
     failed, unfinished, ran, ended, seconds, status, log = outcome
     problems = [f"fails: {name} | {given}\n      {text[:600]}" for (name, given), text in sorted(failed.items())]
     for name in sorted(unfinished):
         problems.append(f"has not finished: {name}")
+    skipped = []
     if not ended or status is None:
-        lines = log.read_text(errors="replace").splitlines()
-        reports = [number for number, line in enumerate(lines) if "ERROR: AddressSanitizer" in line]
-        tail = "\n      ".join(lines[reports[0]:][:60] if reports else lines[-12:])
-        problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail}")
-    elif ran < minimum:
-        problems.append(f"only {ran} tests ran")
-    print(f"{label:10} {ran:4} tests, {len(failed)} cases fail, {seconds:.0f} s")
+        problems.append(f"the run is incomplete ({'killed' if status is None else f'status {status}'}):\n      {tail(log)}")
+    else:
+        if status:
+            # As when libcurl or a sanitizer ends the process after its last test.
+            problems.append(f"status {status} after the tests:\n      {tail(log)}")
+        absent = [name for name in filters if not ran[name] and name not in INNER]
+        skipped = [name for name in absent if may_be_skipped(name, label)]
+        problems += [f"has not run: {name}" for name in absent if name not in skipped]
+    print(f"{label:10} {ran.total():4} tests, {len(failed)} cases fail, {seconds:.0f} s")
     for problem in problems:
         print(f"    {problem}")
     sys.stdout.flush()
+    if skipped:
+        skip(f"on {label}: {', '.join(skipped)}")
     return not problems
+
+
+def skip(what):
+    """Prints what this machine cannot run, which the gate (.ci/run) repeats at its end."""
+    print(f"skipped: {what}", flush=True)
+    if list_of_skipped := os.environ.get("EKNETWORK_SKIPPED"):
+        with open(list_of_skipped, "a") as file:
+            file.write(f"{what}\n")
 
 
 def main():
@@ -193,6 +239,8 @@ def main():
         if label not in (*versions, *sanitized, DEBIAN):
             sys.exit(f"no such label: {label}")
     filters = suites()
+    if not filters:
+        sys.exit("no suites: have the tests moved?")
     if options.suites:
         if not set(options.suites) <= set(filters):
             sys.exit(f"no such suites: {' '.join(sorted(set(options.suites) - set(filters)))}")
@@ -203,7 +251,7 @@ def main():
     if DEBIAN in labels:
         prepared = subprocess.run(["bash", str(HERE / "debian.sh"), "--prepare"], stdout=subprocess.PIPE, text=True)
         if prepared.returncode == 3:
-            print(f"{DEBIAN}: skipped: {prepared.stdout.strip()}")
+            skip(f"{DEBIAN}: {prepared.stdout.strip()}")
             labels.remove(DEBIAN)
         elif prepared.returncode:
             sys.exit(f"{DEBIAN}: {prepared.stdout}")
@@ -219,7 +267,7 @@ def main():
         for label in labels:
             runs[label] = pool.submit(run, label, options.binary.resolve(), filters, folder)
         for label, future in runs.items():
-            good &= judge(label, future.result(), minimum=len(filters))
+            good &= judge(label, future.result(), filters)
     sys.exit(not good)
 
 

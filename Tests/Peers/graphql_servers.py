@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import sys
-import tempfile
 import typing
 
 import ariadne
@@ -34,6 +33,7 @@ from strawberry.aiohttp.views import GraphQLView
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.subscriptions import GRAPHQL_SSE_PROTOCOL, GRAPHQL_TRANSPORT_WS_PROTOCOL
 
+from folder import temporary_folder
 from ports import free_port
 
 BOOKS = [("1", "Начало"), ("2", "終わり"), ("3", "Lost")]
@@ -263,7 +263,7 @@ async def ariadne_server():
 async def main():
     # Both log every error of a resolver.
     logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         ariadne_port, task = await ariadne_server()
         ports = {"strawberry": await strawberry_server(), "ariadne": ariadne_port}
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)

@@ -12,10 +12,10 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 from certificates import make_all
+from folder import temporary_folder
 from ports import free_port
 
 ITEM = b'{"id":1,"name":"teapot"}'
@@ -62,7 +62,7 @@ def hypercorn(path, port):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         os.chmod(folder, 0o755)
         make_all(folder)
         path = pathlib.Path(folder)

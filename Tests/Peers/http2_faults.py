@@ -12,7 +12,6 @@ import pathlib
 import socket
 import ssl
 import sys
-import tempfile
 
 import h2.config
 import h2.connection
@@ -22,6 +21,7 @@ import h2.exceptions
 import h2.settings
 
 from certificates import make_all
+from folder import temporary_folder
 
 Codes = h2.errors.ErrorCodes
 PART = b"a" * 1000
@@ -405,7 +405,7 @@ class Slow(Faulty):
 
 
 async def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         make_all(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

@@ -13,7 +13,6 @@ import json
 import os
 import ssl
 import sys
-import tempfile
 
 import dns.flags
 import dns.message
@@ -22,6 +21,7 @@ import dns.rdatatype
 import dns.rrset
 from aiohttp import web
 from certificates import make_all
+from folder import temporary_folder
 
 asked = []
 
@@ -83,6 +83,6 @@ async def main(folder):
     await runner.cleanup()
 
 
-with tempfile.TemporaryDirectory() as path:
+with temporary_folder() as path:
     os.chmod(path, 0o755)
     asyncio.run(main(path))

@@ -12,9 +12,9 @@ import pathlib
 import socket
 import ssl
 import sys
-import tempfile
 
 from certificates import make_all
+from folder import temporary_folder
 
 CREDENTIALS = b"basic " + base64.b64encode(b"someone:s%cret")
 ports = {}
@@ -165,7 +165,7 @@ async def main():
         servers.append(server)
         ports[name] = server.sockets[0].getsockname()[1]
 
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         make_all(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

@@ -18,12 +18,12 @@ import os
 import pathlib
 import ssl
 import sys
-import tempfile
 
 import aiohttp
 import websockets
 from aiohttp import web
 from certificates import make_all
+from folder import temporary_folder
 from websockets.asyncio.server import serve as serve_websockets
 
 MESSAGES = 10_000
@@ -125,7 +125,7 @@ async def main():
         kept.append(server)
         ports[name] = server.sockets[0].getsockname()[1]
 
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         make_all(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

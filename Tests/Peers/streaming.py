@@ -9,11 +9,11 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 
 from aiohttp import web
 
 from certificates import make_all
+from folder import temporary_folder
 from ports import free_port
 
 RECORDS = [{"id": number, "name": name} for number, name in enumerate(["teapot", "чайник", "急須", "🫖", "a\u2028b\x85c"])]
@@ -58,7 +58,7 @@ held = asyncio.Event()
 
 
 async def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         make_all(folder)
         app = pathlib.Path(__file__).with_name("streaming_app.py")
         ports = {"hypercorn": free_port(), "hypercorn-tls": free_port()}

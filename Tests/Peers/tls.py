@@ -11,12 +11,12 @@ import socket
 import ssl
 import struct
 import sys
-import tempfile
 import threading
 import urllib.parse
 import warnings
 
 from certificates import make_all
+from folder import temporary_folder
 
 
 def until_closed(handler):
@@ -265,7 +265,7 @@ async def main():
         servers.append(server)
         ports[name] = server.sockets[0].getsockname()[1]
 
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         make_all(folder)
         for name in ("good", "wrong-host", "expired", "not-yet", "self-signed", "unknown-root"):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -6,6 +6,7 @@ its standard input is closed.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -15,7 +16,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -24,6 +24,7 @@ from werkzeug.formparser import parse_form_data
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from certificates import make_all
+from folder import temporary_folder
 from ports import free_port
 
 
@@ -95,7 +96,7 @@ class Silent(WSGIRequestHandler):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder, contextlib.ExitStack() as ending:
         os.chmod(folder, 0o755)
         path = pathlib.Path(folder)
         (path / "put").mkdir()
@@ -103,6 +104,7 @@ def main():
         (path / "full").mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path / "full"], capture_output=True)
         if mounted.returncode == 0:
+            ending.callback(subprocess.run, ["umount", path / "full"], capture_output=True)
             (path / "full" / "mounted").touch()
         make_all(folder)
         ports = {"nginx": free_port(), "h2": free_port(), "aiohttp": free_port(), "werkzeug": free_port()}
@@ -125,7 +127,6 @@ def main():
         finally:
             nginx.terminate()
             nginx.wait()
-            subprocess.run(["umount", path / "full"], capture_output=True)
 
 
 main()

@@ -16,10 +16,10 @@ import pathlib
 import socket
 import ssl
 import sys
-import tempfile
 
 from aiohttp import web
 from certificates import make_all
+from folder import temporary_folder
 
 
 async def echo(request):
@@ -63,6 +63,6 @@ async def main(folder):
     await runner.cleanup()
 
 
-with tempfile.TemporaryDirectory() as path:
+with temporary_folder() as path:
     os.chmod(path, 0o755)
     asyncio.run(main(str(pathlib.Path(path))))

@@ -10,12 +10,12 @@ import json
 import logging
 import os
 import sys
-import tempfile
 
 import uvicorn
 from fastapi import FastAPI, Header, HTTPException
 from tuspyserver import create_tus_router
 
+from folder import temporary_folder
 from ports import free_port
 
 PATIENCE = 700_000
@@ -59,7 +59,7 @@ def cutting(port):
 
 async def main():
     logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         application = FastAPI()
         application.include_router(create_tus_router(prefix="files", files_dir=folder))
         application.include_router(create_tus_router(prefix="secured", files_dir=folder, auth=authorized))
