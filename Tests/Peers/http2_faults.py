@@ -239,6 +239,13 @@ class Faulty(asyncio.Protocol):
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse", "leave", "turns", "expects", "drip", "refill"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
+        elif kind == "later":
+            def respond():
+                # The client may have disconnected.
+                with contextlib.suppress(h2.exceptions.ProtocolError):
+                    self.respond(stream)
+                    self.flush()
+            asyncio.get_running_loop().call_later(0.05, respond)
         elif kind == "sent-trailers":
             trailers = self.trailers.get(stream)
             self.respond(stream, json.dumps({"size": self.sizes[stream], "trailers": trailers}).encode())

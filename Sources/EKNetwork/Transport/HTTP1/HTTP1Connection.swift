@@ -120,6 +120,8 @@
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
+    var unsentCount: Int { output.pending.count }
+
     func timings(of transfer: Transfer) -> NetworkTimings {
       let isReused = exchangeCount > 1
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }

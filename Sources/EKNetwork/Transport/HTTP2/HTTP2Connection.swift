@@ -75,6 +75,8 @@
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
+    var unsentCount: Int { output.count - outputStart }
+
     func timings(isReused: Bool) -> NetworkTimings {
       NetworkTimings(
         nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
