@@ -44,7 +44,6 @@
     var deadlineIndex = -1
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
-    private var loopHasHead = false
     private var loopIsRefused = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
@@ -142,7 +141,8 @@
       return min(idleEnd, nextCheck, request.deadline)
     }
 
-    private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
+    /// Whether the body may be on its way. The head of a response does not end it, unless it refuses the request.
+    private var loopIsSending: Bool { request.upload != nil && !loopIsRefused }
 
     /// Checks whether the kernel is still sending what it was given, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
@@ -164,7 +164,6 @@
       loopExpected = head.contentLength
       loopReportsBody = request.onReceive?.observes(head) == true
       loopHead = head
-      loopHasHead = true
       loopIsRefused = isRefused
       guard isRefused, loopPauses.contains(.sending) else { return }
       loopLastActivity = eventLoop.now

@@ -230,6 +230,31 @@
       #expect(response.data == Data("8000000".utf8))
     }
 
+    /// The response has begun, and the kernel still sends the body.
+    @Test func slowUploadDoesNotTimeOutAfterAnEarlyHead() async throws {
+      let server = try LoopbackServer { $0.receiveBufferSize = 256 * 1024 }
+      defer { server.stop() }
+      let (status, count) = try await withTimeoutsThatMustNotPass { timeout in
+        let pause = Duration.seconds(timeout / 20)
+        let (count, never) = (Locked(0), Gate())
+        let reply: @Sendable (Data) -> Data? = { piece in
+          count.withLock { $0 += piece.count }
+          never.waitBlocking(timeout: pause)
+          return nil
+        }
+        server.route("PUT", "/", onHead: { _ in .converse(status: 200) { reply($0) } }) { _ in .status(500) }
+        let transport = try transport { $0.timeoutIntervalForRequest = timeout }
+        let response = try await fetch(transport, server.url("/")) {
+          $0.httpMethod = "PUT"
+          $0.timeoutInterval = timeout
+          $0.httpBody = Data(count: 4_000_000)
+        }
+        return (response.head.statusCode, count.withLock { $0 })
+      }
+      #expect(status == 200)
+      #expect(count == 4_000_000)
+    }
+
     // MARK: - Expectations
 
     @Test(arguments: ["PUT", "POST"])
