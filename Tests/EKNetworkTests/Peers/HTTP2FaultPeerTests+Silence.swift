@@ -31,5 +31,19 @@
       silent.cancel()
       await silent.value
     }
+
+    /// The limit comes with the end of the handshake, and each response when the other request has arrived as well.
+    @Test("A request beyond the streams that a server allows from the beginning gets another connection")
+    func fewStreamsFromTheBeginning() async throws {
+      let manager = try Self.makeManager(peer, port: "limited", connections: 2)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<2 {
+          group.addTask {
+            try await manager.send(Probe<StatusCodeResponse>(path: "/", timeout: .seconds(20))).statusCode
+          }
+        }
+        for try await status in group { #expect(status == 200) }
+      }
+    }
   }
 #endif

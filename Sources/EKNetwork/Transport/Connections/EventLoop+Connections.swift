@@ -62,10 +62,14 @@
           let connection = HTTP2Connection(bytes, times, inPlaceOf: opening)
           connections.replace(with: connection)
           opening.pool.shared.add(connection)
-          for transfer in transfers {
+          // The first begins in any case: a server may end every connection at once. What it has sent may allow fewer
+          // streams (RFC 9113 §5.1.2), and nghttp2 would keep the requests beyond that.
+          if let first = transfers.first { connection.begin(first) }
+          connection.received(received)
+          for transfer in transfers.dropFirst() {
             if connection.hasRoom { connection.begin(transfer) } else { connect(transfer, in: opening.pool) }
           }
-          return connection.received(received)
+          return
         }
         if refusal == nil { opening.pool.shared.noteHTTP1(opening.origin) }
       }
