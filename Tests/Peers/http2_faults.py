@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An HTTP/2 server that misbehaves as the request's path selects. Prints {"ports": {"faulty": port, "slow": port}, "folder": …} and exits
+"""An HTTP/2 server that misbehaves as the request's path selects. Prints {"ports": {"faulty": port, …}, "folder": …} and exits
 when its standard input is closed. Requires the package `h2`.
 """
 
@@ -12,6 +12,7 @@ import pathlib
 import socket
 import ssl
 import sys
+import threading
 
 import h2.config
 import h2.connection
@@ -239,6 +240,13 @@ class Faulty(asyncio.Protocol):
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse", "leave", "turns", "expects", "drip", "refill"):
             self.respond(stream, json.dumps({"size": self.sizes[stream]}).encode())
+        elif kind == "later":
+            def respond():
+                # The client may have disconnected.
+                with contextlib.suppress(h2.exceptions.ProtocolError):
+                    self.respond(stream)
+                    self.flush()
+            asyncio.get_running_loop().call_later(0.05, respond)
         elif kind == "sent-trailers":
             trailers = self.trailers.get(stream)
             self.respond(stream, json.dumps({"size": self.sizes[stream], "trailers": trailers}).encode())
@@ -404,6 +412,62 @@ class Slow(Faulty):
             asyncio.get_running_loop().call_later(0.3, self.transport.resume_reading)
 
 
+def limited(folder):
+    """Allows one stream on each connection, in SETTINGS that come with the end of the handshake. Responds to a request when
+    there is one on another connection, too."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+    context.set_alpn_protocols(["h2"])
+    # Its server is the one that finishes the handshake.
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    listener = socket.create_server(("127.0.0.1", 0))
+    both = threading.Barrier(2)
+
+    def serve(connection):
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        stream = context.wrap_bio(incoming, outgoing, server_side=True)
+
+        def received(call, *arguments):
+            while True:
+                try:
+                    return call(*arguments)
+                except ssl.SSLWantReadError:
+                    connection.sendall(outgoing.read())
+                    incoming.write(connection.recv(65_536) or b"")
+                    if not incoming.pending:
+                        raise EOFError from None
+
+        with connection, contextlib.suppress(OSError, EOFError, threading.BrokenBarrierError):
+            received(stream.do_handshake)
+            stream.write(frame(4, 0, 0, bytes([0, 3, 0, 0, 0, 1])))
+            connection.sendall(outgoing.read())
+            data = b""
+            while len(data) < 24:
+                data += received(stream.read, 65_536)
+            # After the preface (RFC 9113 §3.4).
+            data = data[24:]
+            while True:
+                while len(data) >= 9 and len(data) >= (end := 9 + int.from_bytes(data[:3], "big")):
+                    kind, flags, number = data[3], data[4], int.from_bytes(data[5:9], "big")
+                    data = data[end:]
+                    if kind == 1:
+                        both.wait()
+                        stream.write(frame(1, 5, number, b"\x88"))
+                    elif kind == 4 and not flags:
+                        stream.write(frame(4, 1, 0, b""))
+                connection.sendall(outgoing.read())
+                if not (piece := received(stream.read, 65_536)):
+                    break
+                data += piece
+
+    def accept():
+        while True:
+            threading.Thread(target=serve, args=[listener.accept()[0]], daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
 async def main():
     with temporary_folder() as folder:
         make_all(folder)
@@ -414,7 +478,8 @@ async def main():
         server = await loop.create_server(Faulty, "127.0.0.1", 0, ssl=context)
         slow = await loop.create_server(Slow, "127.0.0.1", 0, ssl=context)
         slow.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
-        ports = {"faulty": server.sockets[0].getsockname()[1], "slow": slow.sockets[0].getsockname()[1]}
+        ports = {"faulty": server.sockets[0].getsockname()[1], "slow": slow.sockets[0].getsockname()[1],
+            "limited": limited(folder)}
         print(json.dumps({"ports": ports, "folder": folder}), flush=True)
         await loop.run_in_executor(None, sys.stdin.read)
     os._exit(0)

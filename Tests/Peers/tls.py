@@ -199,6 +199,28 @@ def saying_why(context):
     return listener.getsockname()[1]
 
 
+def refusing(context):
+    """Sends the alert of a handshake that fails, and reads until the client closes: unread bytes would reset the connection."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            stream = context.wrap_socket(listener.accept()[0], server_side=True, do_handshake_on_connect=False)
+            try:
+                stream.do_handshake()
+            except OSError:
+                pass
+            try:
+                while socket.socket.recv(stream, 65536):
+                    pass
+            except OSError:
+                pass
+            stream.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
 def renegotiating(folder):
     """Begins another handshake (RFC 5246 §7.4.1.1) when the client has sent the line `go`, sends the line `ready`, and never
     reads again."""
@@ -308,6 +330,14 @@ async def main():
         # In TLS 1.3 the client learns of its rejection only after the handshake.
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         await serve("client-required", answer, context)
+        for protocol in ("http/1.1", "h2"):
+            recent = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            recent.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
+            recent.load_verify_locations(pathlib.Path(folder) / "ca.pem")
+            recent.verify_mode = ssl.CERT_REQUIRED
+            recent.minimum_version = ssl.TLSVersion.TLSv1_3
+            recent.set_alpn_protocols([protocol])
+            ports[f"client-required-1.3-{protocol}"] = refusing(recent)
         await serve("client-name", client, context)
         optional = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         optional.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

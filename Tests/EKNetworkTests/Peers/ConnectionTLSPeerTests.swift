@@ -61,6 +61,35 @@
       }
     }
 
+    /// The client has finished the handshake when the server looks at its certificate (RFC 8446 §2). One is of another
+    /// authority, and one is for servers.
+    @Test(
+      "A client certificate that is missing or refused is no lost connection in TLS 1.3",
+      .enabled(if: TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL") == true),
+      arguments: ["http/1.1", "h2"],
+      [
+        (nil, .clientCertificateRequired), ("unknown-root", .clientCertificateRejected),
+        ("good", .clientCertificateRejected),
+      ] as [(String?, URLError.Code)])
+    func refusedClient(version: String, row: (certificate: String?, expected: URLError.Code)) async throws {
+      let url = try peer.url("client-required-1.3-\(version)")
+      let certificate = row.certificate.map {
+        TLSOptions.ClientCertificate(certificateFile: peer.file("\($0).pem"), keyFile: peer.file("\($0).key"))
+      }
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: certificate)
+      let transport = TransportSelection.transport(
+        for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
+      let error = await #expect(throws: URLError.self) { try await text(transport, url) }
+      #expect(error?.code == row.expected, "\(error?.localizedDescription ?? "")")
+      var options = WebSocketOptions()
+      options.tls = tls
+      let refusal = await #expect(throws: URLError.self) {
+        try await WebSocket.connect(
+          to: peer.url("client-required-1.3-\(version)", scheme: "wss"), options: options)
+      }
+      #expect(refusal?.code == row.expected, "\(refusal?.localizedDescription ?? "")")
+    }
+
     private func own(_ eventLoops: EventLoops = EventLoops(count: 1), file: URL? = nil) throws -> HTTPTransport {
       let tls = TLSOptions(certificateAuthorityFile: file ?? peer.file("ca.pem"))
       return try #require(

@@ -47,26 +47,38 @@
       for transfers: [Transfer]
     ) {
       var received: [UInt8] = []
+      var refusal: CurlError.Failure?
       if opening.version != .http1 {
         // Without TLS nothing is negotiated (RFC 9113 §3.3).
         let isNegotiated = opening.origin.scheme == "https"
         // libcurl only tells what was negotiated once the connection was used.
-        if isNegotiated, case .moved(let count) = bytes.receive(into: receiveBuffer) {
-          received = Array(receiveBuffer[..<count])
+        switch isNegotiated ? bytes.receive(into: receiveBuffer) : .mustWait {
+        case .moved(let count): received = Array(receiveBuffer[..<count])
+        // It is not reported again.
+        case .failed(let failure) where failure.certificateRefusal != nil: refusal = failure
+        case .mustWait, .closed, .failed: break
         }
-        if !isNegotiated || bytes.hasNegotiatedHTTP2 {
+        if refusal == nil, !isNegotiated || bytes.hasNegotiatedHTTP2 {
           let connection = HTTP2Connection(bytes, times, inPlaceOf: opening)
           connections.replace(with: connection)
           opening.pool.shared.add(connection)
-          for transfer in transfers {
+          // The first begins in any case: a server may end every connection at once. What it has sent may allow fewer
+          // streams (RFC 9113 §5.1.2), and nghttp2 would keep the requests beyond that.
+          if let first = transfers.first { connection.begin(first) }
+          connection.received(received)
+          for transfer in transfers.dropFirst() {
             if connection.hasRoom { connection.begin(transfer) } else { connect(transfer, in: opening.pool) }
           }
-          return connection.received(received)
+          return
         }
-        opening.pool.shared.noteHTTP1(opening.origin)
+        if refusal == nil { opening.pool.shared.noteHTTP1(opening.origin) }
       }
       let connection = HTTP1Connection(bytes, times, inPlaceOf: opening)
       connections.replace(with: connection)
+      if let refusal {
+        connection.close()
+        return transfers.forEach { failed($0, refusal, .init(code: refusal.code)) }
+      }
       guard opening.version != .http2 else {
         connection.close()
         return transfers.forEach { fail($0, .badServerResponse, "The server does not speak HTTP/2") }
@@ -82,7 +94,7 @@
     /// Handles the end of a connection, or of a stream, before its response was complete.
     func failed(_ transfer: Transfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {
       var ending = ending
-      if transfer.loopFailure != nil { ending.isFinal = true }
+      if transfer.loopFailure != nil || failure.certificateRefusal != nil { ending.isFinal = true }
       if resends(transfer, after: ending) { return }
       transfer.loopNoteEnd()
       finish(transfer, with: transfer.loopFailure ?? CurlError.urlError(failure, url: transfer.request.url))

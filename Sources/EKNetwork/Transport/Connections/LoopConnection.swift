@@ -67,6 +67,8 @@
     func abandon(_ transfer: Transfer)
     /// The state of the connection's output in the kernel.
     var kernelOutput: ekn_socket_output { get }
+    /// The number of bytes that it has not passed to the kernel.
+    var unsentCount: Int { get }
     /// The timings of the exchange.
     func timings(of transfer: Transfer) -> NetworkTimings
   }

@@ -148,6 +148,7 @@
     }
 
     var kernelOutput: ekn_socket_output { ekn_socket_output() }
+    var unsentCount: Int { 0 }
 
     func timings(of transfer: Transfer) -> NetworkTimings {
       let now = MonotonicClock.now()

@@ -63,7 +63,8 @@
     ]
 
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
-      switch failure.code {
+      if let refusal = failure.certificateRefusal { return refusal }
+      return switch failure.code {
       case 60: certificateCode(failure.verifyResult)
       case 7: connectCode(failure)
       case 56: receiveCode(failure)
@@ -165,6 +166,27 @@
   }
 
   extension CurlError.Failure {
+    /// The alerts with which a server refuses the certificate of the client, or that it has none (RFC 8446 §6.2), in
+    /// OpenSSL's words. Its versions have different ones before them.
+    private static let alerts: [(text: String, code: URLError.Code)] = [
+      ("alert certificate required", .clientCertificateRequired),
+      ("alert bad certificate", .clientCertificateRejected),
+      ("alert unsupported certificate", .clientCertificateRejected),
+      ("alert certificate expired", .clientCertificateRejected),
+      ("alert certificate revoked", .clientCertificateRejected),
+      ("alert certificate unknown", .clientCertificateRejected),
+      ("alert unknown ca", .clientCertificateRejected),
+      ("alert access denied", .clientCertificateRejected),
+    ]
+
+    /// The error if the server refuses the certificate of the client, or that it has none; it would do so again.
+    ///
+    /// In TLS 1.3 the client has finished its handshake before (RFC 8446 §2): the alert comes in place of the response.
+    var certificateRefusal: URLError.Code? {
+      guard [CurlError.handshakeFailure, 55, 56].contains(code) else { return nil }
+      return Self.alerts.first { text.contains($0.text) }?.code
+    }
+
     /// Creates it from what libcurl reports of a handle.
     init(code: Int, of easy: OpaquePointer, errorText: UnsafePointer<CChar>) {
       let text = String(cString: errorText)

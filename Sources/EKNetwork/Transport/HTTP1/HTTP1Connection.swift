@@ -95,7 +95,10 @@
         if !isQuiet { close() }
         return
       }
-      if events & Int32(EKN_CSELECT_OUT) != 0 { write() }
+      // If the connection is broken, sending would fail, and TLS may have received why.
+      let mustRead =
+        events & Int32(EKN_CSELECT_ERR) != 0 && bytes.mayHoldBytes && transfer?.loopPauses.contains(.receiving) == false
+      if events & Int32(EKN_CSELECT_OUT) != 0, !mustRead { write() }
       if events & ~Int32(EKN_CSELECT_OUT) != 0, transfer != nil { read() }
       if outputNeedsInput, transfer != nil { write() }
     }
@@ -119,6 +122,8 @@
     func abandon(_ transfer: Transfer) { close() }
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
+
+    var unsentCount: Int { output.pending.count }
 
     func timings(of transfer: Transfer) -> NetworkTimings {
       let isReused = exchangeCount > 1
@@ -232,7 +237,8 @@
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, sendFailure)
-        case .failed(let error): return lost(transfer, isClosed: false, sendFailure ?? error)
+        case .failed(let error):
+          return lost(transfer, isClosed: false, error.certificateRefusal == nil ? sendFailure ?? error : error)
         }
         break
       }

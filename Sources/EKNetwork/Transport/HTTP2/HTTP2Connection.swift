@@ -75,6 +75,8 @@
 
     var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
 
+    var unsentCount: Int { output.count - outputStart }
+
     func timings(isReused: Bool) -> NetworkTimings {
       NetworkTimings(
         nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
@@ -266,7 +268,7 @@
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return ended(failure ?? .emptyReply)
-        case .failed(let error): return ended(failure ?? error)
+        case .failed(let error): return ended(error.certificateRefusal == nil ? failure ?? error : error)
         }
         break
       }
@@ -380,7 +382,9 @@
     }
 
     private func ended(_ failure: CurlError.Failure, isFinal: Bool = false) {
-      let streams = streams.values.sorted { $0.number < $1.number }
+      // Other connections would be refused as well.
+      let held = failure.certificateRefusal == nil ? [] : held
+      let streams = streams.values.sorted { $0.number < $1.number } + held
       close()
       for stream in streams {
         let failure = stream.hasHead && failure.code == CurlError.emptyReply ? .partialBody : failure

@@ -210,6 +210,8 @@ struct ReceiveWindow {
 
     var kernelOutput: ekn_socket_output { connection.kernelOutput }
 
+    var unsentCount: Int { connection.unsentCount }
+
     func timings(of transfer: Transfer) -> NetworkTimings {
       let (begun, now) = (transfer.loopBegun, MonotonicClock.now())
       func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }

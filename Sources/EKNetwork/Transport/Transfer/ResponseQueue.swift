@@ -33,6 +33,9 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   /// The size up to which waiting chunks are joined: if a server sends single bytes, each must not be kept as an object
   /// of its own.
   private static var joinedSize: Int { 64 * 1024 }
+  /// The number of places of chunks that were taken from which they are freed, as soon as they are half of all: a consumer
+  /// that is always behind never empties the queue.
+  private static var maximumTaken: Int { 32 }
 
   private var head: ResponseHead?
   private var headWaiter: HeadWaiter?
@@ -43,6 +46,9 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   private var outcome: Result<Void, any Error>?
   /// Whether reading from the wire has to stop. Only this is true at any time: a note that it may go on can be late.
   private(set) var isPaused = false
+
+  /// The number of places that chunks take, with those that were taken.
+  var placeCount: Int { chunks.count }
 
   /// Whether further input will be ignored, because the exchange has ended or its consumer has left.
   var isOver: Bool { outcome != nil }
@@ -131,6 +137,9 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
       firstChunk += 1
       if firstChunk == chunks.count {
         chunks.removeAll(keepingCapacity: true)
+        firstChunk = 0
+      } else if firstChunk >= Self.maximumTaken, 2 * firstChunk >= chunks.count {
+        chunks.removeFirst(firstChunk)
         firstChunk = 0
       }
       bufferedMemory -= chunk.memory

@@ -44,7 +44,6 @@
     var deadlineIndex = -1
     private var loopProgress = SendProgress()
     private var loopHead: ResponseHead?
-    private var loopHasHead = false
     private var loopIsRefused = false
     /// Keeps track of how often the request is sent.
     private(set) var loopResends: ResendState
@@ -142,12 +141,15 @@
       return min(idleEnd, nextCheck, request.deadline)
     }
 
-    private var loopIsSending: Bool { request.upload != nil && !loopHasHead }
+    /// Whether the body may be on its way. The head of a response does not end it, unless it refuses the request.
+    private var loopIsSending: Bool { request.upload != nil && !loopIsRefused }
 
     /// Checks whether the kernel is still sending what it was given, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
-      guard loopIsSending, loopPauses.isEmpty, let output = loopConnection?.kernelOutput else { return }
-      if loopProgress.hasMoved(output, since: loopLastActivity, at: now) { loopLastActivity = now }
+      guard loopIsSending, loopPauses.isEmpty, let connection = loopConnection else { return }
+      let hasMoved = loopProgress.hasMoved(
+        connection.kernelOutput, unsent: connection.unsentCount, read: loopBodyCount, at: now)
+      if hasMoved { loopLastActivity = now }
     }
 
     /// Whether as much is kept as may be for a consumer that does not read.
@@ -162,7 +164,6 @@
       loopExpected = head.contentLength
       loopReportsBody = request.onReceive?.observes(head) == true
       loopHead = head
-      loopHasHead = true
       loopIsRefused = isRefused
       guard isRefused, loopPauses.contains(.sending) else { return }
       loopLastActivity = eventLoop.now
@@ -217,6 +218,7 @@
         return false
       }
       loopBodyCount = 0
+      loopProgress = SendProgress()
       loopPauses = []
       return true
     }
@@ -337,13 +339,12 @@
   /// one such interval at most.
   struct SendProgress {
     private static var checksPerTimeout: UInt64 { 8 }
-    /// The number of bytes of a body that may have been read and not yet passed to the kernel.
-    private static var libraryBuffer: UInt64 { 256 * 1024 }
 
     private var lastCheck: UInt64 = 0
     private var last: ekn_socket_output?
+    private var lastRead: Int64 = 0
     /// The number of confirmed bytes once all of the body that has been read has arrived. What follows on a shared
-    /// connection belongs to another request.
+    /// connection belongs to others.
     private var end: UInt64 = 0
 
     /// Returns when to check again.
@@ -354,16 +355,25 @@
     /// Takes the state of the connection in the kernel. Returns `true` if bytes of the body were sent since the last
     /// check; the first check cannot tell, and returns `true` if any bytes are queued.
     ///
-    /// - Parameter activity: When part of the body was last read.
-    mutating func hasMoved(_ output: ekn_socket_output, since activity: UInt64, at time: UInt64) -> Bool {
+    /// - Parameters:
+    ///   - unsent: The number of bytes that the connection has not passed to the kernel.
+    ///   - read: The number of bytes of the body that were read.
+    mutating func hasMoved(_ output: ekn_socket_output, unsent: Int, read: Int64, at time: UInt64) -> Bool {
       defer {
         last = output
+        lastRead = read
         lastCheck = time
       }
-      if last == nil || activity > lastCheck { end = output.confirmed &+ output.queued &+ Self.libraryBuffer }
+      if last == nil || read != lastRead {
+        end = output.confirmed &+ output.queued &+ Self.sizeOnWire(of: UInt64(max(0, unsent)))
+      }
       guard let last else { return output.queued > 0 }
       guard output.confirmed > 0 else { return output.queued < last.queued }
       return output.confirmed > last.confirmed && last.confirmed < end
     }
+
+    /// Returns how many bytes may become of those that have not been sent: TLS, also that of a proxy around it, adds less
+    /// than 1/64 to large records and less than 256 bytes to a small one (RFC 8446 §5.2, RFC 5246 §6.2.3.2).
+    private static func sizeOnWire(of count: UInt64) -> UInt64 { count == 0 ? 0 : count + count / 64 + 256 }
   }
 #endif

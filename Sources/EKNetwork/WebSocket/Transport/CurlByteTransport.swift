@@ -152,7 +152,9 @@
         receiving = nil
         continuation.resume(returning: [])
       case .mustWait: break
-      case .failed(let failure): loopEnd(ByteTransportError.failed(failure.text))
+      case .failed(let failure):
+        let refusal = failure.certificateRefusal == nil ? nil : URL(string: address.url)
+        loopEnd(refusal.map { CurlError.urlError(failure, url: $0) } ?? ByteTransportError.failed(failure.text))
       }
     }
 

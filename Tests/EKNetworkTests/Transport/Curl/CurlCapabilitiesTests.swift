@@ -95,12 +95,15 @@
   }
 
   @Suite struct SendProgressTests {
-    private func moves(_ outputs: [(queued: UInt64, confirmed: UInt64)], activity: [UInt64] = [0]) -> [Bool] {
+    private func moves(
+      _ outputs: [(queued: UInt64, confirmed: UInt64)], unsent: [Int] = [], read: [Int64] = []
+    ) -> [Bool] {
       var progress = SendProgress()
       return outputs.enumerated().map { index, output in
         progress.hasMoved(
           ekn_socket_output(queued: output.queued, confirmed: output.confirmed),
-          since: activity.last { $0 <= index * 10 } ?? 0, at: UInt64(index) * 10 + 1)
+          unsent: index < unsent.count ? unsent[index] : 0, read: index < read.count ? read[index] : read.last ?? 100,
+          at: UInt64(index) * 10 + 1)
       }
     }
 
@@ -116,36 +119,36 @@
       #expect(moves([(100, 1), (100, 1), (100, 50), (100, 50)]) == [true, false, true, false])
     }
 
-    /// Another upload's bytes on the same connection are not this one's.
+    /// The bytes of others on the same connection are not this upload's.
     @Test func bytesPastTheEndAreNoProgress() {
-      let end: UInt64 = 1_000 + 100 + 256 * 1024
-      #expect(moves([(100, 1_000), (500, end - 1), (500, end), (500, end + 1)]) == [true, true, true, false])
-      // More of the body was read at 25: the check at 31 moves the end.
+      #expect(moves([(100, 1_000), (500, 1_099), (500, 1_100), (500, 1_101)]) == [true, true, true, false])
+      // More of the body was read before the third check, which moves the end.
       #expect(
-        moves([(100, 1_000), (500, end), (500, end + 1), (500, end + 2), (500, end + 3)], activity: [0, 25])
-          == [true, true, false, true, true])
+        moves(
+          [(100, 1_000), (500, 1_100), (500, 1_101), (500, 1_600), (500, 1_601), (500, 1_602)],
+          read: [100, 100, 200])
+          == [true, true, true, true, true, false])
     }
 
-    /// Progress counts as activity at the time of the check. Only a body that was read since then moves the end.
-    @Test func progressDoesNotMoveTheEnd() {
-      let end: UInt64 = 1_000 + 100 + 256 * 1024
-      var progress = SendProgress()
-      var activity: UInt64 = 0
-      var moves: [Bool] = []
-      for (index, confirmed) in [1_000, end - 1, end, end + 1].enumerated() {
-        let now = UInt64(index + 1) * 10
-        let output = ekn_socket_output(queued: 100, confirmed: confirmed)
-        let hasMoved = progress.hasMoved(output, since: activity, at: now)
-        if hasMoved { activity = now }
-        moves.append(hasMoved)
-      }
-      #expect(moves == [true, true, true, false])
+    /// What the connection itself holds becomes somewhat more with TLS.
+    @Test func bytesThatTheKernelDoesNotHaveYetAreProgress() {
+      let end: UInt64 = 1_000 + 100 + 64_000 + 1_000 + 256
+      let outputs = [(100, 1_000), (0, end - 1), (0, end), (0, end + 1)] as [(queued: UInt64, confirmed: UInt64)]
+      #expect(moves(outputs, unsent: [64_000]) == [true, true, true, false])
+      // Those that others have added since.
+      #expect(moves([(0, 1_000), (100, 1_001), (100, 1_002)], unsent: [0, 64_000]) == [false, false, false])
+    }
+
+    /// The body has arrived, and only others use the connection.
+    @Test func otherRequestsAreNoProgress() {
+      let outputs = (0..<100).map { (queued: 0 as UInt64, confirmed: 1_000 + 100 * UInt64($0)) }
+      #expect(!moves(outputs).contains(true))
     }
 
     @Test func idleTimeIsCheckedEightTimes() {
       var progress = SendProgress()
       #expect(progress.nextCheck(after: 100, idle: 80) == 110)
-      _ = progress.hasMoved(ekn_socket_output(), since: 0, at: 110)
+      _ = progress.hasMoved(ekn_socket_output(), unsent: 0, read: 0, at: 110)
       #expect(progress.nextCheck(after: 100, idle: 80) == 120)
       #expect(progress.nextCheck(after: 130, idle: 80) == 140)
       #expect(progress.nextCheck(after: 5, idle: .max) == 110 + UInt64.max / 8)

@@ -99,6 +99,28 @@
       (92, "HTTP/2 stream 1 was not closed cleanly: PROTOCOL_ERROR (err 1)", .badServerResponse, "not closed cleanly"),
       (92, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost, "INTERNAL"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
+      // OpenSSL 1.1, 3.0 and 3.5.
+      (
+        56, "SSL_read: error:1409445C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required, errno 0",
+        .clientCertificateRequired, "certificate required"
+      ),
+      (
+        56, "OpenSSL SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0",
+        .clientCertificateRejected, "bad certificate"
+      ),
+      (
+        55, "OpenSSL SSL_write: OpenSSL/3.5.1: error:0A000415:SSL routines::ssl/tls alert certificate expired",
+        .clientCertificateRejected, "certificate expired"
+      ),
+      (35, "TLS connect error: error:0A000418:SSL routines::tlsv1 alert unknown ca", .clientCertificateRejected, "ca"),
+      (
+        35, "error:14094410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure", .secureConnectionFailed,
+        "alert"
+      ),
+      (
+        56, "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0",
+        .networkConnectionLost, "unexpected eof"
+      ),
     ])
     func messageSaysWhatHappened(_ row: (code: Int, text: String, expected: URLError.Code, part: String)) throws {
       let url = try #require(URL(string: "https://h/"))
@@ -206,6 +228,31 @@
         }
       }
       #expect(response.data == Data("8000000".utf8))
+    }
+
+    /// The response has begun, and the kernel still sends the body.
+    @Test func slowUploadDoesNotTimeOutAfterAnEarlyHead() async throws {
+      let server = try LoopbackServer { $0.receiveBufferSize = 256 * 1024 }
+      defer { server.stop() }
+      let (status, count) = try await withTimeoutsThatMustNotPass { timeout in
+        let pause = Duration.seconds(timeout / 20)
+        let (count, never) = (Locked(0), Gate())
+        let reply: @Sendable (Data) -> Data? = { piece in
+          count.withLock { $0 += piece.count }
+          never.waitBlocking(timeout: pause)
+          return nil
+        }
+        server.route("PUT", "/", onHead: { _ in .converse(status: 200) { reply($0) } }) { _ in .status(500) }
+        let transport = try transport { $0.timeoutIntervalForRequest = timeout }
+        let response = try await fetch(transport, server.url("/")) {
+          $0.httpMethod = "PUT"
+          $0.timeoutInterval = timeout
+          $0.httpBody = Data(count: 4_000_000)
+        }
+        return (response.head.statusCode, count.withLock { $0 })
+      }
+      #expect(status == 200)
+      #expect(count == 4_000_000)
     }
 
     // MARK: - Expectations

@@ -47,6 +47,20 @@ import Testing
     #expect(seen == [one, two, nil, nil])
   }
 
+  @Test func chunksThatWereTakenLeaveNothingBehindALateConsumer() {
+    var queue = Queue()
+    func chunk(_ number: Int) -> Data { Data(repeating: UInt8(truncatingIfNeeded: number), count: 64 * 1024) }
+    for number in 0..<2 { _ = queue.deliver(head: nil, chunk: chunk(number), outcome: nil) }
+    for number in 0..<1_000 {
+      guard case .chunk(let data?, _) = queue.available(), data == chunk(number) else {
+        Issue.record("the chunk is lost")
+        return
+      }
+      _ = queue.deliver(head: nil, chunk: chunk(number + 2), outcome: nil)
+      guard queue.placeCount < 100 else { return #expect(Bool(false), "after \(number) chunks") }
+    }
+  }
+
   @Test func errorFollowsTheReceivedBytes() {
     var queue = Queue()
     _ = queue.deliver(head: head, chunk: Data([1]), outcome: nil)
