@@ -117,6 +117,9 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// Whether content codings such as gzip are decoded (RFC 9110 §8.4). If not, the body is returned as it was sent, and
   /// an unknown coding is not an error. On Apple platforms, and whenever a `URLSession` performs the request, the
   /// system still decodes those that it knows. Defaults to `true`.
+  ///
+  /// A part of encoded content cannot be decoded, so a request with a `Range` and no `Accept-Encoding` is sent with
+  /// `identity`; if a `URLSession` performs it, the system decides.
   var decodesContent: Bool { get }
   /// The maximum ratio between a decoded body and the bytes received; a larger one throws a ``ResponseLimitError``. The
   /// first MiB is always allowed. Defaults to `nil`: no limit. It has no effect with Foundation's implementation.
