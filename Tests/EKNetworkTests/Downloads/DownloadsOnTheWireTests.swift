@@ -163,6 +163,19 @@ import Testing
     #expect(result.size == 0)
   }
 
+  /// RFC 9112 §6.3: the transfer coding overrides the length.
+  @Test(arguments: [1, 9]) func chunkedFileIgnoresContentLength(_ length: Int) async throws {
+    server.route("/file") { _ in
+      .raw(
+        "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(length)\r\nTransfer-Encoding: chunked\r\n\r\n"
+          + "2\r\nok\r\n0\r\n\r\n")
+    }
+    let result = try await Wire.automatic.manager(server).download(FileRequest(), to: target)
+    #expect(result.size == 2)
+    #expect(try Data(contentsOf: target) == Data("ok".utf8))
+    #expect(folder.names == ["a.bin"])
+  }
+
   @Test func withoutAValidatorNothingIsKept() async throws {
     file.state.withLock {
       $0.tag = nil
