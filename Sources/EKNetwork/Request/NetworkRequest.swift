@@ -99,7 +99,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   var redirectPolicy: RedirectPolicy { get }
   /// Whether to send `Expect: 100-continue` (RFC 9110 §10.1.1) and wait for the server's 100 (Continue) before the body
   /// is sent, so that a body that is refused is not sent at all. If no response arrives within a second, the body is
-  /// sent. On Apple platforms the system decides whether the body waits. Defaults to `false`.
+  /// sent. On Apple platforms the system decides whether the body waits. It has no effect on a request without a body, or
+  /// with an empty one. Defaults to `false`.
   var expectsContinue: Bool { get }
   /// Whether the request can be sent again automatically if its connection is lost before a response begins, as happens
   /// when a server closes an idle connection at that moment. If not, `URLError.networkConnectionLost` is passed to
