@@ -65,6 +65,17 @@ actor FileDownload {
 
   /// Sends a request for the missing part, and writes the response to the file.
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
+    do {
+      return try await load(urlRequest, over: exchange)
+    } catch let error as ResponseLimitError {
+      // The rest of a file that is too large is never wanted. An error response that is too large is not thrown here: it is
+      // a refusal, and says nothing about the file.
+      try discard()
+      throw error
+    }
+  }
+
+  private func load(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
     if partial == nil { partial = try PartialFile(for: destination) }
     while true {
       let request = try conditional(urlRequest, over: exchange)
@@ -150,10 +161,7 @@ actor FileDownload {
         try discard()
         throw error
       }
-      if let limit, let length = state?.length, length > limit {
-        try discard()
-        throw ResponseLimitError(limit: .size(limit))
-      }
+      if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
       do {
         try partial?.append(chunk)
       } catch {

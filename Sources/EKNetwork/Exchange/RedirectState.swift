@@ -16,10 +16,12 @@ struct RedirectState {
   }
 
   static let maximumHops = 20
-  /// The fields that are removed from a request that becomes a GET (the "request-body-header names" of the Fetch
-  /// standard).
-  private static let contentFields = [
-    "content-type", "content-length", "content-encoding", "content-language", "content-location", "expect",
+  /// The fields that are removed from a request that becomes a GET (RFC 9110 §15.4): those about the content, which is not
+  /// sent, such as its digests (RFC 9530), and about how it is sent.
+  private static let contentFields: Set<String> = [
+    "content-digest", "content-disposition", "content-encoding", "content-language", "content-length",
+    "content-location", "content-md5", "content-range", "content-type", "digest", "expect", "last-modified",
+    "repr-digest", "trailer",
   ]
 
   private let policy: RedirectPolicy
@@ -162,7 +164,7 @@ extension URLRequest {
     return stream.streamStatus == .notOpen
   }
 
-  fileprivate mutating func removeFields(_ names: [String]) {
+  fileprivate mutating func removeFields(_ names: Set<String>) {
     guard let fields = allHTTPHeaderFields else { return }
     for name in fields.keys where names.contains(name.lowercased()) { setValue(nil, forHTTPHeaderField: name) }
   }

@@ -99,7 +99,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   var redirectPolicy: RedirectPolicy { get }
   /// Whether to send `Expect: 100-continue` (RFC 9110 §10.1.1) and wait for the server's 100 (Continue) before the body
   /// is sent, so that a body that is refused is not sent at all. If no response arrives within a second, the body is
-  /// sent. On Apple platforms the system decides whether the body waits. Defaults to `false`.
+  /// sent. On Apple platforms the system decides whether the body waits. It has no effect on a request without a body, or
+  /// with an empty one. Defaults to `false`.
   var expectsContinue: Bool { get }
   /// Whether the request can be sent again automatically if its connection is lost before a response begins, as happens
   /// when a server closes an idle connection at that moment. If not, `URLError.networkConnectionLost` is passed to
@@ -117,6 +118,9 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// Whether content codings such as gzip are decoded (RFC 9110 §8.4). If not, the body is returned as it was sent, and
   /// an unknown coding is not an error. On Apple platforms, and whenever a `URLSession` performs the request, the
   /// system still decodes those that it knows. Defaults to `true`.
+  ///
+  /// A part of encoded content cannot be decoded, so a request with a `Range` and no `Accept-Encoding` is sent with
+  /// `identity`; if a `URLSession` performs it, the system decides.
   var decodesContent: Bool { get }
   /// The maximum ratio between a decoded body and the bytes received; a larger one throws a ``ResponseLimitError``. The
   /// first MiB is always allowed. Defaults to `nil`: no limit. It has no effect with Foundation's implementation.

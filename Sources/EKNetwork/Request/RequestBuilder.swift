@@ -41,11 +41,12 @@ enum RequestBuilder {
     }
     try headers.setDefaults(accept: accept, userAgent: userAgent)
     try headers.describe(payload)
-    if payload.exists, request.expectsContinue { headers.expectContinue() }
+    let method = request.methodName
+    // RFC 9110 §10.1.1: not in a request without content, and a HEAD is sent without it.
+    if payload.exists, payload.length != 0, method != "HEAD", request.expectsContinue { headers.expectContinue() }
 
     var urlRequest = URLRequest(url: url)
     // A new `URLRequest` is already a GET, and the setter costs a quarter of this function's time.
-    let method = request.methodName
     if method != "GET" { urlRequest.httpMethod = method }
     urlRequest.allHTTPHeaderFields = headers.fields
     payload.attach(to: &urlRequest)

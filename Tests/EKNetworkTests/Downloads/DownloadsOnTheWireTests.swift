@@ -163,6 +163,19 @@ import Testing
     #expect(result.size == 0)
   }
 
+  /// RFC 9112 §6.3: the transfer coding overrides the length.
+  @Test(arguments: [1, 9]) func chunkedFileIgnoresContentLength(_ length: Int) async throws {
+    server.route("/file") { _ in
+      .raw(
+        "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(length)\r\nTransfer-Encoding: chunked\r\n\r\n"
+          + "2\r\nok\r\n0\r\n\r\n")
+    }
+    let result = try await Wire.automatic.manager(server).download(FileRequest(), to: target)
+    #expect(result.size == 2)
+    #expect(try Data(contentsOf: target) == Data("ok".utf8))
+    #expect(folder.names == ["a.bin"])
+  }
+
   @Test func withoutAValidatorNothingIsKept() async throws {
     file.state.withLock {
       $0.tag = nil
@@ -329,7 +342,34 @@ import Testing
     await #expect(throws: ResponseLimitError.self) {
       try await manager.download(FileRequest(maximumResponseSize: 250_000), to: target)
     }
-    #expect(!FileManager.default.fileExists(atPath: target.path))
+    #expect(folder.names == [])
+    // The rest alone is too large.
+    file.state.withLock { $0.breaks = [100_000] }
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    await #expect(throws: ResponseLimitError.self) {
+      try await manager.download(FileRequest(maximumResponseSize: 150_000), to: target)
+    }
+    #expect(folder.names == [])
+  }
+
+  @Test func fileThatTurnsOutTooLargeIsNotKept() async throws {
+    let isWritten = Gate()
+    server.route("/file") { [content] _ in
+      .streaming(
+        headers: ["ETag": "\"v1\""],
+        [.chunk(content.prefix(100_000)), .wait(isWritten), .chunk(Data(content.dropFirst(100_000))), .endOfChunks()])
+    }
+    let progress = NetworkProgress()
+    let manager = Wire.automatic.manager(server)
+    let download = Task { [target] in
+      try await manager.download(FileRequest(progress: progress, maximumResponseSize: 200_000), to: target)
+    }
+    #if !canImport(Combine)
+      for await bytes in progress.$completedBytes.values where bytes == 100_000 { break }
+    #endif
+    isWritten.open()
+    await #expect(throws: ResponseLimitError.self) { try await download.value }
+    #expect(folder.names == [])
   }
 
   @Test func encodedResponseIsDecoded() async throws {

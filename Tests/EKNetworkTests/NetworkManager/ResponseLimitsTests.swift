@@ -62,6 +62,15 @@ import Testing
     }
   }
 
+  /// RFC 9112 §6.3: the transfer coding overrides the length.
+  @Test(arguments: Wire.allCases) func chunkedBodyIsNotLimitedByContentLength(_ wire: Wire) async throws {
+    let server = try server {
+      .raw("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
+    }
+    defer { server.stop() }
+    #expect(try await wire.manager(server).send(Blob(maximumResponseSize: 100)).statusCode == 200)
+  }
+
   @Test(arguments: Wire.allCases) func headResponseIsNotLimitedByContentLength(_ wire: Wire) async throws {
     let server = try server { .status(200, headers: ["Content-Length": "1000"]) }
     defer { server.stop() }

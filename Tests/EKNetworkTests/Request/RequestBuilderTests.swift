@@ -39,6 +39,18 @@ import Testing
     #expect(try build(TestRequest(body: form)).httpBody == Data("a=1&b=x+y".utf8))
   }
 
+  @Test func expectsNothingWithoutContent() throws {
+    func expectation(_ body: RequestBody, _ method: HTTPMethod = .put) throws -> String? {
+      let probe = Probe<EmptyResponse>(method: method, body: body, expectsContinue: true)
+      return try build(probe).value(forHTTPHeaderField: "Expect")
+    }
+    let body = RequestBody(data: Data("a".utf8), contentType: "a/b")
+    #expect(try expectation(body) == "100-continue")
+    #expect(try expectation(RequestBody(stream: InputStream(data: Data()), contentType: "a/b")) == "100-continue")
+    #expect(try expectation(RequestBody(data: Data(), contentType: "a/b")) == nil)
+    #expect(try expectation(body, .head) == nil)
+  }
+
   @Test func doesNotCopyRawBytes() throws {
     let bytes = Data(repeating: 7, count: 1 << 20)
     let sent = try #require(try build(TestRequest(body: RequestBody(data: bytes, contentType: "a/b"))).httpBody)

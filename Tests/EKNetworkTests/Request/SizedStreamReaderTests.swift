@@ -31,6 +31,19 @@ import Testing
     #expect(error == .lengthMismatch(declared: declared, actual: seen))
   }
 
+  /// A redirect or a refused expectation leaves the stream to the next request, while the first one is still being closed.
+  @Test func unusedReaderLeavesTheStreamToTheNextOne() throws {
+    let stream = SizedStream(stream: InputStream(data: Data.noise(10)), length: 10)
+    let (unused, reader) = (SizedStreamReader(stream), SizedStreamReader(stream))
+    var buffer = [UInt8](repeating: 0, count: 4)
+    var bytes = Data()
+    while case let count = try buffer.withUnsafeMutableBytes({ try reader.read(into: $0) }), count > 0 {
+      bytes += buffer[..<count]
+      unused.close()
+    }
+    #expect(bytes == Data.noise(10))
+  }
+
   @Test func emptyStreamMayBeDeclared() throws {
     let reader = SizedStreamReader(SizedStream(stream: InputStream(data: Data()), length: 0))
     let count = try withUnsafeTemporaryAllocation(byteCount: 4, alignment: 1) { try reader.read(into: $0) }

@@ -200,6 +200,22 @@ import Testing
     #expect(server.requests.first?.headers["Expect"] == "100-continue")
   }
 
+  /// Of a request without content nothing is left to be sent, whatever it expects.
+  @Test(.enabled(if: Platform.isLinux), arguments: [nil, "100-continue"] as [String?])
+  func emptyBodyKeepsItsConnection(_ own: String?) async throws {
+    let server = try LoopbackServer { $0.answersExpectContinue = false }
+    defer { server.stop() }
+    server.route("PUT", "/files", .text(""))
+    let manager = Wire.automatic.isolatedManager(server)
+    for _ in 0..<2 {
+      var probe = try put(0, expectsContinue: true)
+      probe.headers = own.map { ["Expect": $0] }
+      _ = try await manager.send(probe)
+    }
+    #expect(server.requests.map { $0.header("Expect") } == [own, own])
+    #expect(server.acceptedConnections == 1)
+  }
+
   @Test func requestWithoutBodyHasNoExpectation() async throws {
     var probe = Probe<StatusCodeResponse>(path: "/files", expectsContinue: true)
     probe.body = nil

@@ -106,7 +106,9 @@ final class InputStreamReader: BlockReader {
 
   func rewind() {}
 
-  func close() { stream.close() }
+  /// A stream from which nothing was read may have another reader by now: that of the request which a redirect, or an
+  /// expectation that was not met, has led to.
+  func close() { if hasBegun { stream.close() } }
 }
 
 /// Reads a stream of declared length, and throws an error if it has another one.

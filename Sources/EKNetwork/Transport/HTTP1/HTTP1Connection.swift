@@ -70,16 +70,17 @@
       eventLoop.sent(transfer, over: self)
       firstByte = nil
       parser = ResponseParser(url: transfer.request.url, method: transfer.request.method)
+      let upload = transfer.request.upload
       state = ExchangeState(
-        hasBody: transfer.request.upload != nil, expects: transfer.request.hasExpectation,
-        isDeclaredEmpty: transfer.request.upload?.isDeclaredEmpty == true)
+        hasBody: upload != nil && upload?.length != 0, expects: transfer.request.hasExpectation,
+        isDeclaredEmpty: upload?.isDeclaredEmpty == true)
       transfer.loopLastActivity = eventLoop.now
       if state.output != .checking { output.append(transfer.request.head) }
       if state.output == .expecting {
         let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
         eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
       }
-      if transfer.request.upload?.length != nil { _ = fill(transfer) }
+      if upload?.length != nil { _ = fill(transfer) }
       write()
     }
 

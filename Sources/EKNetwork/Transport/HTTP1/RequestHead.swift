@@ -201,7 +201,8 @@ extension [UInt8] {
       func addDefault(_ name: String, _ value: String?) {
         if !names.contains(name.lowercased()), let value { fields.append((name, value)) }
       }
-      addDefault("Accept-Encoding", ContentCoding.acceptEncoding)
+      // RFC 9110 §14.1.2: a range counts the bytes of the encoded content, and a part of that cannot be decoded.
+      addDefault("Accept-Encoding", names.contains("range") ? "identity" : ContentCoding.acceptEncoding)
       addDefault("User-Agent", userAgent)
       // RFC 9110 §8.6: a method that usually has content states that there is none.
       if content == .empty { fields.append(("Content-Length", "0")) }

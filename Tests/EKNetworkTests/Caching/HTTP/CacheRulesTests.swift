@@ -69,6 +69,13 @@ import Testing
     #expect(kept == fields(("C", "3")))
   }
 
+  @Test(arguments: [("chunked", nil), ("identity, Chunked", nil), ("identity", "2")])
+  func overriddenLengthIsNotStored(_ coding: String, _ length: String?) {
+    let kept = StoredFields.kept(of: fields(("Transfer-Encoding", coding), ("Content-Length", "2"), ("C", "3")))
+    #expect(kept.value("content-length") == length)
+    #expect(kept.value("c") == "3")
+  }
+
   @Test func unsafeMethodsInvalidateTheirOwnOrigin() throws {
     let url = try #require(URL(string: "http://h/a/b"))
     let both = fields(("Location", "c"), ("Content-Location", "//other/d"))

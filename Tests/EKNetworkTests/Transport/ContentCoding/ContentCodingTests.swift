@@ -127,6 +127,23 @@
       #expect(try await fetch(Data(), coding: coding).isEmpty)
     }
 
+    /// RFC 9110 §14.1.2: a range counts the bytes of the encoded content, and a part of that cannot be decoded.
+    @Test func partIsRequestedWithoutCodings() async throws {
+      let encoded = try #require(Data(base64Encoded: Self.gzip))
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      server.route("/item") { request in
+        let isEncoded = request.headers["Accept-Encoding"]?.contains("gzip") == true
+        let content = isEncoded ? encoded : Self.text
+        let part = LoopbackServer.Response.data(Data(content[10..<20]), status: 206)
+          .header("Content-Range", "bytes 10-19/\(content.count)")
+        return isEncoded ? part.header("Content-Encoding", "gzip") : part
+      }
+      let manager = Wire.automatic.manager(server)
+      let response = try await manager.response(to: Probe<Data>(headers: ["Range": "bytes=10-19"]))
+      #expect(response.statusCode == 206 && response.data == Data(Self.text[10..<20]))
+    }
+
     /// A gzip member with one stored block (RFC 1951 §3.2.4), so that the test needs no compressor.
     private func storedGzip(_ data: Data) -> Data? {
       guard data.count < 65_536 else { return nil }

@@ -42,6 +42,18 @@
       }
     }
 
+    @Test func rangeIsRequestedWithoutContentCodings() throws {
+      func codings(_ fields: [String: String]) throws -> [String] {
+        let block = try requestFields.block(for: fields, content: .none)
+        return String(decoding: block.bytes, as: UTF8.self).components(separatedBy: "\r\n")
+          .filter { $0.lowercased().hasPrefix("accept-encoding:") }
+      }
+      #expect(try codings(["Range": "bytes=0-1"]) == ["Accept-Encoding: identity"])
+      #expect(try codings(["range": "bytes=0-1"]) == ["Accept-Encoding: identity"])
+      #expect(try codings(["Range": "bytes=0-1", "accept-encoding": "br"]) == ["accept-encoding: br"])
+      #expect(try codings(["If-Range": "\"v\""]).first?.contains("gzip") == true)
+    }
+
     @Test func listsWithinTheLimitsAreCached() throws {
       for fields in [
         ["X-A": String(repeating: "a", count: 16_381)],

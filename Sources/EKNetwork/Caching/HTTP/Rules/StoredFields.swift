@@ -11,6 +11,9 @@ enum StoredFields {
     for value in fields.values("connection") {
       for name in FieldList.members(value) { listed.insert(name.lowercased()) }
     }
+    // RFC 9112 §6.3: chunked overrides the length, which would be believed without it.
+    let isChunked = fields.values("transfer-encoding").contains { HTTPField.list($0, contains: "chunked") }
+    if isChunked { listed.insert("content-length") }
     var kept = fields
     kept.remove { connection.contains($0) || listed.contains($0) }
     return kept
