@@ -56,9 +56,10 @@ import Testing
       } catch { #expect(error.urlErrorCode == .timedOut) }
     }
     add("WebSocketOptions.connectTimeout") { duration in
-      try await ExtremeNumbersTests.echo { $0.connectTimeout = duration }
+      try await ExtremeNumbersTests.echo(hasToArrive: duration > .seconds(1)) { $0.connectTimeout = duration }
     }
-    add("WebSocketOptions.closeTimeout") { duration in try await ExtremeNumbersTests.echo { $0.closeTimeout = duration }
+    add("WebSocketOptions.closeTimeout") { duration in
+      try await ExtremeNumbersTests.echo(hasToArrive: true) { $0.closeTimeout = duration }
     }
     add("WebSocketOptions.keepAliveInterval") { duration in
       let server = try LoopbackServer()
