@@ -65,7 +65,7 @@ final class AsyncToken: Sendable {
   }
 }
 
-/// The error of the closure for the token, on its way through code that repeats what has failed.
+/// The error of the closure for the token, or of its refresh, on its way through code that repeats what has failed.
 struct TokenError: ClassifiedError {
   let cause: any Error
 

@@ -111,6 +111,32 @@ import Testing
     #expect(request.header("X-Default") == nil)
   }
 
+  /// The server has not refused the orders: the user can sign in again.
+  @Test(arguments: Wire.allCases, [400, 403, 200, 0])
+  func failedRefreshKeepsRequests(wire: Wire, status: Int) async throws {
+    struct SignedOut: NonRetriableError {}
+    server.route("POST", "/order") { _ in .status(401) }
+    server.route("POST", "/token") { _ in .text("<html>", status: status) }
+    let manager = wire.manager(server)
+    manager.tokenRefresher = TestTokens("old") { _ in
+      guard status != 0 else { throw SignedOut() }
+      return try await manager.send(Probe<Item>(path: "/token", method: .post)).name
+    }
+    defer { manager.tokenRefresher = nil }
+    let undelivered = Locked<[any Error]>([])
+    let queue = try open(manager, undelivered: undelivered)
+    for _ in 0..<2 {
+      var request = URLRequest(url: server.url("/order"))
+      request.httpMethod = "POST"
+      try await queue.enqueue(request)
+    }
+    let error = await #expect(throws: (any Error).self) { try await queue.flush() }
+    #expect(!(error is TokenError))
+    #expect(await queue.count == 2)
+    #expect(undelivered.withLock { $0.isEmpty })
+    #expect(server.requests.filter { $0.path == "/order" }.count == 1)
+  }
+
   /// Its body is discarded.
   @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
     server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }
