@@ -137,6 +137,31 @@ import Testing
     #expect(server.requests.filter { $0.path == "/order" }.count == 1)
   }
 
+  /// The user signs in later.
+  @Test func failedTokenDoesNotEndAutomaticFlushes() async throws {
+    struct SignedOut: NonRetriableError {}
+    server.route("/order") { _ in .status(204) }
+    let clock = ManualClock()
+    let isSignedIn = Locked(false)
+    let token: @Sendable () async throws -> String? = {
+      guard isSignedIn.withLock({ $0 }) else { throw SignedOut() }
+      return "token"
+    }
+    var options = PrismOfflineQueueOptions()
+    options.clock = clock
+    options.backoff = PrismLinearRetry(fixedDelay: .seconds(10))
+    let queue = try PrismOfflineQueue(
+      directory: nil, delivery: .manager(Wire.automatic.manager(server), accessToken: token), options: options)
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    await clock.waitForSleepers()
+    isSignedIn.withLock { $0 = true }
+    clock.advance(by: .seconds(10))
+    await server.expectRequests(1)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(server.requests.map { $0.header("Authorization") } == ["Bearer token"])
+  }
+
   /// Its body is discarded.
   @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
     server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }
