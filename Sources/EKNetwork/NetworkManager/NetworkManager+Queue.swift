@@ -11,7 +11,8 @@ extension NetworkManager {
   /// The request is built at once, with the current base URL and without a token. The token is read when the request is
   /// sent, from the `accessToken` of `PrismQueueDelivery.manager(_:accessToken:)`. The request's retry policy is not
   /// used, because the queue has its own. Its settings for the response and its `totalTimeout` are not used either: the
-  /// head of a 2xx response delivers the request, and the body is discarded.
+  /// head of a 2xx response delivers the request, and the body is discarded. No stored response does: the request is sent
+  /// as if its ``NetworkRequest/cacheMode`` were ``CacheMode/reload``.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -116,6 +117,8 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let headers: [String: String]?
   let redirectPolicy: RedirectPolicy
   let decodesContent = false
+  // A stored response, of this client or of an intermediary, would count as the delivery of a request that was not sent.
+  let cacheMode = CacheMode.reload
   // The queue decides by the status.
   let acceptedStatuses = StatusCodes.successful
   let errorDecoder: ((Data) -> Error?)? = nil

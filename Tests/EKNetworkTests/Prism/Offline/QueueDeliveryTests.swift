@@ -162,6 +162,20 @@ import Testing
     #expect(server.requests.map { $0.header("Authorization") } == ["Bearer token"])
   }
 
+  /// Nothing would have been sent.
+  @Test(arguments: Wire.allCases) func storedResponseDeliversNothing(wire: Wire) async throws {
+    server.route("/a") { _ in .text("a", headers: ["Cache-Control": "max-age=1000"]) }
+    let manager = wire.manager(server)
+    manager.httpCache = HTTPCache()
+    for _ in 0..<2 { _ = try await manager.send(CacheProbe()) }
+    #expect(server.requestCount == 1)
+    let queue = try open(manager)
+    try await queue.enqueue(URLRequest(url: server.url("/a")))
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(server.requestCount == 2 && server.requests.last?.header("Cache-Control") == "no-cache")
+  }
+
   /// Its body is discarded.
   @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
     server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }
