@@ -29,7 +29,9 @@ final class AsyncToken: Sendable {
   private let closure: @Sendable () async throws -> String?
   private let state = Locked(State())
 
-  init(_ closure: @escaping @Sendable () async throws -> String?) { self.closure = closure }
+  init(_ closure: @escaping @Sendable () async throws -> String?) {
+    self.closure = { try await PrismNetworkFailure.renewing { try await closure() } }
+  }
 
   /// What the closure has returned last.
   var current: String? { state.withLock { $0.current } }
@@ -65,7 +67,7 @@ final class AsyncToken: Sendable {
   }
 }
 
-/// The error of the closure for the token, on its way through code that repeats what has failed.
+/// The error of the closure for the token, or of its refresh, on its way through code that repeats what has failed.
 struct TokenError: ClassifiedError {
   let cause: any Error
 

@@ -118,7 +118,10 @@ final class TokenRefreshCoordinator: Sendable {
     Task { @concurrent in
       let result: Result<Void, any Error>
       do {
-        result = .success(try await refresh.run { try await transfer.provider.refreshToken(after: response) })
+        result = .success(
+          try await refresh.run {
+            try await PrismNetworkFailure.renewing { try await transfer.provider.refreshToken(after: response) }
+          })
       } catch {
         result = .failure(error)
       }

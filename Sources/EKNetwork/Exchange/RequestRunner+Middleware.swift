@@ -96,6 +96,7 @@ private struct LentCall: @unchecked Sendable {
     if changes.leavesOrigin { exchange.hasLeftOrigin = true }
     // It is about one call of `next`: the middleware has decided to send the request again.
     exchange.wasCarriedOut?.withLock { $0 = false }
+    runner.refreshFailed?.withLock { $0 = false }
     let built = firstBuilt.map {
       RequestRunner.BuiltRequest(urlRequest: changes.applied(to: $0.urlRequest), generation: $0.generation)
     }

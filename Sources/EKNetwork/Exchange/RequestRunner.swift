@@ -24,6 +24,8 @@ struct RequestRunner {
   var shared: SharedFlights<ExchangeKey>?
   /// The token of the call, if it is obtained asynchronously.
   var token: AsyncToken?
+  /// Set when the token could not be refreshed: the error of the call is then that of the provider.
+  var refreshFailed: Locked<Bool>?
   /// The defaults of the client's requests.
   var defaults: ClientDefaults?
   /// The middleware around whole calls. That of attempts is in `transport`.
@@ -300,8 +302,14 @@ struct RequestRunner {
         exchange.log?.refreshingToken()
         // The refresh may need the connection that an unread body occupies.
         if case .success(.challenge(let success, _)) = result { (success as? TransportResponse)?.body.cancel() }
-        try await tokens.refresh(
-          ifNewerThan: built.generation, using: refresher, after: Self.challenge(of: result), until: exchange.deadline)
+        do {
+          try await tokens.refresh(
+            ifNewerThan: built.generation, using: refresher, after: Self.challenge(of: result),
+            until: exchange.deadline)
+        } catch {
+          refreshFailed?.withLock { $0 = true }
+          throw error
+        }
         reason = error
       case .retry(let delay, let error):
         if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }

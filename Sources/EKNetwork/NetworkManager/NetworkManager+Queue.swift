@@ -11,7 +11,8 @@ extension NetworkManager {
   /// The request is built at once, with the current base URL and without a token. The token is read when the request is
   /// sent, from the `accessToken` of `PrismQueueDelivery.manager(_:accessToken:)`. The request's retry policy is not
   /// used, because the queue has its own. Its settings for the response and its `totalTimeout` are not used either: the
-  /// head of a 2xx response delivers the request, and the body is discarded.
+  /// head of a 2xx response delivers the request, and the body is discarded. No stored response does: the request is sent
+  /// as if its ``NetworkRequest/cacheMode`` were ``CacheMode/reload``.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -48,7 +49,9 @@ extension NetworkManager {
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
-    let runner = runner(over: transport, token: token.renewal)
+    let refreshFailed = Locked(false)
+    var runner = runner(over: transport, token: token.renewal)
+    runner.refreshFailed = refreshFailed
     let source = runner.source(request, baseURL, token.read)
     let exchange = runner.exchange(for: request, baseURL: baseURL, progress: nil, log: runner.log(request.methodName))
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
@@ -60,15 +63,16 @@ extension NetworkManager {
       try await runner.deliver(
         ChangedAttempts(source: source, changes: RequestChanges(from: before, to: after)), over: exchange)
     } catch {
-      // Whatever it is, the request was not sent, and may be sent later.
-      throw token.renewal?.hasFailed == true ? TokenError(cause: error) : error
+      // Whatever it is, the server has not accepted or refused the request, which may be sent later with a new token.
+      throw token.renewal?.hasFailed == true || refreshFailed.withLock { $0 } ? TokenError(cause: error) : error
     }
   }
 }
 
 extension PrismQueueDelivery {
   /// Sends requests through a manager, one at a time, with its token refresh; a status outside 2xx is a failure. The
-  /// body of a response is not decoded, so a request without an `Accept-Encoding` is sent with `identity`.
+  /// body of a response is not decoded, so a request without an `Accept-Encoding` is sent with `identity`. If the refresh
+  /// fails, the request remains in the queue whatever the error is, and has failed once more.
   ///
   /// - Parameters:
   ///   - manager: The manager that sends the requests. A queued request has a URL of its own; one of another origin than the
@@ -113,6 +117,8 @@ private struct QueuedNetworkRequest: NetworkRequest {
   let headers: [String: String]?
   let redirectPolicy: RedirectPolicy
   let decodesContent = false
+  // A stored response, of this client or of an intermediary, would count as the delivery of a request that was not sent.
+  let cacheMode = CacheMode.reload
   // The queue decides by the status.
   let acceptedStatuses = StatusCodes.successful
   let errorDecoder: ((Data) -> Error?)? = nil

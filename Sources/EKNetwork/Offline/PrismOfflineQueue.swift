@@ -192,6 +192,12 @@ public actor PrismOfflineQueue {
   ///   behind it; `CancellationError` when the task is cancelled. The flush is cancelled only if no other task waits
   ///   for it.
   public func flush() async throws {
+    do { try await flushAll() } catch let error as TokenError { throw error.cause }
+  }
+
+  /// Like ``flush()``, but an error of the token is still a `TokenError`: what its cause means for a request does not
+  /// count, since none has failed with it.
+  private func flushAll() async throws {
     repeat {
       // A handler that calls `flush()` is part of the flush that it would wait for.
       guard !flights.isEnclosing else { return }
@@ -264,7 +270,6 @@ public actor PrismOfflineQueue {
 
   private func failed(_ entries: [OfflineQueueEntry], because error: any Error) async throws {
     let meaning = OfflineFailure(error)
-    let error = (error as? TokenError)?.cause ?? error
     guard entries.count == 1,
       meaning == .permanent || meaning.isFailedAttempt && hasLastAttempt(entries[0])
     else {
@@ -274,7 +279,8 @@ public actor PrismOfflineQueue {
       }
       throw error
     }
-    await Self.report(entries[0].request, error, to: options.undelivered)
+    let cause = (error as? TokenError)?.cause ?? error
+    await Self.report(entries[0].request, cause, to: options.undelivered)
     finish(entries)
   }
 
@@ -311,7 +317,7 @@ extension PrismOfflineQueue {
   private func flushByItself() async {
     repeat {
       do {
-        try await flush()
+        try await flushAll()
       } catch {
         let failure = OfflineFailure(error)
         guard failure != .permanent, failure != .cancelled || !Task.isCancelled else { return flushing.cancelled() }

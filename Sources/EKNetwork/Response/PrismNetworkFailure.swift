@@ -102,6 +102,20 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
     return Recorded(result: result, record: record)
   }
 
+  /// Runs the renewal of a token, for which other operations may wait as well. Once it has succeeded, its requests are not
+  /// repeated with the operation; only if it fails do they count as the operation's own.
+  nonisolated(nonsending) static func renewing<Success>(
+    _ body: nonisolated(nonsending) () async throws -> Success
+  ) async throws -> Success {
+    guard let recorder else { return try await body() }
+    let inner = Locked(FailureRecord())
+    do { return try await $recorder.withValue(inner, operation: body) } catch {
+      let record = inner.withLock { $0 }
+      recorder.withLock { $0.merge(record) }
+      throw error
+    }
+  }
+
   /// Records that a request has ended with a success, after which the operation must not send it again unless it is
   /// idempotent.
   static func recordCompletion(isIdempotent: @autoclosure () -> Bool) {

@@ -88,6 +88,7 @@ enum RetryAfter: Equatable, Sendable {
   /// Returns the delay requested by the server in this error's response, or by middleware that refused the request;
   /// `nil` if there is none.
   static func delay(in error: any Error, now: Date) -> Duration? {
+    if let error = error as? TokenError { return delay(in: error.cause, now: now) }
     if case .refused(let delay) = FailureKind(error) { return delay }
     let value = (error as? any ClassifiedError)?.responseHeaders?.field("Retry-After")
     return value.flatMap { RetryAfter($0, now: now) }?.delay(from: now)

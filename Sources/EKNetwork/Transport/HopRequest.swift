@@ -143,18 +143,25 @@ struct HopRequest: Sendable {
       return nil
     }
     let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
-    let scheme = key.flatMap { key in session.authenticator.withLock { $0.scheme(for: key) } }
-    return Password(
-      credential, scheme ?? (ofURL == nil ? nil : .basic), for: request, clientNonce: clientNonce())
+    let unasked: PasswordAuthenticator.Scheme? = ofURL == nil ? nil : .basic
+    let scheme: PasswordAuthenticator.Scheme? =
+      if let key { session.authenticator.withLock { $0.scheme(for: key, unasked: unasked) } } else { unasked }
+    return Password(credential, scheme, for: request, clientNonce: clientNonce())
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
-  /// there are none, or its body cannot be sent again.
+  /// there are none, or its body cannot be sent again. A success is recorded as that of the password.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard head.statusCode == 401, let password, let session, own.bodyIsReplayable,
-      let field = head.value("www-authenticate"),
+    guard let password, let session, let status = head.statusCode, status == 401 || (200..<400).contains(status),
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
+    guard status == 401 else {
+      if case .digest(let use)? = password.scheme, !use.isAccepted {
+        session.authenticator.withLock { $0.accepted(use, for: key) }
+      }
+      return nil
+    }
+    guard own.bodyIsReplayable, let field = head.value("www-authenticate") else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
     let clientNonce = Self.clientNonce()
     let scheme = session.authenticator.withLock {

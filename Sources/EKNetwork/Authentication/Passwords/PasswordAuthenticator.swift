@@ -42,6 +42,8 @@ struct PasswordAuthenticator {
     let sessionNonce: String
     /// How often the server's nonce has been used, with this time.
     var count: UInt32
+    /// Whether the server has accepted the password with this nonce.
+    var isAccepted = false
   }
 
   /// How many servers and users are remembered.
@@ -53,8 +55,19 @@ struct PasswordAuthenticator {
   /// The keys, the oldest first.
   private var order: [Key] = []
 
-  /// Returns what to send before the server asks; `nil` if it has not asked for Digest before.
-  mutating func scheme(for key: Key) -> Scheme? { uses[key].flatMap { next($0, for: key) } }
+  /// Returns what to send before the server asks. A password that it has not accepted is only sent when asked for: servers
+  /// count the failures.
+  ///
+  /// - Parameter unasked: What to send to a server that has not asked for Digest before.
+  mutating func scheme(for key: Key, unasked: Scheme? = nil) -> Scheme? {
+    guard let use = uses[key] else { return unasked }
+    return use.isAccepted ? next(use, for: key) : nil
+  }
+
+  /// Records that the server has accepted the password.
+  mutating func accepted(_ use: DigestUse, for key: Key) {
+    if uses[key]?.challenge.nonce == use.challenge.nonce { uses[key]?.isAccepted = true }
+  }
 
   /// Returns what to send after the challenges of a 401; `nil` if the password was not accepted, or must not be sent.
   ///
@@ -71,13 +84,18 @@ struct PasswordAuthenticator {
     }
     var usedNonce: String?
     if case .digest(let use)? = sent { usedNonce = use.challenge.nonce }
-    // §3.3: another nonce, without a word about the last one, means that the password is wrong, unless that nonce was
-    // remembered from an earlier request.
-    guard challenge.isStale || challenge.nonce != usedNonce && retryCount == 0 else { return nil }
+    // §3.3: another nonce, without a word about the last one, means that the password is wrong, unless it was accepted with
+    // that nonce in an earlier request.
+    guard challenge.isStale || challenge.nonce != usedNonce && retryCount == 0 else {
+      if uses[key]?.challenge.nonce == usedNonce { uses[key]?.isAccepted = false }
+      return nil
+    }
     // Several requests may be asked at once with the same nonce, of which each use has a number of its own.
     if let known = uses[key], known.challenge.nonce == challenge.nonce {
       return next(
-        DigestUse(challenge: challenge, sessionNonce: known.sessionNonce, count: known.count), for: key)
+        DigestUse(
+          challenge: challenge, sessionNonce: known.sessionNonce, count: known.count, isAccepted: known.isAccepted),
+        for: key)
     }
     return next(DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0), for: key)
   }

@@ -33,6 +33,11 @@ import Testing
       after: challenges, for: other ?? key, sent: sent, retryCount: retryCount, clientNonce: clientNonce)
   }
 
+  /// The server accepts what was sent.
+  private mutating func accept(_ scheme: Scheme?, for other: PasswordAuthenticator.Key? = nil) {
+    if case .digest(let use)? = scheme { authenticator.accepted(use, for: other ?? key) }
+  }
+
   /// The parameters of the `Authorization`.
   private func parameters(_ scheme: Scheme?, clientNonce: String = "c") -> [String: String] {
     let field = scheme?.authorization(as: key.credential, method: "GET", target: "/", clientNonce: clientNonce)
@@ -46,8 +51,10 @@ import Testing
   }
 
   @Test mutating func digestIsSentAndRemembered() throws {
-    let first = parameters(scheme(after: digest("n") + basic))
+    let sent = scheme(after: digest("n") + basic)
+    let first = parameters(sent)
     #expect(first["nonce"] == "n" && first["nc"] == "00000001")
+    accept(sent)
     let second = parameters(authenticator.scheme(for: key))
     #expect(second["nonce"] == "n" && second["nc"] == "00000002")
   }
@@ -66,6 +73,7 @@ import Testing
     let challenge = AuthenticationChallenge.all(in: "Digest realm=r, qop=auth, nonce=n, algorithm=\(algorithm)")
     let first = scheme(after: challenge, clientNonce: "1")
     #expect(parameters(first, clientNonce: "1")["cnonce"] == "1")
+    accept(first)
     let asked = scheme(after: challenge, clientNonce: "2")
     let advance = authenticator.scheme(for: key)
     for (scheme, nonce) in [(asked, "2"), (advance, "3")] {
@@ -74,7 +82,8 @@ import Testing
   }
 
   @Test mutating func nobodyElseIsSentIt() throws {
-    _ = scheme(after: digest("n"))
+    let sent = scheme(after: digest("n"))
+    accept(sent)
     let elsewhere = try Self.origin("http://b")
     for other in [
       PasswordAuthenticator.Key(
@@ -94,6 +103,27 @@ import Testing
     #expect(scheme(after: digest("2"), sent: first, retryCount: 1) == nil)
   }
 
+  /// The server may count the failures.
+  @Test mutating func onlyAcceptedPasswordIsSentInAdvance() throws {
+    let first = scheme(after: digest("1"))
+    #expect(authenticator.scheme(for: key) == nil)
+    #expect(scheme(after: digest("2"), sent: first, retryCount: 1) == nil)
+    #expect(authenticator.scheme(for: key) == nil)
+    let second = scheme(after: digest("3"))
+    accept(second)
+    let advance = authenticator.scheme(for: key)
+    #expect(parameters(advance)["nc"] == "00000002")
+    // It has changed meanwhile.
+    let third = scheme(after: digest("4"), sent: advance)
+    #expect(scheme(after: digest("5"), sent: third, retryCount: 1) == nil)
+    #expect(authenticator.scheme(for: key) == nil)
+    let fourth = scheme(after: digest("6"))
+    accept(fourth)
+    let last = authenticator.scheme(for: key)
+    #expect(scheme(after: digest("6"), sent: last) == nil)
+    #expect(authenticator.scheme(for: key) == nil)
+  }
+
   @Test mutating func staleNonceIsReplacedOnce() throws {
     let first = scheme(after: digest("1"))
     let second = scheme(after: digest("2", isStale: true), sent: first, retryCount: 1)
@@ -103,7 +133,8 @@ import Testing
 
   /// Many servers forget nonces without saying that they were right.
   @Test mutating func rememberedNonceMayBeTooOld() throws {
-    _ = scheme(after: digest("1"))
+    let first = scheme(after: digest("1"))
+    accept(first)
     let advance = authenticator.scheme(for: key)
     #expect(scheme(after: digest("1"), sent: advance) == nil)
     let second = scheme(after: digest("2"), sent: advance)
@@ -126,15 +157,19 @@ import Testing
 
   /// Somebody on the way could ask for it.
   @Test mutating func passwordIsNotRevealedAfterDigest() {
-    _ = scheme(after: digest("n"))
+    let sent = scheme(after: digest("n"))
     #expect(scheme(after: basic) == nil)
+    #expect(authenticator.scheme(for: key, unasked: .basic) == nil)
+    accept(sent)
+    #expect(authenticator.scheme(for: key, unasked: .basic) != .basic)
   }
 
   @Test mutating func noMoreThanSomeServersAreRemembered() throws {
     for port in 1000..<1300 {
       let origin = try Self.origin("http://a:\(port)")
       let key = PasswordAuthenticator.Key(credential: key.credential, origin: origin, trust: nil)
-      _ = scheme(after: digest("n"), for: key)
+      let sent = scheme(after: digest("n"), for: key)
+      accept(sent, for: key)
       #expect(authenticator.scheme(for: key) != nil)
     }
     #expect(authenticator.scheme(for: key) == nil)

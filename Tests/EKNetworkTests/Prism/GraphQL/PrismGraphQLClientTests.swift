@@ -201,6 +201,28 @@ import Testing
     await #expect(throws: PrismNetworkError.unauthorized) { _ = try await client.execute(query) as Result }
   }
 
+  /// The body of its response is not a response to the operation.
+  @Test(arguments: [true, false]) func errorOfTheRefreshIsThrown(isSubscription: Bool) async throws {
+    server.route("POST", "/graphql") { _ in .status(401) }
+    server.route("POST", "/token") { _ in
+      Self.response(#"{"errors":[{"message":"expired"}]}"#, status: 400, type: "application/json")
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.tokenRefresher = TestTokens("old") { _ in
+      try await manager.send(Probe<Item>(path: "/token", method: .post)).name
+    }
+    defer { manager.tokenRefresher = nil }
+    let client = client(manager: manager)
+    await #expect(throws: PrismNetworkError.badRequest) {
+      if isSubscription {
+        for try await _ in client.subscribe(query, as: Answer.self, over: .serverSentEvents) {}
+      } else {
+        _ = try await client.execute(query) as Result
+      }
+    }
+    #expect(server.requests.map(\.path) == ["/graphql", "/token"])
+  }
+
   /// The token is refreshed first, even though the 401 is a GraphQL response.
   @Test func refusedTokenIsRefreshedBeforeItsErrorsAreReturned() async throws {
     let refusal = #"{"errors":[{"message":"sign in"}]}"#

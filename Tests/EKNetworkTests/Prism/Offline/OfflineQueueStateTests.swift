@@ -224,4 +224,13 @@ import Testing
       OfflineFailure(PrismNetworkFailure(.serverError, because: limit)) == .refused(retryAfter: .seconds(7)))
     #expect(OfflineFailure(limit).retryAfter == .seconds(7))
   }
+
+  /// The request was not sent, or may be accepted with another token.
+  @Test func errorOfTheTokenIsTemporary() {
+    let refused = HTTPError(statusCode: 400, data: Data(), headers: ["Retry-After": "7"])
+    #expect(OfflineFailure(TokenError(cause: refused)) == .temporary(retryAfter: .seconds(7)))
+    #expect(OfflineFailure(TokenError(cause: Hopeless())) == .temporary(retryAfter: nil))
+    let limit = RateLimiter.LimitError(host: "a", reason: .waitTooLong, retryAfter: .seconds(7))
+    #expect(OfflineFailure(TokenError(cause: limit)) == .temporary(retryAfter: .seconds(7)))
+  }
 }

@@ -111,6 +111,71 @@ import Testing
     #expect(request.header("X-Default") == nil)
   }
 
+  /// The server has not refused the orders: the user can sign in again.
+  @Test(arguments: Wire.allCases, [400, 403, 200, 0])
+  func failedRefreshKeepsRequests(wire: Wire, status: Int) async throws {
+    struct SignedOut: NonRetriableError {}
+    server.route("POST", "/order") { _ in .status(401) }
+    server.route("POST", "/token") { _ in .text("<html>", status: status) }
+    let manager = wire.manager(server)
+    manager.tokenRefresher = TestTokens("old") { _ in
+      guard status != 0 else { throw SignedOut() }
+      return try await manager.send(Probe<Item>(path: "/token", method: .post)).name
+    }
+    defer { manager.tokenRefresher = nil }
+    let undelivered = Locked<[any Error]>([])
+    let queue = try open(manager, undelivered: undelivered)
+    for _ in 0..<2 {
+      var request = URLRequest(url: server.url("/order"))
+      request.httpMethod = "POST"
+      try await queue.enqueue(request)
+    }
+    let error = await #expect(throws: (any Error).self) { try await queue.flush() }
+    #expect(!(error is TokenError))
+    #expect(await queue.count == 2)
+    #expect(undelivered.withLock { $0.isEmpty })
+    #expect(server.requests.filter { $0.path == "/order" }.count == 1)
+  }
+
+  /// The user signs in later.
+  @Test func failedTokenDoesNotEndAutomaticFlushes() async throws {
+    struct SignedOut: NonRetriableError {}
+    server.route("/order") { _ in .status(204) }
+    let clock = ManualClock()
+    let isSignedIn = Locked(false)
+    let token: @Sendable () async throws -> String? = {
+      guard isSignedIn.withLock({ $0 }) else { throw SignedOut() }
+      return "token"
+    }
+    var options = PrismOfflineQueueOptions()
+    options.clock = clock
+    options.backoff = PrismLinearRetry(fixedDelay: .seconds(10))
+    let queue = try PrismOfflineQueue(
+      directory: nil, delivery: .manager(Wire.automatic.manager(server), accessToken: token), options: options)
+    try await queue.enqueue(URLRequest(url: server.url("/order")))
+    await clock.waitForSleepers()
+    isSignedIn.withLock { $0 = true }
+    clock.advance(by: .seconds(10))
+    await server.expectRequests(1)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(server.requests.map { $0.header("Authorization") } == ["Bearer token"])
+  }
+
+  /// Nothing would have been sent.
+  @Test(arguments: Wire.allCases) func storedResponseDeliversNothing(wire: Wire) async throws {
+    server.route("/a") { _ in .text("a", headers: ["Cache-Control": "max-age=1000"]) }
+    let manager = wire.manager(server)
+    manager.httpCache = HTTPCache()
+    for _ in 0..<2 { _ = try await manager.send(CacheProbe()) }
+    #expect(server.requestCount == 1)
+    let queue = try open(manager)
+    try await queue.enqueue(URLRequest(url: server.url("/a")))
+    try await queue.flush()
+    #expect(await queue.count == 0)
+    #expect(server.requestCount == 2 && server.requests.last?.header("Cache-Control") == "no-cache")
+  }
+
   /// Its body is discarded.
   @Test func limitOfTheClientDoesNotFailWhatTheServerHasAccepted() async throws {
     server.route("POST", "/order") { _ in .data(Data(count: 2_000), status: 201) }

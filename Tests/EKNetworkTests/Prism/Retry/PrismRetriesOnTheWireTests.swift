@@ -66,6 +66,48 @@ import Testing
     #expect(server.requestCount == count)
   }
 
+  /// A renewal that has succeeded is over, and may be that of other requests as well.
+  @Test(arguments: [true, false]) func renewalOfTheTokenDoesNotPreventRetries(isClosure: Bool) async throws {
+    server.route("POST", "/token") { _ in .json(Teapot(id: 1)) }
+    let (adapter, manager) = (PrismNetworkAdapter.forTests(), Wire.automatic.manager(server))
+    let renewal = server.teapot {
+      $0.method = .post
+      $0.path = "/token"
+    }
+    var options = PrismGraphQLOptions()
+    if isClosure {
+      server.route("POST", "/graphql", .status(503), .json(#"{"data":{"a":1}}"#))
+      options.accessTokenProvider = { try await adapter.request(on: renewal).name }
+    } else {
+      server.route("POST", "/graphql", .status(401), .status(503), .json(#"{"data":{"a":1}}"#))
+      manager.tokenRefresher = TestTokens("old") { _ in try await adapter.request(on: renewal).name }
+    }
+    let client = PrismGraphQLClient(endpointURL: server.url("/graphql"), manager: manager, options: options)
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.execute(PrismGraphQLQuery(query: "{ a }")) as PrismGraphQLResponse<[String: Int]>
+    }
+    #expect(try await retryable.execute().data == ["a": 1])
+    #expect(server.requests.filter { $0.path == "/graphql" }.count == (isClosure ? 2 : 3))
+    #expect(server.requests.filter { $0.path == "/token" }.count == (isClosure ? 2 : 1))
+  }
+
+  /// Those of a renewal that fails are repeated with the operation.
+  @Test func failedRenewalPreventsRetries() async throws {
+    server.route("POST", "/token") { _ in .status(500) }
+    server.route("GET", "/item") { _ in .status(401) }
+    let (adapter, manager) = (PrismNetworkAdapter.forTests(), Wire.automatic.manager(server))
+    let renewal = server.teapot {
+      $0.method = .post
+      $0.path = "/token"
+    }
+    manager.tokenRefresher = TestTokens("old") { _ in try await adapter.request(on: renewal).name }
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await manager.send(Probe<Teapot>())
+    }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    #expect(server.requestCount == 2)
+  }
+
   /// The server has processed the request, whatever the error of its own decoding means.
   @Test(arguments: [PrismNetworkMethod.post, .get])
   func undecodableResponseIsNotRequestedAgain(_ method: PrismNetworkMethod) async throws {
