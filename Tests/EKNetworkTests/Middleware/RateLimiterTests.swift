@@ -167,7 +167,7 @@ import Testing
     let mayRespond = Gate()
     let json = #"{"id":1,"name":"teapot"}"#
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(json.utf8.count)\r\n\r\n"
-    server.route("/slow") { _ in .raw([.wait(mayRespond), .send(Data((head + json).utf8))]) }
+    server.route("/slow") { _ in .raw([.wait(mayRespond), .sendString(head + json)]) }
     server.route("/item", .status(429, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
     let limiter = limiter()
     let manager = Wire.automatic.manager(server)
