@@ -98,6 +98,9 @@ enum OriginFields {
   /// Fields whose names end like those of an API key, but that identify a request or a resource.
   private static let otherKeys = ["idempotency-key", "websocket-key", "surrogate-key", "cache-key"]
 
+  /// The fields of a trace (W3C Trace Context), which are no credentials, but may contain more than others should know.
+  static let trace: Set<String> = ["traceparent", "tracestate"]
+
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
     return exact.contains(name) || words.contains { name.contains($0) }
@@ -106,12 +109,13 @@ enum OriginFields {
 }
 
 extension URLRequest {
-  /// Removes the fields that must not be sent to another origin.
+  /// Removes the fields that must not be sent to another origin, and those of a trace.
   ///
   /// - Parameter kept: Returns whether a field is kept nevertheless.
   mutating func removeOriginFields(unless kept: (_ name: String, _ value: String) -> Bool = { _, _ in false }) {
-    for (name, value) in allHTTPHeaderFields ?? [:] where OriginFields.contains(name) && !kept(name, value) {
-      setValue(nil, forHTTPHeaderField: name)
+    for (name, value) in allHTTPHeaderFields ?? [:]
+    where OriginFields.contains(name) || OriginFields.trace.contains(name.lowercased()) {
+      if !kept(name, value) { setValue(nil, forHTTPHeaderField: name) }
     }
   }
 }

@@ -14,7 +14,8 @@ struct RequestIdentity: Hashable, Sendable {
   /// The cookies; `nil` if there are none.
   let cookies: String?
   /// The authorities and keys that the session trusts instead of the system's, and what leads its connections elsewhere,
-  /// such as a socket, addresses or a proxy: ``ConnectionIdentity/trust``.
+  /// such as a socket, addresses or a proxy: ``ConnectionIdentity/trust``; and the request's own `Host`, if it names another
+  /// server than the URL.
   let trust: String?
   /// All other fields, except those that are known not to identify the user; `nil` if there are none.
   let others: String?
@@ -31,11 +32,18 @@ struct RequestIdentity: Hashable, Sendable {
   /// - Parameter salt: A text that is part of every digest of a secret, for identities that are written to a file.
   static func of(_ hop: HopRequest, salt: String = "") -> RequestIdentity {
     var (credentials, others, cookies): ([String], [String], String?) = ([], [], nil)
+    var trust = hop.connection?.trust
     for (name, value) in hop.identifyingFields {
       let name = name.lowercased()
       if name == "cookie" {
         cookies = value
-      } else if name != "host", OriginFields.contains(name) {
+      } else if name == "host" {
+        // RFC 9112 §3.3: the authority of the target URI is that of this field.
+        let host = value.lowercased()
+        if host != hop.urlRequest.url.flatMap({ Origin($0) }).map({ RequestHead.host(of: $0) }) {
+          trust = Self.digest("\(trust ?? "")\n\(host)")
+        }
+      } else if OriginFields.contains(name) {
         credentials.append("\(name):\(value)\n")
       } else if !neutral.contains(name) {
         others.append("\(name):\(value)\n")
@@ -48,7 +56,7 @@ struct RequestIdentity: Hashable, Sendable {
     }
     return RequestIdentity(
       credentials: digest(credentials), cookies: cookies.map { Self.digest($0, salt: salt) },
-      trust: hop.connection?.trust, others: digest(others))
+      trust: trust, others: digest(others))
   }
 
   /// Returns the identity that was written to a file, among others of the same trust. Other fields are not written:
@@ -89,9 +97,9 @@ struct RequestIdentity: Hashable, Sendable {
     "x-request-id",
   ]
 
-  /// The neutral fields by which a server may choose between several representations (RFC 9110 §12).
+  /// The neutral fields by which a server may choose between several representations (RFC 9110 §12), or resources (§7.2).
   private static let negotiated: Set<String> = [
-    "accept", "accept-charset", "accept-encoding", "accept-language", "origin", "referer", "user-agent",
+    "accept", "accept-charset", "accept-encoding", "accept-language", "host", "origin", "referer", "user-agent",
   ]
 
   /// Returns a digest of the identity and of the fields that select one of several representations, for a part of a

@@ -52,4 +52,12 @@ import Testing
     #expect(!text.contains("maria") && !text.contains("secret") && !text.contains("@"))
     #expect(try text != key("http://h/a"))
   }
+
+  @Test func relativeURLHasKeyOfWholeURL() throws {
+    let base = try #require(URL(string: "http://maria:secret@h/a/"))
+    let relative = try #require(URL(string: "b", relativeTo: base))
+    let text = CacheKey(HopRequest(URLRequest(url: relative))).text
+    #expect(text.hasPrefix("GET http://h/a/b "))
+    #expect(text == CacheKey(HopRequest(URLRequest(url: relative.absoluteURL))).text)
+  }
 }

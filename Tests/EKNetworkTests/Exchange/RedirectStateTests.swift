@@ -138,9 +138,10 @@ import Testing
     var request = try request(row.from)
     request.allHTTPHeaderFields = [
       "authorization": "Bearer t", "Cookie": "a=1", "Proxy-Authorization": "x", "Host": "virtual", "X-Own": "kept",
+      "traceparent": "00-1-2-01", "TraceState": "a=b",
     ]
     let next = try follow(request, status: 302, location: row.to)
-    for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host"] {
+    for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host", "traceparent", "tracestate"] {
       #expect((next.value(forHTTPHeaderField: name) != nil) == row.isSame, "\(name)")
     }
     #expect(next.value(forHTTPHeaderField: "X-Own") == "kept")

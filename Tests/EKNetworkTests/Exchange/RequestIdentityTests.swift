@@ -13,6 +13,7 @@ import Testing
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware
     case certificate, authorities, otherAuthorities, pin, minimum, tenant, socket, otherSocket, version, proxy
     case addresses, otherAddresses, interface, dns, otherProxy, proxyUser, configuredProxy, noProxy, chosenProxy
+    case virtualHost
 
     var hasCookiesOnly: Bool { [.cookie, .storedCookie, .systemCookie].contains(self) }
     /// Told apart by `Vary` alone in an HTTP cache (RFC 9111 §4.1).
@@ -23,12 +24,18 @@ import Testing
     var trust: Sender {
       switch self {
       case .authorities, .otherAuthorities, .pin, .minimum, .socket, .otherSocket, .addresses, .otherAddresses: self
-      case .proxy, .otherProxy, .proxyUser, .configuredProxy, .interface, .dns: self
+      case .proxy, .otherProxy, .proxyUser, .configuredProxy, .interface, .dns, .virtualHost: self
       default: .nobody
       }
     }
     /// A group of senders that are the same to a connection, which carries everybody's fields.
-    var connection: Sender { [.certificate, .version, .noProxy, .chosenProxy].contains(self) ? self : trust }
+    var connection: Sender {
+      switch self {
+      case .certificate, .version, .noProxy, .chosenProxy: self
+      case .virtualHost: .nobody
+      default: trust
+      }
+    }
 
     private static let chosen = ConnectionOptions.Proxy.choosing { _ in .none }
 
@@ -83,6 +90,7 @@ import Testing
       case .apiKey: request.setValue("key", forHTTPHeaderField: "X-Api-Key")
       case .cookie: request.setValue("own=1", forHTTPHeaderField: "Cookie")
       case .tenant: request.setValue("1", forHTTPHeaderField: "X-Tenant")
+      case .virtualHost: request.setValue("b.example", forHTTPHeaderField: "Host")
       default: break
       }
       return request
@@ -174,6 +182,11 @@ import Testing
     if session.owner == nil { #expect(hop.identity.credentials == nil) }
     #expect(hop.connection?.certificate == nil)
     if targets.count == 1 { #expect(hop.identity.cookies == nil) }
+    // A `Host` is for the origin of the URL.
+    if sender == .virtualHost {
+      #expect(hop.identity.trust == nil)
+      return
+    }
     // What is trusted does not depend on where the request goes.
     #expect(hop.identity.trust == (try sender.hop().identity.trust))
     #expect((hop.identity.trust != nil) == (sender.trust != .nobody))
@@ -184,6 +197,24 @@ import Testing
       let text = "\(try sender.hop().identity)"
       for secret in ["Bearer", "secret", "key", "own=1", "pin"] { #expect(!text.contains(secret), "\(sender)") }
     }
+  }
+
+  /// That of the URL, in any case, is as none.
+  @Test(arguments: [
+    ("https://a/x", "A", true), ("https://a/x", "a:8443", false), ("http://a:81/", "a:81", true),
+    ("http://a:81/", "a", false), ("http://[::1]/", "[::1]", true), ("http://[::1]/", "b", false),
+  ])
+  func ownHostIsAnotherServer(_ url: String, _ host: String, _ isSame: Bool) throws {
+    func hop(_ host: String?) throws -> HopRequest {
+      var request = URLRequest(url: try #require(URL(string: url)))
+      request.setValue(host, forHTTPHeaderField: "Host")
+      return try HopRequest(request, session: SessionSettings(.ephemeral))
+    }
+    #expect(try (hop(host).identity == hop(nil).identity) == isSame)
+    #expect(try hop(host).identity == hop(host.lowercased()).identity)
+    #expect(try hop(host).identity != hop("other").identity)
+    let partial = try [host, "other"].map { RequestIdentity.ofRepresentation(try hop($0)) }
+    #expect(partial[0] != partial[1])
   }
 
   /// Two files with the same authorities are the same trust; another content at the same path is not.

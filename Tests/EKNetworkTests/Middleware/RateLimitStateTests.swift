@@ -16,6 +16,60 @@ import Testing
     released.filter { $0.refusedFor == nil }.map(\.id)
   }
 
+  /// An upload or a long poll may take longer than anybody waits.
+  @Test(arguments: [
+    RateLimitReport(isRefusal: true, pause: .seconds(10)),
+    RateLimitReport(quotas: [RateLimitReport.Quota(remaining: 0, reset: .seconds(10))]),
+  ])
+  func requestSentBeforePauseDoesNotTakePlaceOfTrial(_ report: RateLimitReport) {
+    var state = state()
+    for _ in 0..<3 { #expect(state.arriveIfOpen(at: .zero) == .go) }
+    let before = state.generation
+    state.end(report, of: before, at: .zero)
+    for id in 1...4 as ClosedRange<UInt64> { #expect(state.arrive(id, at: .seconds(1)) == .wait) }
+    #expect(ids(state.release(at: .seconds(10))) == [1])
+    let trial = state.generation
+    #expect(state.wake(at: .seconds(10)) == .seconds(61))
+    // The success of a request that was sent before says nothing about the limit.
+    state.end(RateLimitReport(), of: before, at: .seconds(11))
+    #expect(state.release(at: .seconds(11)).isEmpty)
+    state.end(RateLimitReport(), of: trial, at: .seconds(12))
+    #expect(ids(state.release(at: .seconds(12))) == [2, 3, 4])
+  }
+
+  /// Its refusal is no reason for a second trial beside the first.
+  @Test func refusalOfRequestSentBeforeTrialDoesNotBeginAnother() {
+    var state = state()
+    for _ in 0..<3 { #expect(state.arriveIfOpen(at: .zero) == .go) }
+    let before = state.generation
+    state.end(RateLimitReport(isRefusal: true), of: before, at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    let trial = state.generation
+    #expect(state.arrive(1, at: .zero) == .wait)
+    state.end(RateLimitReport(isRefusal: true), of: before, at: .zero)
+    #expect(state.release(at: .zero).isEmpty)
+    // Another trial follows, whose response ends it.
+    state.end(RateLimitReport(isRefusal: true), of: trial, at: .zero)
+    #expect(ids(state.release(at: .zero)) == [1])
+    #expect(state.arrive(2, at: .zero) == .wait)
+    state.end(RateLimitReport(), of: before, at: .zero)
+    #expect(state.release(at: .zero).isEmpty)
+    state.end(RateLimitReport(), of: state.generation, at: .zero)
+    #expect(ids(state.release(at: .zero)) == [2])
+  }
+
+  /// A request under way counts, but one place remains.
+  @Test func quotaWithoutResetDeductsRequestsSentBefore() {
+    var state = state()
+    for _ in 0..<3 { #expect(state.arriveIfOpen(at: .zero) == .go) }
+    state.end(RateLimitReport(quotas: [Quota(remaining: 4)]), of: state.generation, at: .zero)
+    for _ in 0..<2 { #expect(state.arriveIfOpen(at: .zero) == .go) }
+    #expect(state.arriveIfOpen(at: .zero) == .wait)
+    state.end(RateLimitReport(quotas: [Quota(remaining: 1)]), of: state.generation, at: .zero)
+    #expect(state.arriveIfOpen(at: .zero) == .go)
+    #expect(state.arriveIfOpen(at: .zero) == .wait)
+  }
+
   /// The trial request has not reached the server.
   @Test func cachedResponsePassesTrialToNextRequest() {
     var state = state()
@@ -309,5 +363,12 @@ import Testing
     let next = RateLimitAllowance(remaining: 5, reset: .seconds(12) + .nanoseconds(1))
     allowance.update(next)
     #expect(allowance == next)
+  }
+}
+
+extension RateLimitState {
+  /// Ends the oldest request under way.
+  mutating func end(_ report: RateLimitReport?, at now: Duration) {
+    end(report, of: sent.keys.min() ?? generation, at: now)
   }
 }

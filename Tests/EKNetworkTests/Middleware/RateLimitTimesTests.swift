@@ -15,6 +15,19 @@ import Testing
     released.filter { $0.refusedFor == nil }.map(\.id)
   }
 
+  @Test func originWithoutLimitsIsForgotten() async throws {
+    let line = RateLimitLine(RateLimitRules(), clock: RateLimitClock(ManualClock()))
+    let url = try #require(URL(string: "http://a.example/"))
+    let key = RateLimitLine.Key(origin: try #require(Origin(url)), client: nil)
+    let first = try await line.enter(key)
+    line.leave(key, of: try #require(first), report: RateLimitReport(isRefusal: true))
+    #expect(line.keyCount == 1)
+    let inside = line.enterAtOnce(key)
+    #expect(line.underWayCount == 1)
+    line.leave(key, of: try #require(inside), report: RateLimitReport())
+    #expect(line.keyCount == 0)
+  }
+
   /// The pause tells when to continue, and the quota how many.
   @Test func refusalWithPauseIsNotProbedDespiteQuota() {
     var state = state()

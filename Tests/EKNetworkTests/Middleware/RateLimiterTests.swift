@@ -162,6 +162,29 @@ import Testing
     #expect(try await task.value == Item(id: 1))
   }
 
+  /// An upload or a long poll may be in progress for longer than anybody waits.
+  @Test func requestInProgressDoesNotDelayOthersAfterPause() async throws {
+    let mayRespond = Gate()
+    let json = #"{"id":1,"name":"teapot"}"#
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(json.utf8.count)\r\n\r\n"
+    server.route("/slow") { _ in .raw([.wait(mayRespond), .sendString(head + json)]) }
+    server.route("/item", .status(429, headers: ["Retry-After": "20"]), .json(Item(id: 1)))
+    let limiter = limiter()
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [limiter]
+    let slow = Task { try await manager.send(ItemProbe(path: "/slow")) }
+    await server.expectRequests(1)
+    await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+    let tasks = (0..<3).map { _ in Task { try await manager.send(ItemProbe()) } }
+    while limiter.line.waitingCount < 3 { await Task.yield() }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(20))
+    for task in tasks { #expect(try await task.value == Item(id: 1)) }
+    mayRespond.open()
+    #expect(try await slow.value == Item(id: 1))
+    #expect(limiter.line.keyCount == 0)
+  }
+
   @Test func longPauseIsBounded() async throws {
     server.route("/item", .status(429, headers: ["Retry-After": "999999999"]), .json(Item(id: 1)))
     let manager = Wire.automatic.manager(server)

@@ -60,6 +60,24 @@ import Testing
     #expect(other.requests.map { $0.headers["tracestate"] } == [isAsked ? "a=b" : nil])
   }
 
+  /// Around the call, they are set for its origin, before it is known where a redirect leads.
+  @Test(arguments: Wire.allCases, [false, true])
+  func traceAroundCallStaysWithItsOrigin(_ wire: Wire, isSameOrigin: Bool) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 1)) }
+    let target = isSameOrigin ? server.url("/item") : other.url("/item")
+    server.route("/away", .redirect(to: target.absoluteString))
+    let manager = wire.manager(server)
+    let context = context
+    manager.middleware = [TracePropagator(includesOtherOrigins: true) { context }]
+    #expect(try await manager.send(ItemProbe(path: "/away")) == Item(id: 1))
+    let expected: [String?] = isSameOrigin ? [context.traceparent, context.traceparent] : [context.traceparent]
+    #expect(traces(server) == expected)
+    #expect(isSameOrigin ? other.requestCount == 0 : traces(other) == [nil])
+    #expect(other.requests.allSatisfy { $0.headers["tracestate"] == nil })
+  }
+
   /// The fields differ for each request, and do not prevent a cache hit.
   @Test(arguments: Wire.allCases)
   func traceFieldsDoNotAffectCache(_ wire: Wire) async throws {

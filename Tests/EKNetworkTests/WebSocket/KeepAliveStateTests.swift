@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 @Suite struct KeepAliveStateTests {
-  @Test func silentPeerIsPingedThenGivenUp() {
+  @Test func silenceLeadsToPingThenToTheEnd() {
     var state = KeepAliveState()
     #expect(
       state.tick(received: 0, sent: 0, unsent: 0, isSending: false, isHeld: false) == .wait,
@@ -45,7 +45,7 @@ import Testing
     #expect(actions(unsent: [100, 110, 120], isSending: true) == [.wait, .ping, .end], "only the buffer grows")
   }
 
-  @Test func unreadPeerIsNotGivenUp() {
+  @Test func silenceWhileNothingIsReadProvesNothing() {
     var state = KeepAliveState()
     for _ in 0..<5 { #expect(state.tick(received: 0, sent: 0, unsent: 0, isSending: false, isHeld: true) == .wait) }
     // An earlier ping is no reason to give it up, either.

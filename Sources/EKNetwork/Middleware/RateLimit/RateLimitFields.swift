@@ -133,7 +133,7 @@ final class RateLimitLine: Sendable {
     let client: String?
   }
 
-  private typealias Waiter = CheckedContinuation<Void, any Error>
+  private typealias Waiter = CheckedContinuation<Int, any Error>
   private typealias Arrival = RateLimitState.Arrival
 
   private struct Entry {
@@ -151,6 +151,8 @@ final class RateLimitLine: Sendable {
   /// The work to do outside of the lock.
   private struct Consequences {
     var released: [(waiter: Waiter, refusedFor: Duration?)] = []
+    /// The generation of the requests that are released.
+    var generation = 0
     var timer: Task<Void, Never>?
   }
 
@@ -174,48 +176,49 @@ final class RateLimitLine: Sendable {
 
   /// Waits until the request may be sent.
   ///
-  /// - Returns: Whether ``leave(_:report:)`` has to be called after it has been sent.
-  func enter(_ key: Key) async throws -> Bool {
+  /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
+  ///   request is not counted.
+  func enter(_ key: Key) async throws -> Int? {
     let now = clock.now()
     // Most requests do not wait, and need no continuation.
-    let arrival: Arrival? = book.withLock { book in
-      guard makeRoom(for: key, in: &book, at: now) else { return nil }
-      return book.entries[key]?.state.arriveIfOpen(at: now)
+    let (arrival, generation) = book.withLock { book -> (Arrival?, Int?) in
+      guard makeRoom(for: key, in: &book, at: now) else { return (nil, nil) }
+      let arrival = book.entries[key]?.state.arriveIfOpen(at: now)
+      return (arrival, book.entries[key]?.state.generation)
     }
     switch arrival {
-    case nil: return false
-    case .go: return true
+    case nil: return nil
+    case .go: return generation
     case .wait, .refuse: break
     }
     let id = book.withLock { book in
       book.lastID += 1
       return book.lastID
     }
-    try await withCancellableContinuation { continuation in
+    return try await withCancellableContinuation { continuation in
       wait(continuation, id: id, for: key)
     } leave: {
       self.abandon(id, of: key)
     }
-    return true
   }
 
   /// Counts a request that is part of one that was admitted, and does not wait.
   ///
-  /// - Returns: Whether ``leave(_:report:)`` has to be called after it has been sent.
-  func enterAtOnce(_ key: Key) -> Bool {
+  /// - Returns: As ``enter(_:)``.
+  func enterAtOnce(_ key: Key) -> Int? {
     let now = clock.now()
     return book.withLock { book in
-      guard makeRoom(for: key, in: &book, at: now) else { return false }
+      guard makeRoom(for: key, in: &book, at: now) else { return nil }
       book.entries[key]?.state.arriveInside(at: now)
-      return true
+      return book.entries[key]?.state.generation
     }
   }
 
   /// Records the response or failure of a request that was admitted.
-  func leave(_ key: Key, report: RateLimitReport?) {
+  func leave(_ key: Key, of generation: Int, report: RateLimitReport?) {
     let now = clock.now()
     let consequences = book.withLock { book in
-      book.entries[key]?.state.end(report, at: now)
+      book.entries[key]?.state.end(report, of: generation, at: now)
       let consequences = proceed(key, in: &book, at: now)
       if book.entries[key]?.state.isBlank(at: now) == true { book.entries[key] = nil }
       return consequences
@@ -228,18 +231,18 @@ final class RateLimitLine: Sendable {
   /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
     let now = clock.now()
-    let (arrival, consequences) = book.withLock { book -> (Arrival, Consequences) in
+    let (arrival, generation, consequences) = book.withLock { book -> (Arrival, Int, Consequences) in
       // The entry may have been removed meanwhile.
       var entry = book.entries[key] ?? Entry(state: RateLimitState(rules))
       let arrival = entry.state.arrive(id, at: now)
       if arrival == .wait { entry.waiters[id] = waiter }
       book.entries[key] = entry
-      return (arrival, proceed(key, in: &book, at: now))
+      return (arrival, entry.state.generation, proceed(key, in: &book, at: now))
     }
     carryOut(consequences, host: key.origin.host)
     switch arrival {
     case .wait: return true
-    case .go: waiter.resume()
+    case .go: waiter.resume(returning: generation)
     case .refuse(let reason, let delay):
       waiter.resume(throwing: RateLimiter.LimitError(host: key.origin.host, reason: reason, retryAfter: delay))
     }
@@ -277,6 +280,7 @@ final class RateLimitLine: Sendable {
   private func proceed(_ key: Key, in book: inout Book, at now: Duration) -> Consequences {
     var consequences = Consequences()
     guard let released = book.entries[key]?.state.release(at: now) else { return consequences }
+    consequences.generation = book.entries[key]?.state.generation ?? 0
     for one in released {
       guard let waiter = book.entries[key]?.waiters.removeValue(forKey: one.id) else { continue }
       consequences.released.append((waiter, one.refusedFor))
@@ -313,7 +317,7 @@ final class RateLimitLine: Sendable {
       if let delay {
         waiter.resume(throwing: RateLimiter.LimitError(host: host, reason: .waitTooLong, retryAfter: delay))
       } else {
-        waiter.resume()
+        waiter.resume(returning: consequences.generation)
       }
     }
   }

@@ -3,7 +3,9 @@
 /// A request has to wait for the client's own limit, for a pause that the server has requested, and for a quota of the
 /// server that is used up, or would be if every request under way counts. After a pause, or once a quota is full again,
 /// no more requests are sent than the quota is known to allow, one if it is unknown, until a response shows that the
-/// limit is over: otherwise all waiting requests would be sent at once, and refused again.
+/// limit is over: otherwise all waiting requests would be sent at once, and refused again. Such a trial begins a new
+/// generation of requests. One of an earlier generation, whose response has not arrived yet, neither takes the place of
+/// the trial nor ends it.
 ///
 /// Times are durations since the limiter was created.
 struct RateLimitState: Sendable {
@@ -32,7 +34,10 @@ struct RateLimitState: Sendable {
   private var window: SendWindow?
   private var pauseEnd: Duration?
   private var allowances: [String: RateLimitAllowance] = [:]
-  private(set) var underWay = 0
+  /// The number of trials that have begun.
+  private(set) var generation = 0
+  /// The number of requests under way, by the generation in which they were sent.
+  private(set) var sent: [Int: Int] = [:]
   private var line = KeyedQueue<UInt64, Waiting>()
 
   init(_ rules: RateLimitRules) {
@@ -41,19 +46,21 @@ struct RateLimitState: Sendable {
   }
 
   var waitingCount: Int { line.count }
+  var underWay: Int { sent.values.reduce(0, +) }
 
   /// Returns whether there is no state to keep at all.
   func isBlank(at now: Duration) -> Bool { isUnused(at: now) && allowances.isEmpty && pauseEnd == nil }
 
   /// Returns whether only information of the server would be lost that has expired.
   func isUnused(at now: Duration) -> Bool {
-    underWay == 0 && line.isEmpty && (pauseEnd ?? now) <= now && window?.isIdle(at: now) != false
+    sent.isEmpty && line.isEmpty && (pauseEnd ?? now) <= now && window?.isIdle(at: now) != false
       && allowances.values.allSatisfy { ($0.reset ?? now) <= now }
   }
 
   // MARK: - Events
 
-  /// Admits an arriving request if it need not wait; otherwise ``arrive(_:at:)`` has to be called.
+  /// Admits an arriving request if it need not wait; otherwise ``arrive(_:at:)`` has to be called. Whatever is admitted
+  /// belongs to the current generation.
   mutating func arriveIfOpen(at now: Duration) -> Arrival {
     settle(at: now)
     guard line.isEmpty, isOpen(at: now) else { return .wait }
@@ -82,21 +89,25 @@ struct RateLimitState: Sendable {
 
   /// Records the response or failure of a request that was sent.
   ///
-  /// - Parameter report: `nil` for a failure, which reports nothing; the server may have counted the request.
-  mutating func end(_ report: RateLimitReport?, at now: Duration) {
-    underWay -= 1
+  /// - Parameters:
+  ///   - report: `nil` for a failure, which reports nothing; the server may have counted the request.
+  ///   - generation: The generation when the request was admitted.
+  mutating func end(_ report: RateLimitReport?, of generation: Int, at now: Duration) {
+    let others = sent[generation, default: 0] - 1
+    sent[generation] = others == 0 ? nil : others
     if report?.isOfNothingSent == true { return }
     let quotas = report?.quotas ?? []
     for (name, allowance) in allowances where !quotas.contains(where: { $0.name == name }) {
       if allowance.reset != nil {
         allowances[name]?.remaining -= 1
-      } else if let report, !report.isRefusal {
+      } else if let report, !report.isRefusal, generation >= allowance.firstGeneration {
         // It was a probe for whether there still is a limit, and there is none.
         allowances[name] = nil
       }
     }
     for quota in quotas {
-      let newer = RateLimitAllowance(quota, at: now, longest: rules.longestPause)
+      var newer = RateLimitAllowance(quota, at: now, longest: rules.longestPause)
+      if newer.reset == nil { newer.firstGeneration = firstGeneration(of: quota.name, after: generation) }
       if allowances[quota.name]?.update(newer) == nil { allowances[quota.name] = newer }
     }
     // A server that reports other quotas each time must not fill the memory.
@@ -109,7 +120,7 @@ struct RateLimitState: Sendable {
     guard let report, report.isRefusal else { return }
     // What is known of quotas does not explain a refusal without a time.
     let isUnexplained = report.pause == nil && !quotas.contains { $0.remaining <= 0 && $0.reset != nil }
-    if allowances.isEmpty || isUnexplained { allowances[Self.refusals] = .probe }
+    if allowances.isEmpty || isUnexplained { probe(after: generation) }
   }
 
   /// Removes and returns the requests that no longer wait, in order.
@@ -134,7 +145,7 @@ struct RateLimitState: Sendable {
   func wake(at now: Duration) -> Duration? {
     guard let first = line.first else { return nil }
     var wake = opening(at: now)
-    for allowance in allowances.values where allowance.remaining <= underWay {
+    for allowance in allowances.values where isUsedUp(allowance) {
       // Without a reset, a response decides.
       wake = max(wake, allowance.reset ?? first.deadline)
     }
@@ -144,15 +155,41 @@ struct RateLimitState: Sendable {
   // MARK: - Rules
 
   private mutating func settle(at now: Duration) {
-    for name in allowances.keys { allowances[name]?.settle(at: now) }
+    for name in allowances.keys where allowances[name]?.settle(at: now) == true {
+      generation += 1
+      allowances[name]?.firstGeneration = generation
+    }
     if let end = pauseEnd, end <= now {
       pauseEnd = nil
-      if allowances.isEmpty { allowances[Self.refusals] = .probe }
+      if allowances.isEmpty { probe(after: generation) }
     }
   }
 
+  private mutating func probe(after generation: Int) {
+    var probe = RateLimitAllowance.probe
+    probe.firstGeneration = firstGeneration(of: Self.refusals, after: generation)
+    allowances[Self.refusals] = probe
+  }
+
+  /// Begins a trial, unless there is one that a request of the given generation is not part of.
+  private mutating func firstGeneration(of name: String, after generation: Int) -> Int {
+    if let allowance = allowances[name], allowance.reset == nil, generation < allowance.firstGeneration {
+      return allowance.firstGeneration
+    }
+    self.generation += 1
+    return self.generation
+  }
+
   private func isOpen(at now: Duration) -> Bool {
-    opening(at: now) <= now && allowances.values.allSatisfy { $0.remaining > underWay }
+    opening(at: now) <= now && !allowances.values.contains { isUsedUp($0) }
+  }
+
+  /// Returns whether the requests under way take all that is left. Those sent before a trial are deducted, too, but as
+  /// they may take any time, one place remains for the trial: nothing else would end the wait.
+  private func isUsedUp(_ allowance: RateLimitAllowance) -> Bool {
+    guard allowance.reset == nil else { return allowance.remaining <= underWay }
+    let own = sent.reduce(0) { $1.key >= allowance.firstGeneration ? $0 + $1.value : $0 }
+    return own >= max(1, allowance.remaining - (underWay - own))
   }
 
   /// Returns the earliest known time for a request with `position` others ahead of it.
@@ -166,7 +203,7 @@ struct RateLimitState: Sendable {
   }
 
   private mutating func begin(at now: Duration) {
-    underWay += 1
+    sent[generation, default: 0] += 1
     window?.record(now)
   }
 }
@@ -180,6 +217,8 @@ struct RateLimitAllowance: Equatable, Sendable {
   var reset: Duration?
   /// The whole quota.
   var limit: Int?
+  /// While there is no reset: the generation of the first requests that show whether the limit is over.
+  var firstGeneration = 0
 
   /// Responses within seconds of each other report the same reset with a difference due to rounding.
   private static let tolerance = Duration.seconds(2)
@@ -212,11 +251,12 @@ struct RateLimitAllowance: Equatable, Sendable {
     }
   }
 
-  /// Starts a new window once the reset has been reached.
-  mutating func settle(at now: Duration) {
-    guard let reset, reset <= now else { return }
+  /// Starts a new window once the reset has been reached, and returns whether it has.
+  mutating func settle(at now: Duration) -> Bool {
+    guard let reset, reset <= now else { return false }
     self.reset = nil
     remaining = max(1, limit ?? 1)
+    return true
   }
 }
 

@@ -15,7 +15,7 @@ import Foundation
 ///   Requests under way count towards it.
 ///
 /// After a pause, and when a quota is full again, as many requests are sent as the quota allows, one if that is
-/// unknown, and the rest when a response shows that the limit is over. A time from the server is limited to
+/// unknown, and the rest when the response to one of them shows that the limit is over. A time from the server is limited to
 /// `longestPause`, and no request waits longer than `maximumWait`. Cancelling the task of a waiting request ends it at
 /// once and frees its place.
 ///
@@ -108,17 +108,19 @@ public final class RateLimiter: NetworkMiddleware {
     let key = RateLimitLine.Key(origin: origin, client: client?(request))
     let admission = Admission(limiter: ObjectIdentifier(self), key: key)
     let isInside = EnclosingWork.mark(Admission.self) { $0.limiter == admission.limiter && $0.key == key } != nil
-    guard try await isInside ? line.enterAtOnce(key) : line.enter(key) else { return try await next(request) }
+    guard let generation = try await isInside ? line.enterAtOnce(key) : line.enter(key) else {
+      return try await next(request)
+    }
     do {
       let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
       let report = RateLimitReport(status: response.statusCode, now: clock.date()) {
         response.value(forHTTPHeaderField: $0)
       }
-      line.leave(key, report: response.isStored ? .notSent : report)
+      line.leave(key, of: generation, report: response.isStored ? .notSent : report)
       return response
     } catch {
       // Another middleware may have refused it.
-      line.leave(key, report: FailureKind(error).wasNotSent ? .notSent : nil)
+      line.leave(key, of: generation, report: FailureKind(error).wasNotSent ? .notSent : nil)
       throw error
     }
   }

@@ -173,7 +173,7 @@ enum TraceState {
 /// appears in the trace of the client.
 ///
 /// In ``NetworkManager/attemptMiddleware`` the context is requested once for each attempt and each redirect, so that
-/// each can be its own span. The ``HTTPCache``, and whatever else is shared between requests, ignores differences in
+/// each can be its own span; in ``NetworkManager/middleware`` once for each call. The ``HTTPCache``, and whatever else is shared between requests, ignores differences in
 /// these fields.
 public struct TracePropagator: NetworkMiddleware {
   private let includesOtherOrigins: Bool
@@ -181,7 +181,8 @@ public struct TracePropagator: NetworkMiddleware {
 
   /// - Parameters:
   ///   - includesOtherOrigins: Whether the fields are also sent after a redirect to an origin other than that of the
-  ///     first request. Defaults to `false`: `tracestate` may contain more than others should know.
+  ///     first request. Defaults to `false`: `tracestate` may contain more than others should know. Fields that are set
+  ///     around the call are never sent to another origin.
   ///   - context: Returns the context of the request that is about to be sent; `nil` for none. It runs with the
   ///     task-local values of the caller, and must return quickly.
   public init(includesOtherOrigins: Bool = false, context: @escaping @Sendable () -> TraceContext?) {

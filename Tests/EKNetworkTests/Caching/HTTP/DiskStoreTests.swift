@@ -51,6 +51,27 @@ import Testing
     #expect(found { $0.varying.selectors.isEmpty } == nil)
   }
 
+  @Test func bodyIsReadUntilItIsCancelled() async throws {
+    let content = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0) })
+    var bytes = Data()
+    for index in 0..<2 {
+      let start = index * DiskBody.blockSize
+      let block = content.subdata(in: start..<min(start + DiskBody.blockSize, content.count))
+      let digest = block.withUnsafeBytes { DiskBody.digest(of: $0, at: Int64(index), of: 7) }
+      bytes += block
+      withUnsafeBytes(of: digest.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+    let file = try folder.file("body", bytes)
+    let body = try #require(DiskBody(file.path, number: 7, length: Int64(content.count), onDamage: {}))
+    let reader = DiskBodyReader(body, range: 1..<Int64(content.count), remainder: nil)
+    var read = Data()
+    while let block = try await reader.next() { read += block }
+    #expect(read == content.dropFirst())
+    let cancelled = DiskBodyReader(body, range: 0..<1, remainder: nil)
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await cancelled.next() }
+  }
+
   @Test func onlyCurrentVersionIsRenewed() {
     let first = response(at: 1)
     store.store(first, .data(Data("one".utf8)), at: location)

@@ -15,6 +15,26 @@ import Testing
     #expect(try await bench.send(CacheProbe(headers: [field: "alice"])).isHit)
   }
 
+  /// RFC 9112 §3.3: their targets differ, although the URL is the same.
+  @Test func virtualHostsDoNotShare() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      .text(request.headers["Host"] ?? "", headers: ["Cache-Control": "public, max-age=60"])
+    }
+    for isHit in [false, true] {
+      for host in ["a.example", "b.example"] {
+        let response = try await bench.send(CacheProbe(headers: ["Host": host]))
+        #expect(response.text == host && response.isHit == isHit)
+      }
+    }
+    #expect(try await bench.send(CacheProbe(headers: ["Host": "A.example"])).isHit)
+    #expect(try await !bench.send().isHit)
+    // All responses for the URL are removed.
+    await bench.cache.remove(bench.server.url("/a"))
+    #expect(try await !bench.send(CacheProbe(headers: ["Host": "a.example"])).isHit)
+    #expect(bench.server.requestCount == 4)
+  }
+
   /// A search with a query in its body is another request.
   @Test func bodyOfGetIsNotIgnored() async throws {
     let bench = try CacheBench()

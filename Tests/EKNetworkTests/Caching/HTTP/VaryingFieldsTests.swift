@@ -32,6 +32,17 @@ import Testing
     #expect(!varying("Foo", ["Foo": "a"]).match(HeaderFieldList(["Foo": "A"])))
   }
 
+  /// The stored body was selected by the first request's values. A confirmation changes that only by naming other fields.
+  @Test func confirmedFieldsKeepTheirValues() {
+    let stored = varying("Foo", ["Foo": "1"])
+    let request = HeaderFieldList(["Foo": "2", "Bar": "3"])
+    let same = HeaderFieldList([(name: "Vary", value: "foo")])
+    #expect(stored.updated(response: same, request: request, salt: "") == stored)
+    let other = HeaderFieldList([(name: "Vary", value: "Bar")])
+    let updated = stored.updated(response: other, request: request, salt: "")
+    #expect(updated == VaryingFields(response: other, request: request) && updated != stored)
+  }
+
   @Test func languagesAreComparedAsSet() {
     let stored = varying("Accept-Language", ["Accept-Language": "en, de;q=0.5"])
     #expect(stored.match(HeaderFieldList(["accept-language": "De; q=0.50,EN"])))

@@ -54,26 +54,6 @@
       #expect(try codings(["If-Range": "\"v\""]).first?.contains("gzip") == true)
     }
 
-    @Test func listsWithinTheLimitsAreCached() throws {
-      for fields in [
-        ["X-A": String(repeating: "a", count: 16_381)],
-        Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-\($0)", "1") }),
-      ] {
-        let first = try requestFields.block(for: fields, content: .none)
-        #expect(isSame(try requestFields.block(for: fields, content: .none), first))
-      }
-    }
-
-    @Test func largeListsAreNotCached() throws {
-      for large in [
-        ["X-A": String(repeating: "a", count: 16_384)],
-        Dictionary(uniqueKeysWithValues: (0..<65).map { ("X-\($0)", "1") }),
-      ] {
-        let first = try requestFields.block(for: large, content: .none)
-        #expect(!isSame(try requestFields.block(for: large, content: .none), first))
-      }
-    }
-
     /// The session's own fields and middleware's get here, too.
     @Test func otherTransferEncodingsAreRefused() throws {
       for content in [RequestFields.Content.none, .empty, .sized, .chunked] {

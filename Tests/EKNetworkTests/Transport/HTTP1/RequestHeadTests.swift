@@ -64,3 +64,35 @@ import Testing
     #expect(block.bytes == Array("Cookie: a=".utf8) + [0xE9, 0x0D, 0x0A])
   }
 }
+
+#if os(Linux)
+  /// Which fields are kept for the next request.
+  @Suite struct CachedRequestFieldsTests {
+    private let requestFields = RequestFields()
+
+    /// Whether both are the same memory.
+    private func isSame(_ one: HeaderBlock, _ other: HeaderBlock) -> Bool {
+      one.bytes.withUnsafeBytes { one in other.bytes.withUnsafeBytes { one.baseAddress == $0.baseAddress } }
+    }
+
+    @Test func listsWithinTheLimitsAreCached() throws {
+      for fields in [
+        ["X-A": String(repeating: "a", count: 16_381)],
+        Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-\($0)", "1") }),
+      ] {
+        let first = try requestFields.block(for: fields, content: .none)
+        #expect(isSame(try requestFields.block(for: fields, content: .none), first))
+      }
+    }
+
+    @Test func largeListsAreNotCached() throws {
+      for large in [
+        ["X-A": String(repeating: "a", count: 16_384)],
+        Dictionary(uniqueKeysWithValues: (0..<65).map { ("X-\($0)", "1") }),
+      ] {
+        let first = try requestFields.block(for: large, content: .none)
+        #expect(!isSame(try requestFields.block(for: large, content: .none), first))
+      }
+    }
+  }
+#endif

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import EKNetwork
+
+@Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
+  /// Counts the blocks that are read from it.
+  private final class CountedReader: BlockReader {
+    private let began: AsyncStream<Void>.Continuation
+
+    init(_ began: AsyncStream<Void>.Continuation) { self.began = began }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      began.yield()
+      return buffer.count
+    }
+    func rewind() {}
+    func close() {}
+  }
+
+  /// A connection may be lost before it has taken anything: the request is sent over another one.
+  @Test func bodyThatCanBeSentOnceRewindsUntilItIsHandedOn() async throws {
+    let pieces = AsyncStream<Data> { continuation in
+      continuation.yield(Data("abc".utf8))
+      continuation.finish()
+    }
+    let upload = SequenceUpload(SequenceBody(pieces, length: nil))
+    let (ready, signal) = AsyncStream<Void>.makeStream()
+    upload.setReadyHandler { signal.yield() }
+    var buffer = [UInt8](repeating: 0, count: 8)
+    #expect(upload.rewind())
+    guard case .pending = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    for await _ in ready { break }
+    #expect(upload.rewind())
+    guard case .bytes(3) = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    #expect(!upload.rewind())
+    upload.close()
+  }
+
+  /// A block that has been taken makes room for another one, although there still are blocks after it.
+  @Test func threeBlocksAreReadAhead() async throws {
+    let (began, signal) = AsyncStream<Void>.makeStream()
+    let upload = ReadAheadUpload(CountedReader(signal), length: nil, isReplayable: false)
+    var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+    guard case .pending = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    // When the third read begins, two blocks are there.
+    for _ in 0..<3 { for await _ in began { break } }
+    guard case .bytes(buffer.count) = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    for await _ in began { break }
+    upload.close()
+  }
+}
