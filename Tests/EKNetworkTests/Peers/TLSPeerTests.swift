@@ -355,7 +355,7 @@
         #expect(received == Array("ready\n".utf8))
         transport.send(Array("more\n".utf8), isLast: false) { _ in }
         // The loop does this after it has tried to send.
-        _ = await transport.unsentBytes()
+        _ = await transport.output()
         let before = clock()
         // Compared with a thread that is busy for as long, a loop that is, too, uses as much on a loaded machine as well.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

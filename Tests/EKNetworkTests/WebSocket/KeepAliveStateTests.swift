@@ -45,6 +45,20 @@ import Testing
     #expect(actions(unsent: [100, 110, 120], isSending: true) == [.wait, .ping, .end], "only the buffer grows")
   }
 
+  /// TLS adds more to small messages than a slow peer takes of them.
+  @Test func confirmedBytesKeepConnectionAlive() {
+    func actions(confirmed: [UInt64], unsent: Int) -> [KeepAliveState.Action] {
+      var state = KeepAliveState()
+      return confirmed.enumerated().map { index, confirmed in
+        state.tick(
+          received: 0, sent: 20 * index, unsent: unsent * index, confirmed: confirmed, isSending: false, isHeld: false)
+      }
+    }
+    #expect(actions(confirmed: [1, 2, 3, 4], unsent: 40) == [.wait, .wait, .wait, .wait])
+    #expect(actions(confirmed: [1, 1, 1], unsent: 10) == [.wait, .ping, .end], "the difference says nothing then")
+    #expect(actions(confirmed: [1, 2, 3], unsent: 0) == [.wait, .ping, .end], "only the system is alive")
+  }
+
   @Test func silenceWhileNothingIsReadProvesNothing() {
     var state = KeepAliveState()
     for _ in 0..<5 { #expect(state.tick(received: 0, sent: 0, unsent: 0, isSending: false, isHeld: true) == .wait) }

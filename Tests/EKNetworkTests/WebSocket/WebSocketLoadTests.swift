@@ -164,7 +164,7 @@ struct WebSocketLoadTests {
         try? await socket.send("x")
         await clock.waitForSleepers()
         // The peer's system takes them.
-        while await socket.connection.transport.unsentBytes() ?? 0 > 0 { await Task.yield() }
+        while await socket.connection.transport.output()?.unsent ?? 0 > 0 { await Task.yield() }
         clock.advance(by: .seconds(10))
         await Task.yield()
       }

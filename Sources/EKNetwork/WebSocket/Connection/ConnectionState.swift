@@ -282,6 +282,7 @@ struct KeepAliveState {
   private var received: Int?
   private var sent = 0
   private var unsent = 0
+  private var confirmed: UInt64?
   private var isPinged = false
 
   /// Returns what to do after an interval.
@@ -290,17 +291,24 @@ struct KeepAliveState {
   ///   - received: The number of successful reads.
   ///   - sent: The number of bytes of messages that the system has accepted.
   ///   - unsent: The number of accepted bytes that have not arrived; 0 if that is unknown.
+  ///   - confirmed: The number of bytes that have arrived; `nil` if that is unknown. It includes what TLS adds to messages,
+  ///     so that it cannot be compared with `sent`.
   ///   - isSending: Whether the system has accepted only a part of a message: its buffer is full, so that what it accepts
   ///     takes the place of what the peer has taken.
   ///   - isHeld: Whether nothing is read because the queue is full: the silence says nothing about the peer then.
-  mutating func tick(received: Int, sent: Int, unsent: Int, isSending: Bool, isHeld: Bool) -> Action {
+  mutating func tick(
+    received: Int, sent: Int, unsent: Int, confirmed: UInt64? = nil, isSending: Bool, isHeld: Bool
+  ) -> Action {
     // A peer that takes all at once does so in its system, and says nothing about itself: a ping shows whether it lives.
     let isBehind = isSending || unsent > 0
-    let hasTaken = unsent < self.unsent || isBehind && sent - unsent > self.sent - self.unsent
+    let hasTakenMore =
+      if let confirmed { confirmed > self.confirmed ?? 0 } else { sent - unsent > self.sent - self.unsent }
+    let hasTaken = unsent < self.unsent || isBehind && hasTakenMore
     let hasMoved = received != self.received || hasTaken
     self.received = received
     self.sent = sent
     self.unsent = unsent
+    self.confirmed = confirmed
     if hasMoved || isHeld {
       isPinged = false
       return .wait

@@ -317,12 +317,12 @@ extension WebSocketConnection {
     let interval = max(interval, .milliseconds(10)).sleepable
     while true {
       guard (try? await options.clock.sleep(for: interval)) != nil else { return }
-      let unsent = await transport.unsentBytes() ?? 0
+      let output = await transport.output() ?? ByteTransportOutput()
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
         return keeper.tick(
-          received: state.received, sent: state.sent, unsent: unsent, isSending: state.isSending,
-          isHeld: state.isReadingStopped)
+          received: state.received, sent: state.sent, unsent: output.unsent, confirmed: output.confirmed,
+          isSending: state.isSending, isHeld: state.isReadingStopped)
       }
       switch action {
       case nil: return

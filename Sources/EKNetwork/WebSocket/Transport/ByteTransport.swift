@@ -10,14 +10,22 @@ protocol ByteTransport: AnyObject, Sendable {
   /// Sends bytes after those of earlier calls, and calls `completion` when the system has accepted them. After a call
   /// with `isLast` nothing more is sent: later calls complete with an error.
   func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void)
-  /// Returns the number of accepted bytes that have not arrived at the peer; `nil` if that is unknown.
-  func unsentBytes() async -> Int?
+  /// Returns what has become of the accepted bytes; `nil` if that is unknown.
+  func output() async -> ByteTransportOutput?
   /// Ends the connection immediately; pending operations fail.
   func cancel()
 }
 
 extension ByteTransport {
-  func unsentBytes() async -> Int? { nil }
+  func output() async -> ByteTransportOutput? { nil }
+}
+
+/// What has become of the bytes that the system has accepted, those that TLS adds included.
+struct ByteTransportOutput {
+  /// The number of bytes that have not arrived at the peer.
+  var unsent = 0
+  /// The number of bytes whose arrival the peer's system has confirmed; `nil` if that is unknown.
+  var confirmed: UInt64?
 }
 
 /// An error that ends a byte transport before the peer does.

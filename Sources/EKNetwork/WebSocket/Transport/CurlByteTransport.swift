@@ -52,9 +52,9 @@
       loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
     }
 
-    func unsentBytes() async -> Int? {
+    func output() async -> ByteTransportOutput? {
       await withCheckedContinuation { continuation in
-        loop.submit { continuation.resume(returning: self.loopUnsentBytes()) }
+        loop.submit { continuation.resume(returning: self.loopOutput()) }
       }
     }
 
@@ -197,11 +197,12 @@
       loop.watch(bytes.socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
     }
 
-    private func loopUnsentBytes() -> Int? {
-      var count: Int32 = 0
-      // tcp(7): SIOCOUTQ, which has the same value.
-      guard phase == .open, let bytes, ioctl(bytes.socket, UInt(TIOCOUTQ), &count) == 0 else { return nil }
-      return Int(count)
+    private func loopOutput() -> ByteTransportOutput? {
+      guard phase == .open, let bytes else { return nil }
+      let output = ekn_socket_get_output(bytes.socket)
+      // Without TCP, nothing is confirmed.
+      return ByteTransportOutput(
+        unsent: Int(clamping: output.queued), confirmed: output.confirmed > 0 ? output.confirmed : nil)
     }
 
     private func loopEnd(_ error: any Error) {

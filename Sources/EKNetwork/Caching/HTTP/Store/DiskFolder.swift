@@ -233,9 +233,10 @@ struct DiskUsage: Sendable {
   /// is lagging behind.
   func hasPlace(for body: Int64) -> Bool { body <= greatestBody && fits(Self.size(body + 1)) }
 
-  /// Reserves a part of the place for a body of at least this length, unless ``hasPlace(for:)`` would refuse it.
+  /// Reserves a part of the place for a body of at least this length, unless ``hasPlace(for:)`` would refuse it, or the
+  /// bodies that are being written, for as long as their readers take, would leave no place for what causes eviction.
   mutating func reserve(_ size: Int64, for body: Int64) -> Bool {
-    guard body <= greatestBody, fits(size) else { return false }
+    guard body <= greatestBody, reserved + size <= capacity / 8 * 3, fits(size) else { return false }
     reserved += size
     return true
   }
