@@ -67,9 +67,9 @@ actor FileDownload {
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
     do {
       return try await load(urlRequest, over: exchange)
-    } catch let error as ResponseLimitError {
-      // The rest of a file that is too large is never wanted. An error response that is too large is not thrown here: it is
-      // a refusal, and says nothing about the file.
+    } catch let error as ResponseLimitError where error.limit == limit.map({ .size($0) }) {
+      // The rest of a file that is too large is never wanted. An error response that is too large, for this limit or for
+      // that of middleware, says nothing about the file: it is a refusal, which is not thrown here.
       try discard()
       throw error
     }

@@ -302,6 +302,22 @@ import Testing
     #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
   }
 
+  @Test func limitOfMiddlewareKeepsThePartialFile() async throws {
+    file.state.withLock { $0.breaks = [100_000] }
+    let manager = Wire.automatic.manager(server)
+    await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: target) }
+    server.route("/file") { _ in .data(Data(count: 100), status: 503) }
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var response = try await next(request)
+        _ = try await response.data(maximumSize: 10)
+        return response
+      }
+    ]
+    await #expect(throws: ResponseLimitError.self) { try await manager.download(FileRequest(), to: target) }
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+  }
+
   @Test func closeBeforeTheResponseLeavesNoFile() async throws {
     server.route("/file") { _ in .raw("") }
     let manager = Wire.automatic.manager(server)
