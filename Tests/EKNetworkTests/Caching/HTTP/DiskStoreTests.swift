@@ -62,7 +62,8 @@ import Testing
       withUnsafeBytes(of: digest.littleEndian) { bytes.append(contentsOf: $0) }
     }
     let file = try folder.file("body", bytes)
-    let body = try #require(DiskBody(file.path, number: 7, length: Int64(content.count), onDamage: {}))
+    let opened = DiskBody(file.path, number: 7, length: Int64(content.count)) {}
+    let body = try #require(opened)
     let reader = DiskBodyReader(body, range: 1..<Int64(content.count), remainder: nil)
     var read = Data()
     while let block = try await reader.next() { read += block }
