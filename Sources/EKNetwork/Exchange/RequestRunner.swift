@@ -24,8 +24,10 @@ struct RequestRunner {
   var shared: SharedFlights<ExchangeKey>?
   /// The token of the call, if it is obtained asynchronously.
   var token: AsyncToken?
-  /// Set when the token could not be refreshed: the error of the call is then that of the provider.
+  /// Set when the token could not be refreshed. Only for those who ask ``hasTokenFailed``.
   var refreshFailed: Locked<Bool>?
+  /// Whether the error of the call is that of its token: of the closure, or of the refresh.
+  var hasTokenFailed: Bool { token?.hasFailed == true || refreshFailed?.withLock { $0 } == true }
   /// The defaults of the client's requests.
   var defaults: ClientDefaults?
   /// The middleware around whole calls. That of attempts is in `transport`.

@@ -101,6 +101,11 @@ enum FieldList {
     add(until: bytes.endIndex)
     return members
   }
+
+  /// Returns whether a list has this member, which is in lower case, in any case.
+  static func contains(_ member: String, in value: String) -> Bool {
+    members(value).contains { $0.lowercased() == member }
+  }
 }
 
 extension Substring {
@@ -112,6 +117,17 @@ extension Substring {
     while let last = rest.last, isBlank(last) { rest = rest.dropLast() }
     return Substring(rest)
   }
+
+  /// Returns the content if the text is a quoted string (RFC 9110 §5.6.4), and otherwise the text.
+  func unquoted() -> String {
+    guard utf8.count > 1, hasPrefix("\""), hasSuffix("\"") else { return String(self) }
+    var (text, isEscaped) = ("", false)
+    for scalar in dropFirst().dropLast().unicodeScalars {
+      isEscaped = scalar == "\\" && !isEscaped
+      if !isEscaped { text.unicodeScalars.append(scalar) }
+    }
+    return text
+  }
 }
 
 extension String {
@@ -121,24 +137,5 @@ extension String {
     let types = FieldList.members(self).map { $0.prefix { $0 != ";" }.trimmingBlanks().lowercased() }
     guard let first = types.first, types.allSatisfy({ $0 == first }) else { return lowercased() }
     return first
-  }
-}
-
-/// Functions for parsing header field values (RFC 9110 §5.6).
-enum HTTPField {
-  static func trim(_ value: some StringProtocol) -> String {
-    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let start = value.firstIndex(where: { !isBlank($0) }), let end = value.lastIndex(where: { !isBlank($0) })
-    else { return "" }
-    return String(value[start...end])
-  }
-
-  static func unquoted(_ value: String) -> String {
-    value.count >= 2 && value.first == "\"" && value.last == "\"" ? String(value.dropFirst().dropLast()) : value
-  }
-
-  /// Returns whether a comma-separated list contains the token, which is in lowercase, in any case.
-  static func list(_ value: String, contains token: String) -> Bool {
-    value.split(separator: ",").contains { trim($0).lowercased() == token }
   }
 }

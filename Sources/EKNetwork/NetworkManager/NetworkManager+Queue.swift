@@ -49,9 +49,8 @@ extension NetworkManager {
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)
-    let refreshFailed = Locked(false)
     var runner = runner(over: transport, token: token.renewal)
-    runner.refreshFailed = refreshFailed
+    runner.refreshFailed = Locked(false)
     let source = runner.source(request, baseURL, token.read)
     let exchange = runner.exchange(for: request, baseURL: baseURL, progress: nil, log: runner.log(request.methodName))
     // The properties that a NetworkRequest lacks: whether cookies are sent, which networks are allowed, and the like.
@@ -64,7 +63,7 @@ extension NetworkManager {
         ChangedAttempts(source: source, changes: RequestChanges(from: before, to: after)), over: exchange)
     } catch {
       // Whatever it is, the server has not accepted or refused the request, which may be sent later with a new token.
-      throw token.renewal?.hasFailed == true || refreshFailed.withLock { $0 } ? TokenError(cause: error) : error
+      throw runner.hasTokenFailed ? TokenError(cause: error) : error
     }
   }
 }

@@ -106,10 +106,13 @@ struct ResponseHead: Sendable {
     if case .raw(let head) = source { head.reasonPhrase } else { "" }
   }
 
+  /// Whether the body is sent in chunks (RFC 9112 §7.1).
+  var isChunked: Bool { value("transfer-encoding").map { FieldList.contains("chunked", in: $0) } == true }
+
   /// The announced length of the body; `nil` if there is none, if it is invalid, or if the body is chunked, which
   /// overrides it (RFC 9112 §6.3).
   var contentLength: Int64? {
-    guard value("transfer-encoding").map({ HTTPField.list($0, contains: "chunked") }) != true else { return nil }
+    guard !isChunked else { return nil }
     if case .raw(let head) = source, let length = head.number("content-length") { return length }
     // RFC 9110 §8.6: the same length may be repeated, also in a list.
     let text = value("content-length").map { SingletonField.value(ofJoined: $0) }

@@ -142,18 +142,8 @@ import Testing
 
   @Test func failureOfCollapsedRequestsCountsOnce() async throws {
     let bench = try CacheBench()
-    let gate = Gate()
-    bench.server.route("/a") { _ in
-      gate.waitBlocking()
-      return .raw([.close])
-    }
-    let manager = bench.manager
-    manager.attemptMiddleware = [CircuitBreaker(failures: 2)]
-    let tasks = (0..<4).map { _ in Task { try await manager.send(CacheProbe()).text } }
-    await bench.server.expectRequests(1)
-    while bench.cache.flights.waiting < 4 { await Task.yield() }
-    gate.open()
-    for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
+    bench.manager.attemptMiddleware = [CircuitBreaker(failures: 2)]
+    try await bench.failTogether(4)
     await #expect(throws: URLError.self) { try await bench.send() }
     await #expect(throws: CircuitBreaker.OpenError.self) { try await bench.send() }
   }

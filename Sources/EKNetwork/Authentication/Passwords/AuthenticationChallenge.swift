@@ -36,19 +36,8 @@ struct AuthenticationChallenge: Equatable {
 
   private mutating func add(_ name: Substring, _ value: Substring) {
     let name = name.trimmingBlanks().lowercased()
-    let value = Self.unquoted(value.trimmingBlanks())
+    let value = value.trimmingBlanks().unquoted()
     if parameters.updateValue(value, forKey: name) != nil { isAmbiguous = true }
-  }
-
-  /// Returns the text of a quoted string (RFC 9110 §5.6.4), or a token as it is.
-  private static func unquoted(_ value: Substring) -> String {
-    guard value.count >= 2, value.first == "\"", value.last == "\"" else { return String(value) }
-    var (text, isEscaped) = ("", false)
-    for character in value.dropFirst().dropLast() {
-      isEscaped = character == "\\" && !isEscaped
-      if !isEscaped { text.append(character) }
-    }
-    return text
   }
 }
 

@@ -24,7 +24,7 @@ enum RateLimitFields {
     return (list(value) ?? []).compactMap { name, parameters in
       let policy = known[name] ?? [:]
       // Quotas of bytes and of concurrent requests are not counted here.
-      guard unquoted(policy["qu"] ?? "requests") == "requests" else { return nil }
+      guard policy["qu"].map({ Substring($0).unquoted() }) ?? "requests" == "requests" else { return nil }
       guard let remaining = parameters["r"].flatMap(DeltaSeconds.parse) else { return nil }
       // The window is the longest that a reset can take.
       let reset = (parameters["t"] ?? policy["w"]).flatMap(DeltaSeconds.parse)
@@ -117,11 +117,7 @@ enum RateLimitFields {
       parameters[String(name)] = pair.count == 2 ? String(pair[1].trimmingBlanks()) : ""
     }
     guard let name = parts.first?.trimmingBlanks(), !name.isEmpty else { return nil }
-    return (unquoted(String(name)), parameters)
-  }
-
-  private static func unquoted(_ text: String) -> String {
-    text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
+    return (name.unquoted(), parameters)
   }
 }
 

@@ -139,12 +139,11 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
       headers: client.additionalHeaders, options: PrismGraphQLOptions())
     let endpointURL = client.endpointURL
     let token = client.options.token
-    let refreshFailed = Locked(false)
-    let runner = client.runner(over: client.manager.streamingTransport, token, refreshFailed: refreshFailed)
+    let runner = client.runner(over: client.manager.streamingTransport, token)
     let opened: TransportResponse
     do {
       opened = try await runner.stream(request, baseURL: { endpointURL }, accessToken: token.read)
-    } catch let error as HTTPError where token.renewal?.hasFailed != true && !refreshFailed.withLock({ $0 }) {
+    } catch let error as HTTPError where !runner.hasTokenFailed {
       // The server rejected the operation before it started.
       let response: PrismGraphQLResponse<PrismGraphQLValue> = try client.decode(error)
       throw PrismGraphQLSubscriptionError.rejected(response.errors ?? [])

@@ -92,11 +92,9 @@ public actor PrismGraphQLClient {
   }
 
   /// Returns a runner for one request. The defaults of the manager are for its own requests, and its base URL.
-  nonisolated func runner(
-    over transport: any Transport, _ token: AccessToken, refreshFailed: Locked<Bool>
-  ) -> RequestRunner {
+  nonisolated func runner(over transport: any Transport, _ token: AccessToken) -> RequestRunner {
     var runner = manager.runner(over: transport, token: token.renewal)
-    runner.refreshFailed = refreshFailed
+    runner.refreshFailed = Locked(false)
     runner.defaults = nil
     return runner
   }
@@ -109,11 +107,10 @@ public actor PrismGraphQLClient {
       accept: "\(GraphQLHTTPRequest.responseType), application/json;q=0.9", headers: additionalHeaders,
       options: options)
     let token = options.token
-    let refreshFailed = Locked(false)
+    let runner = runner(over: manager.transport, token)
     do {
       try Task.checkCancellation()
       let endpointURL = endpointURL
-      let runner = runner(over: manager.transport, token, refreshFailed: refreshFailed)
       var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
       exchange.wasCarriedOut = wasCarriedOut
       let fetched = try await runner.fetch(
@@ -122,7 +119,7 @@ public actor PrismGraphQLClient {
         guard let http = fetched.response.head.urlResponse as? HTTPURLResponse else { throw error }
         throw error.about(http, data: fetched.response.data, method: request.methodName)
       }
-    } catch let error as HTTPError where token.renewal?.hasFailed != true && !refreshFailed.withLock({ $0 }) {
+    } catch let error as HTTPError where !runner.hasTokenFailed {
       return Received(response: try decode(error), errorStatus: error.statusCode)
     }
   }

@@ -287,7 +287,7 @@
   /// The state that decides whether the request of a transfer is sent again, over another connection.
   ///
   /// It is sent a second time only where that is safe (RFC 9110 §9.2.2), or where the server has stated that it has not
-  /// processed the first (RFC 9113 §8.7), a third time only after two such statements, and never once there is a response.
+  /// processed the first (RFC 9113 §8.7), a third time only if it has stated that of the second, and never once there is a response.
   struct ResendState {
     /// The way in which a transfer ended.
     struct Ending {

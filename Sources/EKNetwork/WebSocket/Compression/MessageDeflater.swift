@@ -64,7 +64,7 @@ struct DeflateParameters: Sendable, Equatable {
   static func agreed(_ response: String?, offer: WebSocketCompression?) throws(WebSocketError) -> DeflateParameters? {
     guard let response, !response.isEmpty else { return nil }
     guard let offer else { throw refusal("an extension that was not offered") }
-    var parts = response.split(separator: ";", omittingEmptySubsequences: false).map { HTTPField.trim($0) }
+    var parts = response.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
     guard parts.removeFirst().lowercased() == "permessage-deflate" else {
       throw refusal("an extension that was not offered")
     }
@@ -75,8 +75,8 @@ struct DeflateParameters: Sendable, Equatable {
     var serverBits: Int?
     for part in parts {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = pair.first.map { HTTPField.trim($0).lowercased() } ?? ""
-      let value = pair.count > 1 ? HTTPField.unquoted(HTTPField.trim(pair[1])) : nil
+      let name = pair.first.map { $0.trimmingBlanks().lowercased() } ?? ""
+      let value = pair.count > 1 ? pair[1].trimmingBlanks().unquoted() : nil
       guard seen.insert(name).inserted else { throw refusal("\(name) twice") }
       switch (name, value) {
       case ("server_no_context_takeover", nil): result.serverKeepsContext = false

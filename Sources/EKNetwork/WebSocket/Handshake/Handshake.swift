@@ -228,14 +228,14 @@ struct HandshakeResponse: Sendable {
         throw .invalidHandshake(reason: "a header line is invalid")
       }
       let name = line[..<colon].lowercased()
-      let value = HTTPField.trim(line[line.index(after: colon)...])
+      let value = String(line[line.index(after: colon)...].trimmingBlanks())
       if name == "set-cookie" { cookieLines.append(Array(bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
       headers[name] = headers[name].map { $0 + ", " + value } ?? value
     }
     if (100..<200).contains(status), status != 101 { return nil }
     guard status == 101 else { throw .refused(status: status, headers: headers) }
     guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
-      HTTPField.list(headers["connection"] ?? "", contains: "upgrade")
+      FieldList.contains("upgrade", in: headers["connection"] ?? "")
     else { throw .invalidHandshake(reason: "its Upgrade or Connection header, or its HTTP version, is invalid") }
     guard headers["sec-websocket-accept"] == request.expectedAccept else {
       throw .invalidHandshake(reason: "Sec-WebSocket-Accept does not match the key")
@@ -285,7 +285,7 @@ struct HandshakeRefusal: Sendable {
     else { return nil }
     head = ResponseHead(raw)
     framing =
-      if head.value("transfer-encoding").map({ HTTPField.list($0, contains: "chunked") }) == true {
+      if head.isChunked {
         .chunked(ChunkedDecoder())
       } else if let length = head.contentLength {
         .length(length)

@@ -98,18 +98,7 @@ import Testing
   }
 
   @Test func failureReachesEveryCaller() async throws {
-    let bench = try CacheBench()
-    let gate = Gate()
-    bench.server.route("/a") { _ in
-      gate.waitBlocking()
-      return .raw([.close])
-    }
-    let manager = bench.manager
-    let tasks = (0..<4).map { _ in Task { try await manager.send(CacheProbe()).text } }
-    await bench.server.expectRequests(1)
-    while bench.waiting < 4 { await Task.yield() }
-    gate.open()
-    for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
+    try await CacheBench().failTogether(4)
   }
 
   @Test func sharingFollowsLastResponse() async throws {
@@ -212,6 +201,20 @@ import Testing
 extension CacheBench {
   /// The number of callers of requests in flight, including those that send them.
   fileprivate var waiting: Int { cache.flights.waiting }
+
+  /// Lets callers wait for one request, whose connection is then closed.
+  func failTogether(_ count: Int) async throws {
+    let gate = Gate()
+    server.route("/a") { _ in
+      gate.waitBlocking()
+      return .raw([.close])
+    }
+    let tasks = (0..<count).map { [manager] _ in Task { try await manager.send(CacheProbe()).text } }
+    await server.expectRequests(1)
+    while waiting < count { await Task.yield() }
+    gate.open()
+    for task in tasks { await #expect(throws: URLError.self) { try await task.value } }
+  }
 }
 
 private struct RawProbe: NetworkRequest {

@@ -51,7 +51,8 @@ struct CacheDirectives: Sendable, Equatable {
       // A second no-cache may add to the first: one with field names does not exclude one without.
       guard directive == "no-cache" || seen.insert(directive).inserted else { continue }
       if rest.isEmpty || rest.first == "=" {
-        apply(directive, rest.isEmpty ? nil : Self.unquoted(rest.dropFirst()))
+        // §5.2: recipients accept both forms of an argument, token and quoted string.
+        apply(directive, rest.isEmpty ? nil : rest.dropFirst().unquoted())
       } else if Self.restricting.contains(directive) {
         // Invalid, as in "max-age =60" or "no-store; private": what was forbidden stays so, and a time is no time (§4.2.1).
         apply(directive, nil)
@@ -87,22 +88,6 @@ struct CacheDirectives: Sendable, Equatable {
     case "only-if-cached": onlyIfCached = true
     default: break
     }
-  }
-
-  /// §5.2: recipients accept both forms of an argument, token and quoted string.
-  private static func unquoted(_ argument: Substring) -> String {
-    guard argument.utf8.count > 1, argument.hasPrefix("\""), argument.hasSuffix("\"") else { return String(argument) }
-    var text = ""
-    var isEscaped = false
-    for scalar in argument.dropFirst().dropLast().unicodeScalars {
-      if scalar == "\\", !isEscaped {
-        isEscaped = true
-      } else {
-        text.unicodeScalars.append(scalar)
-        isEscaped = false
-      }
-    }
-    return text
   }
 }
 

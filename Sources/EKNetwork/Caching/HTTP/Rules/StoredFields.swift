@@ -12,7 +12,7 @@ enum StoredFields {
       for name in FieldList.members(value) { listed.insert(name.lowercased()) }
     }
     // RFC 9112 §6.3: chunked overrides the length, which would be believed without it.
-    let isChunked = fields.values("transfer-encoding").contains { HTTPField.list($0, contains: "chunked") }
+    let isChunked = fields.values("transfer-encoding").contains { FieldList.contains("chunked", in: $0) }
     if isChunked { listed.insert("content-length") }
     var kept = fields
     kept.remove { connection.contains($0) || listed.contains($0) }
