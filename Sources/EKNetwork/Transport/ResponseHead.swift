@@ -112,7 +112,11 @@ struct ResponseHead: Sendable {
   /// The announced length of the body; `nil` if there is none, if it is invalid, or if the body is chunked, which
   /// overrides it (RFC 9112 §6.3).
   var contentLength: Int64? {
-    guard !isChunked else { return nil }
+    guard let length = announcedLength, !isChunked else { return nil }
+    return length
+  }
+
+  private var announcedLength: Int64? {
     if case .raw(let head) = source, let length = head.number("content-length") { return length }
     // RFC 9110 §8.6: the same length may be repeated, also in a list.
     let text = value("content-length").map { SingletonField.value(ofJoined: $0) }
